@@ -358,7 +358,7 @@ export interface BackupsService {
   restorable(target?: string): Promise<RestorableView[]>;
   /** Errors: not_found, and those of `list`. */
   get(id: string, target?: string): Promise<BackupView>;
-  /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`. */
+  /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while it is restored. */
   delete(id: string, target?: string): Promise<BackupView>;
   /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
   verify(id: string, target?: string): Promise<BackupView>;
@@ -431,6 +431,7 @@ export interface RestoreView {
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   keys: boolean;
+  warnings: string[];
   startedAt: string;
   endedAt: string | null;
   error: string | null;

@@ -148,13 +148,14 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     stores,
     onRenewed: () => register(),
     log,
-    open: (spec, assignment, shardStore, mayBeNew) =>
+    open: (spec, assignment, shardStore, mayBeNew, ended) =>
       ReplicatedShard.open({
         folder: stores.pathOf(spec),
         spec,
         assignment,
         self: { node: nodeId, store: shardStore },
         mayBeNew,
+        ended,
         changeIdPrefix: randomUUID(),
         shardOptions,
         budget,
@@ -196,7 +197,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     folder,
     clock,
     log,
-    openReplica: (spec, assignment) => opening.open(spec, assignment),
+    openReplica: (spec, assignment, ended) => opening.open(spec, assignment, ended),
     removeReplica: async (id) => {
       await removeReplica(stores.pathOf(id));
       await stores.forget(id);

@@ -19,6 +19,7 @@ const BENCHES = {
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],
+  backup: ['../test/bench/backup-bench.mjs', 'backupBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   migrate: ['../test/bench/migrate-bench.mjs', 'migrateBench', { packages: true }],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],

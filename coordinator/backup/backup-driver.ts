@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { BackupPass, type BackupPassParts } from './backup-pass';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
 import { CollectionHistories } from './collection-histories';
@@ -22,11 +22,14 @@ const LOOK_EVERY_MS = 1_000;
 const NEWEST_EVERY_MS = 300_000;
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** What failed, or is over, is shown for so long. */
+const SHOWN_MAX = 20;
 const SHOWN_MS = 7 * 24 * 3_600_000;
 
 /** What becomes of backups, for the metrics. */
 export interface BackupObserver {
   ended(outcome: 'done' | 'failed', facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number }): void;
+  /** How many objects of BACKUP_TARGET that say what backups consist of could not be read when it was last cleaned up. */
+  unreadable(count: number): void;
   /** When the newest backup in the target was complete, by wall time; 0: there is none. */
   newest(finishedMs: number): void;
 }
@@ -169,7 +172,7 @@ export class BackupDriver {
         await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString(), error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
         observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
       }
-      await repository.sweep().catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
+      await this.sweep(repository).catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
     } else if (state === 'verifying') {
       let storedMs = clock.monotonicMs();
       let storing = Promise.resolve();
@@ -187,10 +190,18 @@ export class BackupDriver {
       await owned.end();
     } else {
       await repository.makeVoid(id);
-      await repository.sweep();
+      await this.sweep(repository);
       await owned.end();
     }
     await this.entries.refresh();
+  }
+
+  private async sweep(repository: BackupRepository): Promise<void> {
+    const unreadable = await repository.sweep();
+    const { log, observer } = this.options;
+    const target = repository.target.name;
+    if (unreadable.length > 0) log.error({ target, unreadable: unreadable.slice(0, SHOWN_MAX) }, 'manifests in the target are damaged, or of a later version; all that they may need stays');
+    if (target === this.options.target) observer.unreadable(unreadable.length);
   }
 
   private async advanceRestore(key: string, stop: AbortSignal): Promise<void> {
@@ -200,13 +211,12 @@ export class BackupDriver {
     const owned = new OwnedEntry(this.options, key, restoreFromEntry(entry), entry.revision);
     const pass = new RestorePass(owned, { ...this.options, stop });
     const { id, backup, target, state } = owned.content;
+    const repository = new BackupRepository(this.options.openTarget(target), () => clock.wallMs());
     if (state === 'running') {
       try {
+        await this.hold(repository, owned.content);
         await pass.run();
-        if (owned.content.keys) {
-          const manifest = await new BackupRepository(this.options.openTarget(target), () => clock.wallMs()).find(backup);
-          if (manifest !== null) await restoreKeys(store, manifest.keys);
-        }
+        if (owned.content.keys) await restoreKeys(store, (await repository.held(backup)).keys);
         await owned.change({ state: 'done', endedAt: new Date(clock.wallMs()).toISOString() });
         log.info({ restore: id, backup, collections: owned.content.collections.length }, 'a restore is complete');
       } catch (error) {
@@ -217,7 +227,17 @@ export class BackupDriver {
         await this.undo(owned, pass);
       }
     } else await this.undo(owned, pass);
+    await repository.release(claimIdOf(id)).catch((error: unknown) => log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'));
     await this.restores.refresh();
+  }
+
+  /** A target that this service can only read is not cleaned up by it, either. */
+  private async hold(repository: BackupRepository, record: RestoreRecord): Promise<void> {
+    const { id, backup, startedAt } = record;
+    await repository.hold(claimIdOf(id), basesOf(record), startedAt).catch((error: unknown) => {
+      if (!isQuiverError(error) || error.kind !== 'storage_failed') throw error;
+      this.options.log.warn({ error, restore: id, backup }, 'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail');
+    });
   }
 
   private async undo(owned: OwnedEntry<RestoreRecord>, pass: RestorePass): Promise<void> {

@@ -58,9 +58,16 @@ export interface RestoreRecord {
   state: 'running' | 'cancelling' | 'failed' | 'done';
   collections: RestoredCollection[];
   keys: boolean;
+  /** What whoever asked for it should know. Missing from records of earlier versions. */
+  warnings?: string[] | undefined;
   startedAt: string;
   endedAt: string | null;
   error: string | null;
+}
+
+/** The backups that a restore reads: one, or for a moment one of each collection, where it has any. */
+export function basesOf({ backup, collections }: Pick<RestoreRecord, 'backup' | 'collections'>): string[] {
+  return [...new Set([backup, ...collections.map(({ base }) => base ?? '')])].filter((id) => id !== '');
 }
 
 export function backupPath(id: string): string {
@@ -69,6 +76,11 @@ export function backupPath(id: string): string {
 
 export function restorePath(id: string): string {
   return RESTORES_PATH + id;
+}
+
+/** By which a restore holds its backup in the target: in the form of a backup's id. */
+export function claimIdOf(restore: string): string {
+  return restore.replace(/^restore-/, '');
 }
 
 /** Errors: storage_failed when the text is none. */

@@ -59,6 +59,13 @@ export class BackupRepository {
     return contentOf<BackupManifest>(manifestKey(id), bytes);
   }
 
+  /** A backup that somebody holds, deleted or not. Errors: storage_damaged, also where there is none. */
+  async held(id: string): Promise<BackupManifest> {
+    const bytes = await this.target.get(manifestKey(id));
+    if (bytes === null) throw new QuiverError('storage_damaged', `there is no backup ${id} any more`);
+    return contentOf<BackupManifest>(manifestKey(id), bytes);
+  }
+
   /** The newest backup that can be read; null: there is none. */
   async newest(): Promise<BackupManifest | null> {
     for (const id of await this.ids()) {
@@ -86,6 +93,21 @@ export class BackupRepository {
     return null;
   }
 
+  /**
+   * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile. `id`: of the restore, in the form of
+   * a backup's. Errors: not_found; those of the target.
+   */
+  async hold(id: string, backups: string[], startedAt: string): Promise<void> {
+    // From then on it may be deleted, and is held.
+    if ((await this.target.get(claimKey(id))) !== null) return;
+    await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
+    for (const backup of backups) if ((await this.find(backup)) === null) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
+  }
+
+  async release(id: string): Promise<void> {
+    await this.target.delete(claimKey(id));
+  }
+
   /** Puts the backup in force. Errors: unavailable when somebody made it void meanwhile. */
   async publish(manifest: BackupManifest): Promise<void> {
     await this.target.put(manifestKey(manifest.id), sealedText(manifest));
@@ -99,14 +121,19 @@ export class BackupRepository {
     await this.target.delete(claimKey(id));
   }
 
-  /** Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. */
-  async sweep(): Promise<void> {
+  /**
+   * Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. Where something
+   * can't be read that says what is needed, all that it may need stays; its names are answered.
+   */
+  async sweep(): Promise<string[]> {
+    const unreadable: string[] = [];
     // In this order: what is claimed no more is in force by now, and then it is listed.
-    const claims = await this.claims();
+    const claims = await this.claims(unreadable);
     const claimed = new Set(claims.map(({ id }) => id));
-    const needed = new Set(claims.flatMap(({ bases }) => bases));
     const voids = new Set(await this.idsUnder(VOIDS_PREFIX));
     const manifests = await this.idsUnder(BACKUPS_PREFIX);
+    // A claim that can't be read may be of any backup that was there when it began.
+    const needed = new Set(claims.flatMap(({ id, bases }) => bases ?? manifests.filter((other) => other < id)));
     const present = manifests.filter((id) => !voids.has(id) || needed.has(id));
     const data = new Map<string, string[]>();
     const objects = await this.target.list(DATA_PREFIX);
@@ -115,30 +142,30 @@ export class BackupRepository {
       const id = idOfKey(key, DATA_PREFIX);
       if (id !== null && (!present.includes(id) || repeated.has(id)) && !claimed.has(id)) data.set(id, [...(data.get(id) ?? []), key]);
     }
-    if (data.size > 0) {
-      const kept = await this.objectsNeeded(present, new Set(data.keys()));
-      for (const keys of data.values()) {
-        await inBatches(
-          keys.filter((key) => !kept.has(key)),
-          (key) => this.target.delete(key),
-        );
-      }
+    const kept = await this.objectsNeeded(present, new Set(data.keys()), { keys: objects.map(({ key }) => key), unreadable });
+    for (const keys of data.values()) {
+      await inBatches(
+        keys.filter((key) => !kept.has(key)),
+        (key) => this.target.delete(key),
+      );
     }
-    await this.sweepLogs(present);
+    await this.sweepLogs(present, unreadable);
     for (const id of voids) {
       if (needed.has(id)) continue;
       await this.target.delete(manifestKey(id));
       await this.target.delete(CHECKS_PREFIX + id + '.json');
       if (this.isForgotten(id)) await this.target.delete(voidKey(id));
     }
+    return [...new Set(unreadable)];
   }
 
   /** Removes what of the logs no backup leads to. Where one can't be read, nothing is removed. */
-  private async sweepLogs(present: string[]): Promise<void> {
+  private async sweepLogs(present: string[], unreadable: string[]): Promise<void> {
     const manifests: BackupManifest[] = [];
     for (const id of present) {
-      const bytes = await this.target.get(manifestKey(id));
-      if (bytes !== null) manifests.push(contentOf<BackupManifest>(manifestKey(id), bytes));
+      const manifest = await this.readable<BackupManifest>(manifestKey(id), unreadable);
+      if (manifest === 'damaged') return;
+      if (manifest !== null) manifests.push(manifest);
     }
     await new ShippedLogs(this.target).sweep(manifests, this.wallMs());
   }
@@ -204,29 +231,54 @@ export class BackupRepository {
     return found;
   }
 
-  /** Objects written by these backups that some other ones consist of. */
-  private async objectsNeeded(by: string[], of: ReadonlySet<string>): Promise<Set<string>> {
+  /** Objects written by backups `of` that those `by` consist of. */
+  private async objectsNeeded(by: string[], of: ReadonlySet<string>, { keys, unreadable }: { keys: string[]; unreadable: string[] }): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const id of by) {
-      const bytes = await this.target.get(manifestKey(id));
-      if (bytes === null) continue;
-      const shards = contentOf<BackupManifest>(manifestKey(id), bytes).collections.flatMap((collection) => collection.shards);
-      for (const shard of shards.filter(({ needs }) => needs.some((need) => of.has(need)))) {
-        const manifest = contentOf<ShardManifest>(shard.manifest.key, await getChecked(this.target, shard.manifest));
-        for (const { key } of [shard.manifest, ...objectsOf(manifest)]) kept.add(key);
+      const backup = await this.readable<BackupManifest>(manifestKey(id), unreadable);
+      if (backup === null) continue;
+      // The manifests of its shards are all in its own folder: they say it where the backup's own is damaged.
+      const shards =
+        backup === 'damaged'
+          ? keys.filter((key) => key.startsWith(`${DATA_PREFIX}${id}/`) && key.endsWith('/shard.json'))
+          : backup.collections.flatMap((one) => one.shards).flatMap(({ needs, manifest }) => (needs.some((need) => of.has(need)) ? [manifest.key] : []));
+      for (const shard of shards) {
+        const manifest = await this.readable<ShardManifest>(shard, unreadable);
+        if (manifest === null) unreadable.push(shard);
+        if (manifest === 'damaged' || manifest === null) {
+          // It may need whatever was written of the same shard.
+          for (const key of keys) if (shardIn(key) === shardIn(shard)) kept.add(key);
+        } else for (const key of [shard, ...objectsOf(manifest).map((one) => one.key)]) kept.add(key);
       }
     }
     return kept;
   }
 
-  private async claims(): Promise<BackupClaim[]> {
-    const claims: BackupClaim[] = [];
+  /** The content of an object; what is damaged, or of a later version, is noted. Errors: those of the target. */
+  private async readable<Content>(key: string, unreadable: string[]): Promise<Content | 'damaged' | null> {
+    const bytes = await this.target.get(key);
+    if (bytes === null) return null;
+    try {
+      return contentOf<Content>(key, bytes);
+    } catch (error) {
+      if (!isQuiverError(error)) throw error;
+      unreadable.push(key);
+      return 'damaged';
+    }
+  }
+
+  /** `bases`: null where they can't be read. */
+  private async claims(unreadable: string[]): Promise<{ id: string; bases: string[] | null }[]> {
+    const claims: { id: string; bases: string[] | null }[] = [];
     for (const { key } of await this.target.list(CLAIMS_PREFIX)) {
       const id = idOfKey(key, CLAIMS_PREFIX);
-      const claim = id === null ? null : await this.claimOf(key);
-      if (claim === null) continue;
-      if (this.isForgotten(claim.id)) await this.target.delete(key);
-      else claims.push(claim);
+      if (id === null) continue;
+      if (this.isForgotten(id)) {
+        await this.target.delete(key);
+        continue;
+      }
+      const claim = await this.readable<BackupClaim>(key, unreadable);
+      if (claim !== null) claims.push({ id, bases: claim === 'damaged' ? null : claim.bases });
     }
     return claims;
   }
@@ -256,6 +308,11 @@ function voidKey(id: string): string {
 
 function claimKey(id: string): string {
   return `${CLAIMS_PREFIX}${id}.json`;
+}
+
+/** The shard that an object of data is of: `<uid>.<shard>`. */
+function shardIn(key: string): string | undefined {
+  return key.split('/')[2];
 }
 
 function folderOf(key: string): string {

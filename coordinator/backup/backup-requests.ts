@@ -6,7 +6,7 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { restorableOf } from './restorable';
 import { readable, RestoreMoment } from './restore-moment';
@@ -91,6 +91,7 @@ export class BackupRequests implements BackupsService {
       const present = entry === null ? null : backupFromEntry(entry);
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
+      await this.mustNotBeRestored(id, present?.target ?? name);
       const repository = this.repository(present?.target ?? name);
       // One that is finished is gone at once; one under way, when its driver has heard of it.
       if (present?.state !== 'running') await repository.makeVoid(id);
@@ -99,6 +100,13 @@ export class BackupRequests implements BackupsService {
       if (await this.transact(backupPath(id), entry?.revision ?? 0, changed)) return backupView(changed);
     }
     throw tooBusy();
+  }
+
+  /** A restore that has not begun yet, or another service's, is held by what is in the target (BackupRepository.hold). */
+  private async mustNotBeRestored(backup: string, target: string): Promise<void> {
+    const restores = (await this.options.store.list(RESTORES_PATH)).entries.map(restoreFromEntry);
+    const reader = restores.find((one) => one.state === 'running' && one.target === target && basesOf(one).includes(backup));
+    if (reader !== undefined) throw new QuiverError('conflict', `backup ${backup} is being restored by ${reader.id}: wait for that, or give it up first`);
   }
 
   async verify(id: string, target?: string): Promise<BackupView> {
@@ -134,6 +142,7 @@ export class BackupRequests implements BackupsService {
       state: 'running',
       collections,
       keys: input.keys,
+      warnings: input.keys ? [keysWarning(manifest.startedAt)] : [],
       startedAt: new Date(wallMs).toISOString(),
       endedAt: null,
       error: null,
@@ -210,7 +219,8 @@ export class BackupRequests implements BackupsService {
     const collections = await new RestoreMoment(this.repository(target)).find({ ...input, until });
     const id = collections.reduce((newest, { base }) => (base > newest ? base : newest), '');
     if (input.keys && id === '') throw new QuiverError('invalid_parameter', 'keys are in backups only, and none is used for this moment: leave keys out');
-    return { id, collections };
+    const startedAt = input.keys ? ((await this.repository(target).find(id))?.startedAt ?? '') : '';
+    return { id, startedAt, collections };
   }
 
   private repository(target: string): BackupRepository {
@@ -240,6 +250,8 @@ export class BackupRequests implements BackupsService {
 /** What a restore takes its collections from. */
 interface RestoreSource {
   id: string;
+  /** When the backup began that keys come from. */
+  startedAt: string;
   collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[] })[];
 }
 
@@ -301,13 +313,17 @@ function unreadableView(id: string, target: string, error: string): BackupView {
   return { id, target, state: 'unreadable', startedAt: '', endedAt: null, error, progress: 1, copiedBytes: 0, totalBytes: 0, items: 0, collections: [], verification: null };
 }
 
-function restoreView({ collections, ...record }: RestoreRecord): RestoreView {
+function keysWarning(startedAt: string): string {
+  return `keys are as they were at ${startedAt}: one that was deleted or got another secret since works again as it was then, unless this service still knows of that; look through GET /v1/admin/keys`;
+}
+
+function restoreView({ collections, warnings = [], ...record }: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };
   });
   const all = sum(shown.map(({ shards }) => shards));
-  return { ...record, until: record.until ?? null, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
+  return { ...record, warnings, until: record.until ?? null, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
 }
 
 function noBackup(id: string): QuiverError {

@@ -1,16 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { isBeingFilled } from '../../shared/shard/shard-backup';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionQuota } from '../collections/collection-quota';
 import { collectionFromEntry, collectionPath, type CollectionRecord, shardSettings, type DropIntent } from '../collections/collection-record';
+import { endSeeds } from '../collections/ended-seeds';
 import type { RestoreRecord } from './backup-record';
 import type { OwnedEntry } from '../driving/owned-entry';
 
 const CALL_MS = 10_000;
-const LOOK_EVERY_MS = 200;
+const PAUSES = { firstMs: 200, longestMs: 2_000 };
+/** A shard that does not serve for so long, though nobody is filling it, makes the restore fail: nodes may be away for a while. */
+const SILENT_MS = 1_200_000;
 
 export interface RestorePassParts {
   store: ClusterStore;
@@ -39,6 +43,7 @@ export class RestorePass {
     const records = this.records();
     for (const record of records) if (!(await this.isPublished(record))) await catalog.reserve(record, quota);
     const ready = await Promise.all(records.map((record, i) => this.filled(record, i)));
+    for (const record of ready) await this.endSeeds(record);
     for (const record of ready) {
       const { seed: _seed, ...published } = record;
       await catalog.publish(published);
@@ -81,20 +86,42 @@ export class RestorePass {
     return record;
   }
 
+  /** What clients write from here on is in no backup. */
+  private async endSeeds(record: CollectionRecord): Promise<void> {
+    const ids = Array.from({ length: record.shards }, (_, shard) => ({ collectionUid: record.uid, shard }));
+    await endSeeds(this.parts.store, ids);
+    await Promise.all(ids.map(({ shard }) => this.shardServes(record, shard)));
+  }
+
   private async shardServes(record: CollectionRecord, shard: number): Promise<void> {
-    const { clock, shards } = this.parts;
+    const { clock, shards, stop } = this.parts;
     const id = { collectionUid: record.uid, shard };
-    for (;;) {
-      if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the restore was stopped');
+    const pauses = new RetryBackoff(PAUSES);
+    for (let heardMs = clock.monotonicMs(); ;) {
+      if (stop.aborted) throw new QuiverError('unavailable', 'the restore was stopped');
       try {
-        await shards.open({ ...id, ...shardSettings(record) });
+        // In the embedded form a shard is filled while it is opened.
+        await unlessStopped(shards.open({ ...id, ...shardSettings(record) }), stop);
         await shards.read(id, 'count', null, { deadlineMs: clock.monotonicMs() + CALL_MS });
         return;
       } catch (error) {
         // A backup that can't be used is no parameter of this call, and will not become better.
         if (!isQuiverError(error) || error.kind === 'invalid_parameter') throw error;
+        if (isBeingFilled(error)) heardMs = clock.monotonicMs();
+        else if (clock.monotonicMs() - heardMs > SILENT_MS)
+          throw new QuiverError('invalid_parameter', `shard ${shard} of collection "${record.name}" could not be filled: ${error.message}`, { cause: error });
       }
-      await sleep(LOOK_EVERY_MS, undefined, { signal: this.parts.stop }).catch(() => undefined);
+      await pauses.pause(stop);
     }
   }
+}
+
+/** What comes of the work after that is of no interest. */
+function unlessStopped<Result>(work: Promise<Result>, stop: AbortSignal): Promise<Result> {
+  return new Promise((done, fail) => {
+    const stopped = (): void => fail(new QuiverError('unavailable', 'the restore was stopped'));
+    if (stop.aborted) stopped();
+    stop.addEventListener('abort', stopped, { once: true });
+    work.then(done, fail).finally(() => stop.removeEventListener('abort', stopped));
+  });
 }

@@ -1,13 +1,13 @@
 import type { ClusterStore, Guard, StoreChange } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath, KEYS_PREFIX, keyToValue } from '../keys/key-record';
+import { DEFAULT_KEY_ID, DELETED_KEYS_PREFIX, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath, KEYS_PREFIX, keyToValue } from '../keys/key-record';
 
 const ATTEMPTS_MAX = 16;
 
 /**
- * Puts keys of a backup beside those that are there. A key whose secret is known already stays as it is, also if that is the
- * secret before its last rotation; one whose number was ever given here gets the next, because numbers are never given twice.
- * Key 1 belongs to the deployment, and is left out. Errors: unavailable.
+ * Puts keys of a backup beside those that are there. A key that is there already stays as it is, also if it has another secret
+ * by now, and one that was deleted here stays deleted. One whose number was given here to another key gets the next, because
+ * numbers are never given twice. Key 1 belongs to the deployment, and is left out. Errors: unavailable.
  */
 export async function restoreKeys(store: ClusterStore, values: string[]): Promise<void> {
   const records = values.map((value) => keyFromEntry({ key: 'a key in a backup', value })).filter(({ id }) => id !== DEFAULT_KEY_ID);
@@ -19,7 +19,8 @@ async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void>
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const counter = await store.get(KEY_COUNTER_PATH);
     const present = (await store.list(KEYS_PREFIX)).entries.map(keyFromEntry);
-    if (present.some(({ digest, previous }) => digest === record.digest || previous?.digest === record.digest)) return;
+    if (present.some((one) => isSameKey(one, record) || one.digest === record.digest || one.previous?.digest === record.digest)) return;
+    if ((await store.get(DELETED_KEYS_PREFIX + record.id))?.value === record.createdAt) return;
     const last = Math.max(Number(counter?.value ?? 0), ...present.map(({ id }) => id));
     const id = record.id <= last ? last + 1 : record.id;
     const guards: Guard[] = [
@@ -33,4 +34,9 @@ async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void>
     if ((await store.transact(guards, changes)).applied) return;
   }
   throw new QuiverError('unavailable', 'the keys of a backup could not be put back: the cluster store is too busy');
+}
+
+/** Numbers alone are given by every service. */
+function isSameKey(one: KeyRecord, other: KeyRecord): boolean {
+  return one.id === other.id && one.createdAt === other.createdAt;
 }

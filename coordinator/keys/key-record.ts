@@ -6,6 +6,8 @@ import type { ApiKeyView, KeyBounds, Role } from './keys-service';
 export const KEYS_PREFIX = '/q/keys/';
 /** The highest id ever given, so that none is given twice. */
 export const KEY_COUNTER_PATH = '/q/key-counter';
+/** Keys that were deleted here, by id, with when they were made: a backup that has one of them does not bring it back. */
+export const DELETED_KEYS_PREFIX = '/q/deleted-keys/';
 /** The key that belongs to the deployment: it always exists and is always an active admin. */
 export const DEFAULT_KEY_ID = 1;
 

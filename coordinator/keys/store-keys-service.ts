@@ -3,7 +3,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
-import { DEFAULT_KEY_ID, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
+import { DEFAULT_KEY_ID, DELETED_KEYS_PREFIX, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
 import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
 import type { ApiKeyView, KeyChange, KeysService, NewKey } from './keys-service';
 import { secretDigest, newSecret } from './secret';
@@ -175,9 +175,16 @@ export class StoreKeysService implements KeysService {
     if (id === DEFAULT_KEY_ID) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deleted');
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const deleted = await this.view(keyFromEntry(entry));
+      const record = keyFromEntry(entry);
+      const deleted = await this.view(record);
       const path = keyPath(id);
-      const result = await this.store.transact([{ key: path, revision: entry.revision }], [{ type: 'delete', key: path }]);
+      const result = await this.store.transact(
+        [{ key: path, revision: entry.revision }],
+        [
+          { type: 'delete', key: path },
+          { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt },
+        ],
+      );
       if (result.applied) {
         this.directory.remove(id);
         this.lastUsedMs.delete(id);

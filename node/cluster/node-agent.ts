@@ -9,6 +9,7 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { LaterFormatError } from '../files/later-format';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
+import { beingFilled } from '../../shared/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -35,8 +36,8 @@ export interface NodeAgentOptions {
   store: ClusterStore;
   /** Where the shards are: `shards/<collection uid>/<shard>` under it. */
   folder: string;
-  /** `assignment`: that by which it is opened. */
-  openReplica: (spec: ShardSpec, assignment: ShardAssignment | null) => Promise<HostedReplica>;
+  /** `assignment`: that by which it is opened. `ended`: aborted when it is not to be open any more. */
+  openReplica: (spec: ShardSpec, assignment: ShardAssignment | null, ended: AbortSignal) => Promise<HostedReplica>;
   /** Most replicas open at once; what the map gives beyond is not opened before there is room. */
   openReplicasMax: number;
   /** Removes what a replica has on the disk. */
@@ -122,7 +123,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.hosted(id);
       if (hosted !== null) return hosted;
-      const { spec, failure } = this.places.get(assignmentPath(id)) ?? {};
+      const { spec, failure, state } = this.places.get(assignmentPath(id)) ?? {};
       // A backup that can't be used: whoever restores the shard has to hear of it.
       if (spec?.seed !== undefined && isQuiverError(failure) && failure.kind === 'invalid_parameter') throw failure;
       const known = this.inForce(assignmentPath(id))?.assignment;
@@ -130,7 +131,10 @@ export class NodeAgent implements ReplicationReceiver {
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
       if (this.isDropped(id.collectionUid)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
-      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
+      if (await this.waiters.next(call.deadlineMs)) continue;
+      if (spec?.seed !== undefined && state === 'opening') throw beingFilled(id.shard);
+      const why = spec?.seed !== undefined && isQuiverError(failure) ? `: ${failure.message}` : '; the call may be retried';
+      throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node${why}`);
     }
   }
 
@@ -241,12 +245,14 @@ export class NodeAgent implements ReplicationReceiver {
     const { log, openReplica, openReplicasMax } = this.options;
     return new ShardPlace<HostedReplica>(spec, {
       pausesFirst: true,
-      open: async () => {
+      open: async (ended) => {
         await this.removals.settled(key);
         // The files that one more would open are those by which the node is reached.
         const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
         if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
-        return openReplica(spec, this.inForce(key)?.assignment ?? null);
+        const assignment = this.inForce(key)?.assignment ?? null;
+        // What it began with may be less than it holds by now.
+        return openReplica(assignment?.spec ?? spec, assignment, ended);
       },
       onOpened: ({ replica }) => {
         this.tellFailures();

@@ -10,7 +10,7 @@ export interface ReplicaOpeningOptions {
   nodeId: string;
   stores: ShardStores;
   /** `store`: the id of the store that the data are. `mayBeNew`: whether it is in order that there are none. */
-  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string, mayBeNew: boolean) => Promise<ReplicatedShard>;
+  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string, mayBeNew: boolean, ended: AbortSignal) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
   onRenewed: () => void;
   log: Logger;
@@ -28,7 +28,7 @@ export class ReplicaOpening {
   constructor(private readonly options: ReplicaOpeningOptions) {}
 
   /** `assignment`: as last known, null when it is not. Errors: storage_failed, storage_damaged. */
-  async open(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
+  async open(spec: ShardSpec, assignment: ShardAssignment | null, ended = new AbortController().signal): Promise<ReplicatedShard> {
     const { stores } = this.options;
     const store = stores.idOf(spec);
     const key = shardKey(spec);
@@ -41,7 +41,7 @@ export class ReplicaOpening {
     else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {
       // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held something.
-      const opened = await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store);
+      const opened = await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store, ended);
       // What was not carried out must not hit what these data become, unless damage was found again just now.
       if (this.condemned.get(key) === condemnation) this.condemned.delete(key);
       return opened;
@@ -49,7 +49,7 @@ export class ReplicaOpening {
       if (!isDamage(error) || !this.isHeldElsewhere(assignment)) throw error;
       this.options.log.error({ error, ...spec }, 'the data of a replica are damaged');
       await this.renew(spec, assignment, 'the data of a replica are damaged');
-      return this.attempt(spec, assignment, true);
+      return this.attempt(spec, assignment, true, ended);
     }
   }
 
@@ -66,9 +66,9 @@ export class ReplicaOpening {
     return assignment?.inSync.some(({ node }) => node !== this.options.nodeId) ?? false;
   }
 
-  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null, mayBeNew: boolean): Promise<ReplicatedShard> {
+  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null, mayBeNew: boolean, ended: AbortSignal): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
-    const opened = await open(spec, assignment, stores.idOf(spec), mayBeNew);
+    const opened = await open(spec, assignment, stores.idOf(spec), mayBeNew, ended);
     try {
       await stores.opened(spec);
     } catch (error) {

@@ -39,6 +39,8 @@ export interface ReplicatedShardOptions {
   /** Whether logs are shipped to a backup target. */
   isShipped?: boolean;
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
+  /** Aborted when it is not to be open any more. */
+  ended?: AbortSignal | undefined;
 }
 
 /** What is open of a replica's data: the shard with its store, which it closes, and the log in that. */
@@ -158,12 +160,12 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /** `opened`: whom failures of the shard are told to. */
-  private static async openData({ folder, spec, shardOptions, budget }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
+  private static async openData({ folder, spec, shardOptions, budget, ended }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
     const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
     const onDamaged = (error: Error): void => void opened.then((hosted) => hosted.noteDamage(error));
-    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore }, { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
+    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore }, { budget, ended, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {

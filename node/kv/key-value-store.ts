@@ -17,6 +17,12 @@ export interface KeyValueStore {
    */
   write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void>;
   /**
+   * Puts many entries at once, past the write-ahead log: `pages` of packed entries (packed-entries.ts), ascending over all of
+   * them. For keys of which the store has none yet, in one that nobody else reads or writes meanwhile. When it resolves,
+   * they are on stable storage; after an error some may be there.
+   */
+  load(pages: AsyncIterable<Buffer>): Promise<void>;
+  /**
    * Restores the state that is on the disk after a `write` or `clear` has failed; otherwise does nothing. Call it
    * before reading what became of that write, and before the next write, which is refused until then. Errors:
    * storage_failed while the disk accepts no writes; reads continue as before.

@@ -1,4 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { unpackedEntries } from './packed-entries';
 import { cutIntoPages } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
 
@@ -31,6 +32,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
         this.order = null;
       }
     }
+  }
+
+  async load(pages: AsyncIterable<Buffer>): Promise<void> {
+    for await (const page of pages) await this.write([...unpackedEntries(page)].map((entry) => ({ type: 'put', ...entry })));
   }
 
   async recover(): Promise<void> {

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
-import { ABSENT, type DatabaseHandle, type Page, storeBinding } from './store-binding';
+import { ABSENT, type DatabaseHandle, type NewTableHandle, type Page, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
 
 /**
@@ -11,6 +14,8 @@ import { StoreBudget } from './store-budget';
  * passing the call to a thread costs more than all of them.
  */
 const READ_AT_ONCE_MAX = 32;
+/** Tables that are loaded are about as large as those that a database makes itself (database.cc). */
+const TABLE_BYTES = 64 * 1024 * 1024;
 
 /**
  * A KeyValueStore on RocksDB, by an addon of our own (node/kv/native; docs/decisions/0001-storage-binding.md says why).
@@ -80,6 +85,36 @@ export class RocksKeyValueStore implements KeyValueStore {
     const flat: (Buffer | null)[] = [];
     for (const change of changes) flat.push(change.key, change.type === 'put' ? change.value : null);
     return this.change((database) => this.binding.write(database, flat, options.sync));
+  }
+
+  async load(pages: AsyncIterable<Buffer>): Promise<void> {
+    if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
+    const paths: string[] = [];
+    let table: NewTableHandle | null = null;
+    try {
+      for await (const page of pages) {
+        if (page.length === 0) continue;
+        if (table === null) {
+          paths.push(join(this.folder, `new-${randomUUID()}.table`));
+          table = await attempted('write', this.binding.newTable(paths[paths.length - 1]));
+        }
+        const bytes = await attempted('write', this.binding.addToTable(table, page));
+        if (bytes < TABLE_BYTES) continue;
+        await attempted('write', this.binding.finishTable(table));
+        table = null;
+      }
+      if (table !== null) await attempted('write', this.binding.finishTable(table));
+      if (paths.length > 0)
+        await this.call('write', (database) =>
+          this.binding.ingest(
+            database,
+            paths.map((path) => Buffer.from(path)),
+          ),
+        );
+    } finally {
+      // What was taken in is not there any more.
+      for (const path of paths) await rm(path, { force: true });
+    }
   }
 
   async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
@@ -231,6 +266,13 @@ async function openDatabase(folder: string, budget: StoreBudget): Promise<Databa
     if (code === 'DAMAGED') throw damaged(error, folder);
     throw new QuiverError('storage_failed', `the store in ${folder} cannot be opened: ${message}`, { cause: error });
   }
+}
+
+/** Errors: as of a call of the database. */
+function attempted<Result>(verb: string, work: Promise<Result>): Promise<Result> {
+  return work.catch((error: unknown) => {
+    throw failed(verb, error);
+  });
 }
 
 function failed(verb: string, error: unknown): QuiverError {

@@ -15,6 +15,11 @@ export interface DatabaseHandle {
   readonly [kind]: 'database';
 }
 
+/** A file of a database to be. */
+export interface NewTableHandle {
+  readonly [kind]: 'new table';
+}
+
 /** A scan of a range of keys. */
 export interface CursorHandle {
   readonly [kind]: 'cursor';
@@ -46,6 +51,16 @@ export interface StoreBinding {
   read(database: DatabaseHandle, keys: Uint8Array[]): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
   /** The same synchronously, from memory alone; null if a file would have to be read. */
   readCached(database: DatabaseHandle, keys: Uint8Array[]): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
+  /** Makes a table file, apart from any database. */
+  newTable(path: string): Promise<NewTableHandle>;
+  /**
+   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other. The bytes
+   * are copied before the call returns. Answers the bytes of the file so far.
+   */
+  addToTable(table: NewTableHandle, entries: Uint8Array): Promise<number>;
+  finishTable(table: NewTableHandle): Promise<void>;
+  /** Takes finished tables in, of which no two have keys between each other's; `paths` in UTF-8. They are gone from their place then. */
+  ingest(database: DatabaseHandle, paths: Uint8Array[]): Promise<void>;
   sizeBytes(database: DatabaseHandle): Promise<number>;
   /** One of RocksDB's numeric properties; 0 if it does not know the name. */
   property(database: DatabaseHandle, name: string): number;

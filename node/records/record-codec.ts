@@ -98,11 +98,9 @@ export function placeOfRecordBytes(bytes: Buffer): Pick<ItemRecord, 'externalId'
   return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', idAt, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET), version: versionIn(bytes, layout) };
 }
 
-/** The same record in another slot. */
-export function movedRecordBytes(bytes: Buffer, slot: number): Buffer {
-  const moved = Buffer.from(bytes);
-  moved.writeUInt32LE(slot, SLOT_OFFSET);
-  return moved;
+/** Puts the record into another slot. */
+export function moveRecordBytes(bytes: Buffer, slot: number): void {
+  bytes.writeUInt32LE(slot, SLOT_OFFSET);
 }
 
 interface Layout {

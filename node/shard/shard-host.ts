@@ -178,8 +178,9 @@ export class ShardHost implements ShardPublications {
     const { logger } = this.options;
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
       pausesFirst: false,
-      open: () =>
+      open: (ended) =>
         Shard.open(join(this.folder, 'shards', name), spec, this.options, {
+          ended,
           budget: this.budget,
           publisher: this.publisher,
           onDiverged: (error) => {

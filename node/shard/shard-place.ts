@@ -21,8 +21,8 @@ export interface PlaceSurroundings<Held> {
    * at once, though not twice within the first pause: for a shard that nobody else can answer for.
    */
   pausesFirst: boolean;
-  /** Opens the shard, making it when it does not exist. Never throws at once. */
-  open(): Promise<Held>;
+  /** Opens the shard, making it when it does not exist. Never throws at once. `ended`: aborted when the place ends. */
+  open(ended: AbortSignal): Promise<Held>;
   onOpened?(held: Held): void;
   /** It could not be opened and is tried again after `retryMs`, unless the place is ended now. */
   onFailed(error: unknown, retryMs: number): void;
@@ -114,7 +114,7 @@ export class ShardPlace<Held extends Closable> {
     this.state = 'opening';
     let held: Held;
     try {
-      held = await this.surroundings.open();
+      held = await this.surroundings.open(this.ended);
     } catch (error) {
       if (!this.ended.aborted) this.fail(error);
       if (!this.wasOpen) throw error;

@@ -44,6 +44,8 @@ export interface ShardSurroundings {
   onWriteFailed: (error: Error) => void;
   /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
   onDamaged: (error: Error) => void;
+  /** Aborted when it is not to be opened any more: what takes long then ends. */
+  ended?: AbortSignal | undefined;
   /** Whom other threads follow to search the shard; default: none do. */
   publisher?: ShardPublisher;
 }
@@ -133,7 +135,7 @@ export class Shard {
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
     await removeUnfinished(folder);
-    await Shard.begin(folder, spec, options);
+    await Shard.begin(folder, spec, options, surroundings.ended);
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
@@ -174,14 +176,14 @@ export class Shard {
   }
 
   /** Fills the folder of one that begins with something. */
-  private static async begin(folder: string, { seed, ...spec }: ShardSpec, options: ShardOptions): Promise<void> {
+  private static async begin(folder: string, { seed, ...spec }: ShardSpec, options: ShardOptions, ended?: AbortSignal): Promise<void> {
     if (seed === undefined) return;
-    if (seed.log === undefined) return seedShard(folder, { ...spec, seed }, options);
+    if (seed.log === undefined) return seedShard(folder, { ...spec, seed }, options, ended);
     const fail = (error: Error): void => options.logger.error({ error, folder }, 'a shard that is restored failed');
     const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
     // What it takes from the log is shipped under its own name later on.
     const own = { ...options, backups: options.backups && { ...options.backups, log: undefined } };
-    await seedOfMoment(folder, { spec: { ...spec, seed: { ...seed, log: seed.log } }, options, open: (path, source) => Shard.open(path, source, own, surroundings) });
+    await seedOfMoment(folder, { spec: { ...spec, seed: { ...seed, log: seed.log } }, options, ended, open: (path, source) => Shard.open(path, source, own, surroundings) });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, webcrypto } from 'node:crypto';
 import { QuiverError } from '../errors/quiver-error';
 import type { BackupTarget } from './backup-target';
 import type { LogPlace } from './log-format';
@@ -132,17 +132,22 @@ export function sha256Of(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** The same beside the thread that everything else waits for. */
+export async function sha256Beside(bytes: Buffer): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
+}
+
 /** Writes an object and answers what to find again. Errors: those of the target. */
 export async function putChecked(target: BackupTarget, key: string, bytes: Buffer): Promise<CheckedObject> {
-  await target.put(key, bytes);
-  return { key, bytes: bytes.length, sha256: sha256Of(bytes) };
+  const [sha256] = await Promise.all([sha256Beside(bytes), target.put(key, bytes)]);
+  return { key, bytes: bytes.length, sha256 };
 }
 
 /** An object that is what it has to be. Errors: storage_damaged, those of the target. */
 export async function getChecked(target: BackupTarget, { key, bytes, sha256 }: CheckedObject): Promise<Buffer> {
   const found = await target.get(key);
   if (found === null) throw damaged(key, 'is missing');
-  if (found.length !== bytes || sha256Of(found) !== sha256) throw damaged(key, 'does not match its checksum');
+  if (found.length !== bytes || (await sha256Beside(found)) !== sha256) throw damaged(key, 'does not match its checksum');
   return found;
 }
 

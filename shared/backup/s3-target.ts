@@ -4,7 +4,7 @@ import { AwsClient } from 'aws4fetch';
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import { RetryBackoff } from '../time/retry-backoff';
 import { type BackupObject, type BackupTarget } from './backup-target';
-import { sha256Of } from './backup-format';
+import { sha256Beside } from './backup-format';
 
 /** How an S3-compatible store is reached. */
 export interface S3Access {
@@ -56,7 +56,7 @@ export class S3Target implements BackupTarget {
   private readonly prefix: string;
 
   async put(key: string, bytes: Buffer): Promise<void> {
-    const headers: Record<string, string> = { 'x-amz-content-sha256': sha256Of(bytes), 'content-type': 'application/octet-stream' };
+    const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream' };
     if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
     await this.persistently('write', `${this.base}/${this.prefix}${key}`, { method: 'PUT', headers, body: bytes });
   }

@@ -1,5 +1,6 @@
 import type { CheckedObject } from '../backup/backup-format';
 import type { LogPlace } from '../backup/log-format';
+import { QuiverError } from '../errors/quiver-error';
 
 /** What a shard is asked to do for a backup. Asked again, it goes on, and answers how far it is. */
 export interface ShardBackupOrder {
@@ -41,4 +42,15 @@ export interface ShardSeed {
    * empty where the log begins with the shard.
    */
   log?: { upTo: number[] };
+}
+
+const FILLED = 'is being filled from a backup';
+
+/** Of a shard that takes from a backup what it begins with, and serves once it has it. */
+export function beingFilled(shard: number): QuiverError {
+  return new QuiverError('unavailable', `shard ${shard} ${FILLED}; the call may be retried`);
+}
+
+export function isBeingFilled(error: QuiverError): boolean {
+  return error.message.includes(FILLED);
 }

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { KeyRange, KeyValueStore } from '../../node/kv/key-value-store';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { PackedEntries } from '../../node/kv/packed-entries';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 
 const folders: string[] = [];
@@ -97,6 +98,24 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     expect(await scanned(store)).toEqual(['a=1', 'd=1']);
   });
 
+  test('loads packed entries beside what is written', async () => {
+    await store.write([put('c', '0'), put('x', '0')], { sync: true });
+    const packed = new PackedEntries(8);
+    async function* pages(from: number): AsyncIterable<Buffer> {
+      for (let n = from; n < 6; n += 2) {
+        packed.add(Buffer.from(`d${n}`), Buffer.from(`${n}`));
+        yield packed.take();
+        yield packed.take();
+      }
+    }
+    // The second has keys between those of the first.
+    for (const from of [1, 2]) await store.load(pages(from));
+    expect(await scanned(store)).toEqual(['c=0', 'd1=1', 'd2=2', 'd3=3', 'd4=4', 'd5=5', 'x=0']);
+    await store.write([put('d1', 'new'), del('d2')], { sync: true });
+    expect(await scanned(store, { to: Buffer.from('d4') })).toEqual(['c=0', 'd1=new', 'd3=3']);
+    await store.load((async function* () {})());
+  });
+
   test('large values come whole', async () => {
     const value = Buffer.alloc(9_000_000, 7);
     await store.write([{ type: 'put', key: Buffer.from('big'), value }], { sync: true });
@@ -135,6 +154,27 @@ describe('RocksKeyValueStore', () => {
       await store.write([put(key(round), `value ${round}`)], { sync: true });
       await store.close();
     }
+  });
+
+  test('what was loaded survives a restart, and what can not be loaded leaves nothing behind', async () => {
+    const folder = newFolder();
+    const store = await RocksKeyValueStore.open(folder);
+    const packed = new PackedEntries(64);
+    async function* pages(...keys: string[]): AsyncIterable<Buffer> {
+      for (const key of keys) packed.add(Buffer.from(key), Buffer.from('1'));
+      yield packed.take();
+    }
+    await store.load(pages('a', 'b'));
+    await expect(store.load(pages('d', 'c'))).rejects.toMatchObject({ kind: 'storage_failed' });
+    async function* cut(): AsyncIterable<Buffer> {
+      yield Buffer.from([9, 0, 0, 0, 1, 0, 0, 0, 1]);
+    }
+    await expect(store.load(cut())).rejects.toMatchObject({ kind: 'storage_failed' });
+    await store.close();
+    expect(readdirSync(folder).filter((name) => name.endsWith('.table'))).toEqual([]);
+    const again = await RocksKeyValueStore.open(folder);
+    expect(await scanned(again)).toEqual(['a=1', 'b=1']);
+    await again.close();
   });
 
   test('refuses a folder that is open, in one line', async () => {

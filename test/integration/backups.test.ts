@@ -179,6 +179,19 @@ test('from embedded to a cluster and back, with replicas', async () => {
     expect(third.copied_bytes).toBeLessThan(second.copied_bytes / 5);
     expect((await restored(call, { backup: second.id, rename: { five: 'back' }, shards: 2 })).state).toBe('done');
     expect(await contentOf(call, 'back')).toEqual(after);
+
+    // A disk that is put back to before the restore has lost what was acknowledged since: it must not be filled again.
+    expect((await restored(there, { backup: backup.id, rename: { things: 'alone' }, shards: 1, replicas: 1 })).state).toBe('done');
+    await store(there, 'alone', [9000], 5);
+    const node = await cluster.primaryOf('alone');
+    const clusterStore = cluster.openStore();
+    const { uid } = JSON.parse((await clusterStore.get('/q/collections/alone'))!.value);
+    await clusterStore.close();
+    await node.stop();
+    for (const path of [`shards/${uid}`, `stores/${uid}.0`]) rmSync(join(node.dataDir, 'node', path), { recursive: true });
+    node.spawn();
+    await eventually('the node misses what it held', () => node.output.includes('the data of a replica are gone'), 30_000);
+    expect((await cluster.call('GET', '/v1/collections/alone/vectors/id-9000', undefined)).error).toMatchObject({ code: 500 });
   } finally {
     await cluster.destroy();
   }

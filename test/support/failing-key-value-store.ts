@@ -22,6 +22,11 @@ export class FailingKeyValueStore implements KeyValueStore {
     await this.store.write(changes, options);
   }
 
+  async load(pages: AsyncIterable<Buffer>): Promise<void> {
+    if (this.faults.writes !== 'none') throw diskError();
+    await this.store.load(pages);
+  }
+
   recover(): Promise<void> {
     return this.store.recover();
   }

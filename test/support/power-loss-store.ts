@@ -1,4 +1,5 @@
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { unpackedEntries } from '../../node/kv/packed-entries';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from '../../node/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
@@ -16,6 +17,14 @@ export class PowerLossStore implements KeyValueStore {
     await this.current.write(changes);
     this.unsynced.push(changes);
     if (options.sync) await this.harden(this.unsynced.length);
+  }
+
+  async load(pages: AsyncIterable<Buffer>): Promise<void> {
+    for await (const page of pages)
+      await this.write(
+        [...unpackedEntries(page)].map((entry) => ({ type: 'put', ...entry })),
+        { sync: true },
+      );
   }
 
   async clear(range: { from: Buffer; to: Buffer }): Promise<void> {

@@ -78,11 +78,11 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       access: 'admin',
       tag,
       summary: 'Delete a backup, or give one up that is under way',
-      description: 'What other backups need of it stays.',
+      description: 'What other backups need of it stays. One that is being restored is not deleted.',
       path: schemas.backupParameters,
       query: schemas.targetQuery,
       answer: { type: 'data', schema: schemas.backupAnswer },
-      errors: [404],
+      errors: [404, 409],
       handle: async ({ path, query }) => dataAnswer(backupData(await backups.delete(path.id, query.target))),
     }),
     defineEndpoint({

@@ -86,6 +86,7 @@ export const restoreAnswer = z
     target: z.string(),
     state: z.enum(['running', 'cancelling', 'failed', 'done']),
     keys: z.boolean(),
+    warnings: z.array(z.string()).meta({ description: 'What to look at afterwards.' }),
     started_at: z.iso.datetime(),
     ended_at: z.iso.datetime().nullable(),
     error: z.string().nullable(),

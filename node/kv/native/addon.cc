@@ -1,4 +1,4 @@
-// What JavaScript sees of RocksDB: functions over three kinds of handles (budget, database, cursor), mirrored by
+// What JavaScript sees of RocksDB: functions over handles (budget, database, cursor, new table), mirrored by
 // node/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk runs on
 // libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
 
@@ -35,6 +35,12 @@ template <>
 struct HandleTag<Cursor> {
   static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x435552534f520001};
   static constexpr const char* kWanted = "expected a cursor";
+};
+
+template <>
+struct HandleTag<NewTable> {
+  static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x5441424c45000001};
+  static constexpr const char* kWanted = "expected a new table";
 };
 
 namespace {
@@ -232,6 +238,56 @@ class ReadTask final : public DatabaseTask {
   std::vector<uint32_t> lengths_;
 };
 
+class NewTableTask final : public Task {
+ public:
+  NewTableTask(napi_env, const Arguments& arguments) : path_(arguments.text(0)) {}
+  void run() override { table_ = std::make_shared<NewTable>(path_); }
+  napi_value finish(napi_env env) override { return make_handle(env, std::move(table_)); }
+
+ private:
+  const std::string path_;
+  std::shared_ptr<NewTable> table_;
+};
+
+class AddTask final : public Task {
+ public:
+  AddTask(napi_env env, const Arguments& arguments) : table_(handled<NewTable>(env, arguments.at(0))) {
+    const auto bytes = arguments.bytes(1);
+    bytes_.assign(bytes.data, bytes.size);
+  }
+  void run() override { size_ = table_->add(bytes_.data(), bytes_.size()); }
+  napi_value finish(napi_env env) override { return number(env, double(size_)); }
+
+ private:
+  const std::shared_ptr<NewTable> table_;
+  std::string bytes_;
+  uint64_t size_ = 0;
+};
+
+class FinishTask final : public Task {
+ public:
+  FinishTask(napi_env env, const Arguments& arguments) : table_(handled<NewTable>(env, arguments.at(0))) {}
+  void run() override { table_->finish(); }
+  napi_value finish(napi_env env) override { return undefined(env); }
+
+ private:
+  const std::shared_ptr<NewTable> table_;
+};
+
+class IngestTask final : public DatabaseTask {
+ public:
+  IngestTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {
+    for (const napi_value element : elements_of(env, arguments.at(1))) {
+      const auto path = arguments.bytes_of(element);
+      paths_.emplace_back(path.data, path.size);
+    }
+  }
+  void run() override { database_->ingest(paths_); }
+
+ private:
+  std::vector<std::string> paths_;
+};
+
 class SizeTask final : public DatabaseTask {
  public:
   using DatabaseTask::DatabaseTask;
@@ -380,6 +436,10 @@ NAPI_MODULE_INIT() {
       function<pooled<RemoveRangeTask>>("removeRange"),
       function<pooled<ReadTask>>("read"),
       function<read_cached>("readCached"),
+      function<pooled<NewTableTask>>("newTable"),
+      function<pooled<AddTask>>("addToTable"),
+      function<pooled<FinishTask>>("finishTable"),
+      function<pooled<IngestTask>>("ingest"),
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
       function<pooled<TablesTask>>("tables"),

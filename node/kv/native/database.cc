@@ -3,6 +3,9 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
 #include <utility>
 
 namespace quiver {
@@ -208,6 +211,38 @@ void Database::verify_table(const std::string& name) {
   // The table was compacted away since its name was read.
   if (!status.ok() && options.env->FileExists(folder_ + name).IsNotFound()) return;
   require(status);
+}
+
+void Database::ingest(const std::vector<std::string>& paths) {
+  const Held held = hold();
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = true;
+  // Where the file system has no links.
+  options.failed_move_fall_back_to_copy = true;
+  options.snapshot_consistency = false;
+  require(held.db.IngestExternalFile(paths, options));
+}
+
+NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) { require(writer_.Open(path)); }
+
+uint64_t NewTable::add(const char* bytes, size_t size) {
+  constexpr size_t kHeadBytes = 2 * sizeof(uint32_t);
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t at = 0; at < size;) {
+    uint32_t lengths[2];
+    if (size - at < kHeadBytes) throw std::invalid_argument("an entry is cut");
+    std::memcpy(lengths, bytes + at, kHeadBytes);
+    at += kHeadBytes;
+    if (size - at < size_t(lengths[0]) + lengths[1]) throw std::invalid_argument("an entry is cut");
+    require(writer_.Put(rocksdb::Slice(bytes + at, lengths[0]), rocksdb::Slice(bytes + at + lengths[0], lengths[1])));
+    at += size_t(lengths[0]) + lengths[1];
+  }
+  return writer_.FileSize();
+}
+
+void NewTable::finish() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  require(writer_.Finish());
 }
 
 void Database::close() {

@@ -2,6 +2,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/write_buffer_manager.h>
 
 #include <memory>
@@ -41,6 +42,31 @@ struct Budget {
 class Cursor;
 
 /**
+ * A table file that is written apart from any database, in the order of its keys, for one to take it in. Calls may come from
+ * any thread.
+ */
+class NewTable {
+ public:
+  // Makes the file; its folder must exist. Throws StorageError.
+  explicit NewTable(const std::string& path);
+  NewTable(const NewTable&) = delete;
+
+  /**
+   * Adds entries in ascending order: u32 key bytes, u32 value bytes (little-endian), key, value, one after the other. Answers
+   * the bytes of the file so far. Throws std::invalid_argument for what is cut, StorageError, also for keys out of order.
+   */
+  uint64_t add(const char* bytes, size_t size);
+  // The file is on stable storage on return. Throws StorageError, also for a table without entries.
+  void finish();
+
+ private:
+  std::mutex mutex_;
+  const std::shared_ptr<InfoLog> log_ = std::make_shared<InfoLog>();
+  const Budget budget_{0, 0};
+  rocksdb::SstFileWriter writer_;
+};
+
+/**
  * A RocksDB database in a folder, with a mark of what was synced (SyncedMark). Every call may come from any thread and
  * overlap any other; after `close`, each throws ClosedError.
  */
@@ -77,6 +103,10 @@ class Database : public std::enable_shared_from_this<Database> {
   // Compares every block of a table with its checksum; a table that was removed meanwhile is fine. Throws DamagedError,
   // StorageError.
   void verify_table(const std::string& name);
+
+  // Takes in finished tables of which no two have keys between each other's, and which are gone from their place then. On
+  // stable storage on return. Throws StorageError.
+  void ingest(const std::vector<std::string>& paths);
 
   // Frees every cursor, waits for running calls, and closes. Idempotent. Throws StorageError.
   void close();

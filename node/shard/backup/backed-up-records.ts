@@ -3,6 +3,7 @@ import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { LiveRecnos } from './live-recnos';
 import { entriesIn, type NumberedEntry } from './numbered-entries';
+import { inOrder } from './read-ahead';
 
 /** A collection in a finished backup. Errors: storage_damaged, also where there is none; those of the target. */
 export async function backedUpCollection(target: BackupTarget, backup: string, uid: string): Promise<BackedUpCollection> {
@@ -28,12 +29,7 @@ export async function* liveRecords(target: BackupTarget, manifest: ShardManifest
     });
   }
   let left = manifest.items;
-  let ahead = manifest.segments.length > 0 ? getChecked(target, manifest.segments[0]) : null;
-  for (const [i, segment] of manifest.segments.entries()) {
-    const bytes = await ahead!;
-    // The next one is on its way while this one is used.
-    ahead = i + 1 < manifest.segments.length ? getChecked(target, manifest.segments[i + 1]) : null;
-    ahead?.catch(() => undefined);
+  for await (const { object: segment, bytes } of inOrder(target, manifest.segments)) {
     const page: NumberedEntry[] = [];
     try {
       for (const entry of entriesIn(bytes)) if (live.has(entry.number)) page.push(entry);
@@ -48,8 +44,7 @@ export async function* liveRecords(target: BackupTarget, manifest: ShardManifest
 
 /** The journal of a shard. Errors: as liveRecords. */
 export async function* journalEntries(target: BackupTarget, manifest: ShardManifest): AsyncIterable<NumberedEntry[]> {
-  for (const part of manifest.journal) {
-    const bytes = await getChecked(target, part);
+  for await (const { object: part, bytes } of inOrder(target, manifest.journal)) {
     try {
       yield [...entriesIn(bytes)];
     } catch (cause) {

@@ -3,6 +3,15 @@ import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { WriteSource } from '../../../shared/shard/write-source';
 import type { Pace } from '../../../shared/time/pace';
 
+/** For how long reads that fail are tried again, by why they fail. */
+export interface Patience {
+  /** It can't be reached, or is too busy. */
+  unavailableMs: number;
+  /** It refuses: credentials may be on their way. */
+  refusedMs: number;
+  firstPauseMs: number;
+}
+
 /** Where the shards of a process write backups to, and read them from. */
 export interface BackupPlace {
   open: OpenTarget;
@@ -14,6 +23,8 @@ export interface BackupPlace {
   wallMs?: () => number;
   /** Which writes of a replicated log are new, from what was stored of them; absent: where none is followed. */
   ledger?: (stored: { key: Buffer; value: Buffer }[]) => WriteNames;
+  /** How long a restored shard waits for a target that fails; default: as PatientTarget. */
+  patience?: Patience | undefined;
 }
 
 /** Tells writes that are in a log twice. */

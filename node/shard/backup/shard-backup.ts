@@ -1,7 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CheckedObject, getChecked, putChecked, type RecordSegment, type SavedIndex, sealedText, contentOf, sha256Of, type ShardManifest, objectsOf } from '../../../shared/backup/backup-format';
+import {
+  type CheckedObject,
+  getChecked,
+  putChecked,
+  type RecordSegment,
+  type SavedIndex,
+  sealedText,
+  contentOf,
+  sha256Beside,
+  type ShardManifest,
+  objectsOf,
+} from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
@@ -214,7 +225,7 @@ export class ShardBackup {
       const parts: CheckedObject[] = [];
       for (let at = 0; at < size; at += SEGMENT_BYTES) {
         const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at));
-        parts.push(known.get(`${bytes.length} ${sha256Of(bytes)}`) ?? (await this.put(bytes)));
+        parts.push(known.get(`${bytes.length} ${await sha256Beside(bytes)}`) ?? (await this.put(bytes)));
       }
       saved.files.push({ path, bytes: size, parts });
     }

@@ -7,7 +7,7 @@ import type { ShardSpec } from '../../../shared/shard/shard-client';
 import { shardOf } from '../../../shared/shard/shard-of';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
 import { CHANGES_RANGE, GATE_KEY, ITEM_RANGE, itemKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
-import { movedRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
+import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
 import { gateFromBytes, refusesWrites } from '../../records/shard-gate';
@@ -15,6 +15,7 @@ import { specTextLike } from '../../records/shard-format';
 import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
 import { replay, type ReplayedShard, startOf } from './log-replay';
+import { PatientTarget } from './patient-target';
 import { isThere, seedShard, UNFINISHED_FILE } from './shard-seeding';
 
 const BATCH_BYTES = 512 * 1024;
@@ -24,6 +25,8 @@ export type LoggedSeed = ShardSeed & { log: NonNullable<ShardSeed['log']> };
 export interface MomentParts {
   spec: ShardSpec & { seed: LoggedSeed };
   options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>;
+  /** Aborted when the shard is not wanted any more. */
+  ended: AbortSignal | undefined;
   /** Opens a shard in a folder, to apply writes to it. */
   open: (folder: string, spec: ShardSpec) => Promise<ReplayedShard & { close(): Promise<void> }>;
 }
@@ -86,15 +89,15 @@ async function seed(folder: string, parts: MomentParts): Promise<void> {
 }
 
 /** Makes a shard of the old collection as it was at its place of the log, in a folder beside the new one's files. */
-async function sourceShard(folder: string, shard: number, { spec, options, open: openShard }: MomentParts): Promise<string> {
+async function sourceShard(folder: string, shard: number, { spec, options, ended = new AbortController().signal, open: openShard }: MomentParts): Promise<string> {
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
   const path = join(folder, `source-${shard}`);
   const { log, ...whole } = spec.seed;
   const { seed: _seed, ...rest } = spec;
   const own = { ...rest, shard };
-  const target = options.backups.open(whole.target);
+  const target = new PatientTarget(options.backups.open(whole.target), { ended, log: options.logger, patience: options.backups.patience });
   const start = await startOf(target, whole.backup, whole.collectionUid, shard);
-  if (whole.backup !== '') await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options);
+  if (whole.backup !== '') await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options, ended);
   await makeStableFolder(path);
   if (start.gate !== null) await change(path, options, [{ type: 'put', key: GATE_KEY, value: start.gate }]);
   const opened = await openShard(path, own);
@@ -158,7 +161,9 @@ class Gathering {
         this.recno += 1;
         const recnoBytes = Buffer.allocUnsafe(8);
         recnoBytes.writeDoubleLE(this.recno);
-        this.put(itemKey(this.recno), movedRecordBytes(value, this.recno - 1));
+        const moved = Buffer.from(value);
+        moveRecordBytes(moved, this.recno - 1);
+        this.put(itemKey(this.recno), moved);
         this.put(orderKey(stamp, externalId), recnoBytes);
         if (this.bytes >= BATCH_BYTES) await this.flush(false);
       }

@@ -1,6 +1,6 @@
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type BackedUpCollection, getChecked, type SavedIndex, type ShardManifest } from '../../../shared/backup/backup-format';
+import { type BackedUpCollection, type SavedIndex, type ShardManifest } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardSeed } from '../../../shared/shard/shard-backup';
@@ -8,20 +8,24 @@ import type { ShardSpec } from '../../../shared/shard/shard-client';
 import { shardOf } from '../../../shared/shard/shard-of';
 import { makeStableFolder, syncFolder } from '../../../shared/files/stable-folder';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
-import { itemKey, journalKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
-import { movedRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
+import { PackedEntries } from '../../kv/packed-entries';
+import { itemKey, journalKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
+import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
 import { specTextLike } from '../../records/shard-format';
 import { versionToBytes } from '../../records/version-count';
 import { type Manifest, writeManifest } from '../checkpoint';
 import type { ShardOptions } from '../shard-options';
+import { OrderRun } from './order-run';
+import { PatientTarget } from './patient-target';
+import { inOrder } from './read-ahead';
 import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
 
 /** In the folder of a shard as long as it is not filled. */
 export const UNFINISHED_FILE = 'seeding';
-/** Bytes of one batch: small enough that others get their turn between two. */
-const BATCH_BYTES = 512 * 1024;
+/** Bytes that are put together at once: few enough that others get their turn between two. */
+const PAGE_BYTES = 1024 * 1024;
 const INDEX_FILE = /^(?:checkpoint-\d{1,15}\/(?:directory|filters|keywords)|vectors\/(?:save-\d{1,15}-\d{1,15}\.index|originals-\d{1,15}\.f32))$/;
 
 /** Removes what is left of a seeding that a crash interrupted. */
@@ -36,9 +40,14 @@ export async function removeUnfinished(folder: string): Promise<void> {
  * What a shard begins with follows from the seed alone: every replica begins with the same records, at the same place of
  * the log. Errors: invalid_parameter for a backup that can't be used; those of the target and of the disk.
  */
-export async function seedShard(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>): Promise<void> {
+export async function seedShard(
+  folder: string,
+  spec: ShardSpec & { seed: ShardSeed },
+  options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>,
+  ended = new AbortController().signal,
+): Promise<void> {
   try {
-    await seed(folder, spec, options);
+    await seed(folder, spec, options, ended);
   } catch (error) {
     // Damage of the backup says nothing about what is stored here.
     if (isQuiverError(error) && error.kind === 'storage_damaged') throw new QuiverError('invalid_parameter', error.message, { cause: error });
@@ -46,37 +55,56 @@ export async function seedShard(folder: string, spec: ShardSpec & { seed: ShardS
   }
 }
 
-async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>): Promise<void> {
+async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>, ended: AbortSignal): Promise<void> {
   if (await isThere(join(folder, 'records'))) return;
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
   const { target: name, backup, collectionUid } = spec.seed;
-  const target = options.backups.open(name);
+  const target = new PatientTarget(options.backups.open(name), { ended, log: options.logger, patience: options.backups.patience });
   const collection = await backedUpCollection(target, backup, collectionUid);
   await makeStableFolder(folder);
   const marker = await open(join(folder, UNFINISHED_FILE), 'w');
   await marker.sync();
   await marker.close();
   await syncFolder(folder);
-  const store = await options.openStore(join(folder, 'records'));
-  let whole: ShardManifest | null;
-  try {
-    whole = await new Filling(store, target, spec).run(collection);
-  } finally {
-    await store.close();
-  }
-  if (whole?.index) await installIndex(folder, target, whole.index, options);
+  const whole = await wholeShard(target, collection, spec);
+  const results = await Promise.allSettled([fillRecords(folder, spec, { options, target, collection, whole }), whole?.index ? installIndex(folder, target, whole.index, options) : null]);
+  // Nothing of this may still be written when the folder is made anew.
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
   await syncFolder(join(folder, 'records'));
   await rm(join(folder, UNFINISHED_FILE));
   await syncFolder(folder);
   options.logger.info({ collectionUid: spec.collectionUid, shard: spec.shard, backup, withIndex: whole?.index !== null && whole !== null }, 'a shard was restored from a backup');
 }
 
+/** The shard that is taken over as it is; null for one that is put together of items of several. */
+async function wholeShard(target: BackupTarget, collection: BackedUpCollection, spec: ShardSpec & { seed: ShardSeed }): Promise<ShardManifest | null> {
+  return collection.shards.length === spec.seed.shards ? shardManifest(target, collection.shards[spec.shard].manifest) : null;
+}
+
+interface FillingParts {
+  options: Pick<ShardOptions, 'openStore'>;
+  target: BackupTarget;
+  collection: BackedUpCollection;
+  whole: ShardManifest | null;
+}
+
+async function fillRecords(folder: string, spec: ShardSpec & { seed: ShardSeed }, { options, target, collection, whole }: FillingParts): Promise<void> {
+  const store = await options.openStore(join(folder, 'records'));
+  try {
+    await new Filling(store, target, spec).run(collection, whole);
+  } finally {
+    await store.close();
+  }
+}
+
 /** Writes the records of a new shard. */
 class Filling {
-  private batch: KeyValueChange[] = [];
-  private batchBytes = 0;
+  private readonly page = new PackedEntries(PAGE_BYTES + PAGE_BYTES / 8);
+  private readonly order = new OrderRun();
   /** The highest version that any of the shards before gave; null: none counted. */
   private versions: number | null = null;
+  /** How the records of the shards before are stored. */
+  private stored = '';
 
   constructor(
     private readonly store: KeyValueStore,
@@ -84,89 +112,77 @@ class Filling {
     private readonly spec: ShardSpec & { seed: ShardSeed },
   ) {}
 
-  /** The shard that was taken over as it is; null for one that is put together of items of several. */
-  async run(collection: BackedUpCollection): Promise<ShardManifest | null> {
-    const { spec } = this;
-    const { shards } = spec.seed;
-    const count = collection.shards.length;
-    let whole: ShardManifest | null = null;
-    let stored = '';
-    if (count === shards) {
-      whole = await shardManifest(this.target, collection.shards[spec.shard].manifest);
-      stored = whole.spec;
-      await this.takeAll(whole);
-    } else {
-      // An item's hash leaves the same rest by a common divisor of both numbers: other shards have none of this one's.
-      const step = commonDivisor(count, shards);
-      let recno = 0;
-      for (let from = spec.shard % step; from < count; from += step) {
-        const source = await shardManifest(this.target, collection.shards[from].manifest);
-        // A later format of any of them counts.
-        if (source.spec > stored) stored = source.spec;
-        recno = await this.takeOwn(source, recno);
-      }
-    }
-    this.put(SPEC_KEY, Buffer.from(specTextLike(spec, stored)));
-    if (this.versions !== null) this.put(VERSIONS_KEY, versionToBytes(this.versions));
-    this.batch.push(...seedChanges());
-    await this.store.write(this.batch, { sync: true });
-    return whole;
+  async run(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
+    await this.store.load(whole === null ? this.ownOf(collection) : this.allOf(whole));
+    const changes: KeyValueChange[] = [{ type: 'put', key: SPEC_KEY, value: Buffer.from(specTextLike(this.spec, this.stored)) }];
+    if (this.versions !== null) changes.push({ type: 'put', key: VERSIONS_KEY, value: versionToBytes(this.versions) });
+    await this.store.write([...changes, ...seedChanges()], { sync: true });
   }
 
-  private async takeAll(manifest: ShardManifest): Promise<void> {
+  /** Everything, in the order of its keys: records, the journal, and what is left of the order of insertion. */
+  private async *allOf(manifest: ShardManifest): AsyncIterable<Buffer> {
+    this.stored = manifest.spec;
     // What is not stored follows from the items, and they are all here.
     this.versions = manifest.versions ?? null;
-    for await (const page of liveRecords(this.target, manifest)) {
-      for (const { number, value } of page) await this.takeRecord(number, value);
+    for await (const entries of liveRecords(this.target, manifest)) {
+      for (const { number, value } of entries) {
+        const { externalId, stamp } = decodedRecord(value, placeOfRecordBytes);
+        this.page.add(itemKey(number), value);
+        this.order.add(stamp, externalId, number);
+        if (this.isDue) yield* this.takePage();
+      }
     }
-    for await (const page of journalEntries(this.target, manifest)) {
-      for (const { number, value } of page) this.put(journalKey(number), value);
-      await this.flush(BATCH_BYTES);
+    for await (const entries of journalEntries(this.target, manifest)) {
+      for (const { number, value } of entries) {
+        this.page.add(journalKey(number), value);
+        if (this.isDue) yield* this.takePage();
+      }
     }
+    yield this.page.take();
+    yield* this.order.take();
   }
 
   /** The items of this shard, under numbers and in slots of its own. */
-  private async takeOwn(manifest: ShardManifest, lastRecno: number): Promise<number> {
-    let recno = lastRecno;
-    const isCounted = typeof manifest.versions === 'number';
-    if (isCounted) this.raiseVersions(manifest.versions!);
-    for await (const page of liveRecords(this.target, manifest)) {
-      for (const { value } of page) {
-        const { externalId, stamp, version } = decodedRecord(value, placeOfRecordBytes);
-        // Those of others, too: one of this shard may have gone when that was the only trace of its version.
-        if (isCounted) this.raiseVersions(version || stamp);
-        if (shardOf(externalId, this.spec.seed.shards) !== this.spec.shard) continue;
-        recno += 1;
-        await this.takeRecord(recno, movedRecordBytes(value, recno - 1));
+  private async *ownOf(collection: BackedUpCollection): AsyncIterable<Buffer> {
+    const { shard, seed } = this.spec;
+    const count = collection.shards.length;
+    // An item's hash leaves the same rest by a common divisor of both numbers: other shards have none of this one's.
+    const step = commonDivisor(count, seed.shards);
+    let recno = 0;
+    for (let from = shard % step; from < count; from += step) {
+      const manifest = await shardManifest(this.target, collection.shards[from].manifest);
+      // A later format of any of them counts.
+      if (manifest.spec > this.stored) this.stored = manifest.spec;
+      const isCounted = typeof manifest.versions === 'number';
+      if (isCounted) this.raiseVersions(manifest.versions!);
+      for await (const entries of liveRecords(this.target, manifest)) {
+        for (const { value } of entries) {
+          const { externalId, stamp, version } = decodedRecord(value, placeOfRecordBytes);
+          // Those of others, too: one of this shard may have gone when that was the only trace of its version.
+          if (isCounted) this.raiseVersions(version || stamp);
+          if (shardOf(externalId, seed.shards) !== shard) continue;
+          recno += 1;
+          moveRecordBytes(this.page.add(itemKey(recno), value), recno - 1);
+          this.order.add(stamp, externalId, recno);
+          if (this.isDue) yield* this.takePage();
+        }
       }
     }
-    return recno;
+    yield this.page.take();
+    yield* this.order.take();
+  }
+
+  private get isDue(): boolean {
+    return this.page.length >= PAGE_BYTES || this.order.isFull;
+  }
+
+  private async *takePage(): AsyncIterable<Buffer> {
+    if (this.order.isFull) await this.store.load(this.order.take());
+    yield this.page.take();
   }
 
   private raiseVersions(version: number): void {
     this.versions = Math.max(this.versions ?? 0, version);
-  }
-
-  private async takeRecord(recno: number, value: Buffer): Promise<void> {
-    const { externalId, stamp } = decodedRecord(value, placeOfRecordBytes);
-    const recnoBytes = Buffer.allocUnsafe(8);
-    recnoBytes.writeDoubleLE(recno);
-    this.put(itemKey(recno), value);
-    this.put(orderKey(stamp, externalId), recnoBytes);
-    await this.flush(BATCH_BYTES);
-  }
-
-  private put(key: Buffer, value: Buffer): void {
-    this.batch.push({ type: 'put', key, value });
-    this.batchBytes += key.length + value.length;
-  }
-
-  private async flush(least: number): Promise<void> {
-    if (this.batchBytes < least) return;
-    const { batch } = this;
-    this.batch = [];
-    this.batchBytes = 0;
-    await this.store.write(batch, { sync: false });
   }
 }
 
@@ -179,7 +195,7 @@ async function installIndex(folder: string, target: BackupTarget, index: SavedIn
       await mkdir(dirname(join(folder, path)), { recursive: true });
       const file = await open(join(folder, path), 'w', 0o600);
       try {
-        for (const part of parts) await file.appendFile(await getChecked(target, part));
+        for await (const { bytes } of inOrder(target, parts)) await file.appendFile(bytes);
         await file.sync();
       } finally {
         await file.close();

@@ -224,6 +224,8 @@ export interface Restore {
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   keys: boolean;
+  /** What to look at afterwards. */
+  warnings: string[];
   started_at: string;
   ended_at: string | null;
   error: string | null;
@@ -1248,11 +1250,11 @@ export interface Operations {
   /**
    * Delete a backup, or give one up that is under way: DELETE /v1/admin/backups/{id}
    *
-   * What other backups need of it stays.
+   * What other backups need of it stays. One that is being restored is not deleted.
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
    */
   delete_admin_backups_id: {
     query: {

@@ -1,5 +1,5 @@
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
-import { type BackupManifest, putChecked, sealedText, type ShardManifest } from '../../../../shared/backup/backup-format';
+import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { Pace } from '../../../../shared/time/pace';
 
@@ -33,19 +33,19 @@ class MemoryTarget implements BackupTarget {
   }
 }
 
-/** A backup of one shard, as one attempt wrote it. */
-async function written(target: BackupTarget, attempt: string): Promise<BackupManifest> {
-  const prefix = `data/${ID}/uid.0/${attempt}`;
-  const segment = { ...(await putChecked(target, `${prefix}/0`, Buffer.from(attempt))), from: 1, to: 1, count: 1 };
+/** A backup of one shard, as one attempt wrote it; its records are those of `base` where that is given. */
+async function written(target: BackupTarget, attempt: string, { id = ID, shard = 'uid.0', base }: { id?: string; shard?: string; base?: CheckedObject } = {}): Promise<BackupManifest> {
+  const prefix = `data/${id}/${shard}/${attempt}`;
+  const segment = { ...(base ?? (await putChecked(target, `${prefix}/0`, Buffer.from(attempt)))), from: 1, to: 1, count: 1 };
   const content: ShardManifest = { lineage: 'l', dim: 1, items: 1, lastRecno: 1, segments: [segment], live: [], spec: '', operation: 1, index: null, journal: [] };
   const manifest = await putChecked(target, `${prefix}/shard.json`, sealedText(content));
   return {
-    id: ID,
+    id,
     startedAt: '',
     finishedAt: '',
     version: '',
     scheduled: false,
-    collections: [{ name: 'c', record: '', uid: 'uid', shards: [{ manifest, items: 1, totalBytes: 1, needs: [ID] }] }],
+    collections: [{ name: 'c', record: '', uid: 'uid', shards: [{ manifest, items: 1, totalBytes: 1, needs: base === undefined ? [id] : [id, base.key.split('/')[1]] }] }],
     keys: [],
     copiedBytes: 1,
     totalBytes: 1,
@@ -68,4 +68,56 @@ test('a driver that was replaced, and whose manifest comes last, leaves a whole 
   await repository.sweep();
   expect(await damaged()).toEqual([]);
   expect((await target.list('data/')).map(({ key }) => key.split('/')[3])).toEqual(['one', 'one']);
+});
+
+const [FIRST, SECOND, THIRD, FOURTH] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
+const firstRecords = (target: MemoryTarget): CheckedObject => ({ key: `data/${FIRST}/uid.0/one/0`, bytes: 3, sha256: sha256Of(target.objects.get(`data/${FIRST}/uid.0/one/0`)!) });
+
+/** Four backups: the second needs the records of the first, the third and fourth are of another shard. */
+async function fourBackups(): Promise<{ target: MemoryTarget; repository: BackupRepository; keys: (id: string) => string[] }> {
+  const target = new MemoryTarget();
+  const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
+  await repository.publish(await written(target, 'one', { id: FIRST }));
+  await repository.publish(await written(target, 'two', { id: SECOND, base: firstRecords(target) }));
+  for (const id of [THIRD, FOURTH]) await repository.publish(await written(target, 'other', { id, shard: 'uid.1' }));
+  return { target, repository, keys: (id) => [...target.objects.keys()].filter((key) => key.startsWith(`data/${id}/`)) };
+}
+
+test('a damaged manifest keeps what its backup needs, and nothing else from being removed', async () => {
+  const { target, repository, keys } = await fourBackups();
+  target.objects.set(`backups/${SECOND}.json`, Buffer.from('nothing of use'));
+  for (const id of [FIRST, THIRD]) await repository.makeVoid(id);
+  expect(await repository.sweep()).toEqual([`backups/${SECOND}.json`]);
+  expect(keys(FIRST)).toEqual([`data/${FIRST}/uid.0/one/0`]);
+  expect(keys(THIRD)).toEqual([]);
+  // Where that of the shard is damaged, too, all of the same shard stays.
+  target.objects.set(`data/${SECOND}/uid.0/two/shard.json`, Buffer.from('{}'));
+  await repository.makeVoid(FOURTH);
+  expect(await repository.sweep()).toEqual([`backups/${SECOND}.json`, `data/${SECOND}/uid.0/two/shard.json`]);
+  expect(keys(FIRST)).toHaveLength(1);
+  expect(keys(FOURTH)).toEqual([]);
+});
+
+test('a claim that can not be read keeps what was there when it began, and nothing else', async () => {
+  const { target, repository, keys } = await fourBackups();
+  target.objects.set(`claims/${THIRD}.json`, Buffer.from('nothing of use'));
+  for (const id of [FIRST, SECOND, FOURTH]) await repository.makeVoid(id);
+  expect(await repository.sweep()).toEqual([`claims/${THIRD}.json`]);
+  expect([keys(FIRST).length, keys(SECOND).length, keys(FOURTH).length]).toEqual([2, 1, 0]);
+});
+
+test('what a restore holds stays until it is over, deleted or not', async () => {
+  const { repository, keys } = await fourBackups();
+  const reader = '20260105T000000Z-00000000';
+  await repository.hold(reader, [SECOND], '');
+  for (const id of [FIRST, SECOND]) await repository.makeVoid(id);
+  await repository.sweep();
+  expect([keys(FIRST).length, keys(SECOND).length]).toEqual([1, 1]);
+  expect((await repository.held(SECOND)).id).toBe(SECOND);
+  // The driver after this one goes on.
+  await repository.hold(reader, [SECOND], '');
+  await repository.release(reader);
+  await repository.sweep();
+  expect([keys(FIRST).length, keys(SECOND).length]).toEqual([0, 0]);
+  await expect(repository.hold(reader, [SECOND], '')).rejects.toMatchObject({ kind: 'not_found' });
 });

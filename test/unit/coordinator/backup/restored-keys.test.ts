@@ -38,16 +38,31 @@ test('in an empty service they keep their numbers and limits, however many there
   expect((await other.keys.list()).map(({ id }) => id)).toEqual([1, ...made.map(({ id }) => id)]);
 });
 
-test('one that was deleted since works again, under a number that was never given', async () => {
+test('one that was deleted since stays deleted where that is known, and works again elsewhere', async () => {
   const { store, keys } = await open();
   const lost = await keys.create(newKey('lost'));
   const backup = await backupOf(store);
   await keys.delete(lost.id);
   expect(keys.authenticate(lost.key)).toBeNull();
   await restoreKeys(store, backup);
-  expect(keys.authenticate(lost.key)).toMatchObject({ name: 'lost', id: lost.id + 1 });
+  expect(keys.authenticate(lost.key)).toBeNull();
+  const other = await open();
+  clock.advance(1);
+  const another = await other.keys.create(newKey('another'));
+  for (let i = 0; i < 2; i++) await restoreKeys(other.store, backup);
+  expect(other.keys.authenticate(lost.key)).toMatchObject({ name: 'lost' });
+  expect(other.keys.authenticate(another.key)).toMatchObject({ name: 'another', id: another.id });
+  expect(await other.keys.list()).toHaveLength(3);
+});
+
+test('one whose secret was replaced stays as it is when the one before has ended, too', async () => {
+  const { store, keys } = await open();
+  const old = await keys.create(newKey('rotated'));
+  const backup = await backupOf(store);
+  const { key } = await keys.rotate(old.id);
   await restoreKeys(store, backup);
-  expect(await keys.list()).toHaveLength(2);
+  expect(keys.authenticate(old.key)).toBeNull();
+  expect(keys.authenticate(key)).toMatchObject({ id: old.id });
 });
 
 test('one whose secret was replaced, and works for some time yet, does not become two', async () => {

@@ -1,0 +1,64 @@
+import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
+import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import { RetryBackoff } from '../../../shared/time/retry-backoff';
+import type { Logger } from '../../../shared/logs/logger';
+import type { Patience } from './backup-place';
+
+const USUAL: Patience = { unavailableMs: 600_000, refusedMs: 60_000, firstPauseMs: 500 };
+const LONGEST_PAUSE_MS = 15_000;
+
+/**
+ * A target as a restored shard reads it: what fails is tried again for some minutes, so that a shard which is half filled
+ * does not begin anew. After that the backup counts as one that can't be used.
+ */
+export class PatientTarget implements BackupTarget {
+  readonly name: string;
+  /** Since when no read has succeeded, though some were tried; null: the last one did. */
+  private failingSinceMs: number | null = null;
+
+  constructor(
+    private readonly target: BackupTarget,
+    private readonly how: { ended: AbortSignal; log: Pick<Logger, 'warn'>; patience: Patience | undefined },
+  ) {
+    this.name = target.name;
+  }
+
+  /** Errors: invalid_parameter when it has failed for too long, unavailable when the shard is not wanted any more. */
+  get(key: string): Promise<Buffer | null> {
+    return this.patiently(key, () => this.target.get(key));
+  }
+
+  /** Errors: as `get`. */
+  list(prefix: string): Promise<BackupObject[]> {
+    return this.patiently(prefix, () => this.target.list(prefix));
+  }
+
+  put(key: string, bytes: Buffer): Promise<void> {
+    return this.target.put(key, bytes);
+  }
+
+  delete(key: string): Promise<void> {
+    return this.target.delete(key);
+  }
+
+  private async patiently<Found>(key: string, read: () => Promise<Found>): Promise<Found> {
+    const { ended, log, patience = USUAL } = this.how;
+    const pauses = new RetryBackoff({ firstMs: patience.firstPauseMs, longestMs: LONGEST_PAUSE_MS });
+    for (;;) {
+      if (ended.aborted) throw new QuiverError('unavailable', 'the shard is not wanted any more');
+      try {
+        const found = await read();
+        this.failingSinceMs = null;
+        return found;
+      } catch (error) {
+        if (!isQuiverError(error) || (error.kind !== 'unavailable' && error.kind !== 'storage_failed')) throw error;
+        const nowMs = performance.now();
+        this.failingSinceMs ??= nowMs;
+        const leftMs = this.failingSinceMs + (error.kind === 'unavailable' ? patience.unavailableMs : patience.refusedMs) - nowMs;
+        if (leftMs <= 0) throw new QuiverError('invalid_parameter', `the backup can not be read: ${error.message}`, { cause: error });
+        log.warn({ error, key, leftMs }, 'the backup that a shard is filled from can not be read at present; it is tried again');
+        await pauses.pause(ended);
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
+import { BackupRequests } from '../../../../coordinator/backup/backup-requests';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
+import type { BackupTarget } from '../../../../shared/backup/backup-target';
+import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
+import { ManualClock } from '../../../../shared/time/clock';
+
+/** What may be asked for beside what is under way. */
+
+const ID = '20260101T000000Z-00000000';
+const manifest: BackupManifest = { id: ID, startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+let store: ClusterStore;
+let requests: BackupRequests;
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const objects = new Map([[`backups/${ID}.json`, sealedText(manifest)]]);
+  const target: BackupTarget = {
+    name: 'file:/x',
+    get: async (key) => objects.get(key) ?? null,
+    put: async (key, bytes) => void objects.set(key, bytes),
+    delete: async (key) => void objects.delete(key),
+    list: async () => [],
+  };
+  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget: () => target, obstacle: () => null });
+});
+afterEach(() => store.close());
+
+test('a backup is not deleted while it is restored, and is afterwards', async () => {
+  const restore = await requests.restore({ backup: ID, rename: {}, keys: false });
+  await expect(requests.delete(ID)).rejects.toMatchObject({ kind: 'conflict', code: 409, message: expect.stringContaining(restore.id) });
+  expect((await requests.get(ID)).state).toBe('done');
+  const key = restorePath(restore.id);
+  const { value } = (await store.get(key))!;
+  await store.transact([], [{ type: 'put', key, value: JSON.stringify({ ...(JSON.parse(value) as RestoreRecord), state: 'done' }) }]);
+  expect((await requests.delete(ID)).state).toBe('deleting');
+});
+
+test('who asks for keys is told what comes back with them', async () => {
+  expect((await requests.restore({ backup: ID, rename: {}, keys: false })).warnings).toEqual([]);
+  expect((await requests.restore({ backup: ID, rename: {}, keys: true })).warnings).toEqual([expect.stringContaining('2026-01-01')]);
+});

@@ -1,0 +1,108 @@
+import { RestorePass } from '../../../../coordinator/backup/restore-pass';
+import { restoreFromEntry, restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
+import { CollectionCatalog } from '../../../../coordinator/collections/collection-catalog';
+import type { CollectionQuota } from '../../../../coordinator/collections/collection-quota';
+import { collectionToValue, type CollectionRecord } from '../../../../coordinator/collections/collection-record';
+import { ONLY_DRIVER, OwnedEntry } from '../../../../coordinator/driving/owned-entry';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
+import { beingFilled } from '../../../../shared/shard/shard-backup';
+import type { ShardClient } from '../../../../shared/shard/shard-client';
+import { ManualClock } from '../../../../shared/time/clock';
+
+/** What a restore does with the shards that it has made. */
+
+const uid = 'restored';
+const record: CollectionRecord = {
+  uid,
+  identity: uid,
+  name: 'things',
+  dim: 2,
+  metric: 'l2',
+  description: null,
+  language: null,
+  quantization: 'int8',
+  shards: 2,
+  replicas: 1,
+  minInSync: 1,
+  createdAt: '',
+  embeddingModel: null,
+  state: 'creating',
+};
+const self = { node: 'n', store: 's' };
+const clock = new ManualClock(0);
+let store: ClusterStore;
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+});
+afterEach(() => store.close());
+
+/** The pass of a restore, over shards that answer as `read` does. */
+async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>): Promise<RestorePass> {
+  const restore: RestoreRecord = {
+    id: 'restore-x',
+    backup: 'b',
+    target: 'file:/x',
+    state: 'running',
+    collections: [{ from: 'things', fromUid: 'before', record: collectionToValue(record), shardsReady: 0 }],
+    keys: false,
+    startedAt: '',
+    endedAt: null,
+    error: null,
+  };
+  const key = restorePath(restore.id);
+  await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
+  const { revision } = (await store.get(key))!;
+  const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value: JSON.stringify(restore) }), revision);
+  const shards = {
+    // As the controller does when it sees the reservation.
+    open: async ({ seed, ...spec }) => {
+      const path = assignmentPath(spec);
+      if ((await store.get(path)) !== null) return;
+      const assignment: ShardAssignment = {
+        spec: { ...spec, ...(seed !== undefined && { seed }) },
+        minInSync: 1,
+        epoch: 1,
+        primary: self,
+        inSync: [self],
+        eligible: [],
+        replicas: ['n'],
+        adding: [],
+        removing: [],
+        changeId: 'made',
+      };
+      await store.transact([{ key: path, revision: 0 }], [{ type: 'put', key: path, value: assignmentToValue(assignment) }]);
+    },
+    read: async (id) => {
+      const entry = await store.get(assignmentPath(id));
+      return read(entry === null ? null : assignmentFromEntry(entry));
+    },
+  } as Pick<ShardClient, 'open' | 'read'>;
+  const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
+  return new RestorePass(owned, { store, shards, catalog: new CollectionCatalog({ store }), quota, clock, drop: async () => undefined, stop: new AbortController().signal });
+}
+
+const published = async (): Promise<boolean> => JSON.parse((await store.get('/q/collections/things'))?.value ?? '{}').state === 'ready';
+
+test('before anybody may write to a shard, it is no longer to begin with what the backup has, under a later epoch', async () => {
+  const seen: string[] = [];
+  await (await passOf(async (assigned) => seen.push(`${assigned?.spec.seed?.backup ?? 'none'} ${assigned?.epoch} ${await published()}`))).run();
+  // Each of them serves with its seed, and then without, and is not visible yet.
+  expect(seen).toEqual(['b 1 false', 'b 1 false', 'none 2 false', 'none 2 false']);
+  expect(await published()).toBe(true);
+});
+
+test('shards that do not serve make it fail after some time, with the reason; those that are being filled are waited for', async () => {
+  const hourMs = 3_600_000;
+  const answers = [beingFilled(0), beingFilled(0), new QuiverError('unavailable', 'the node is away')];
+  const pass = await passOf(async () => {
+    clock.advance(hourMs);
+    throw answers.length > 1 ? answers.shift() : answers[0];
+  });
+  await expect(pass.run()).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('the node is away') });
+  expect(answers).toHaveLength(1);
+});

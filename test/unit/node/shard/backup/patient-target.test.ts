@@ -1,0 +1,45 @@
+import { PatientTarget } from '../../../../../node/shard/backup/patient-target';
+import type { BackupTarget } from '../../../../../shared/backup/backup-target';
+import { type ErrorKind, QuiverError } from '../../../../../shared/errors/quiver-error';
+
+/** What a restored shard reads while the target fails for a while, or for good. */
+
+const CONTENT = Buffer.from('content');
+
+function targetWith(fail: () => ErrorKind | null): BackupTarget {
+  const get = async (): Promise<Buffer> => {
+    const kind = fail();
+    if (kind !== null) throw new QuiverError(kind, 'the store is away');
+    return CONTENT;
+  };
+  return { name: 'x', get, put: async () => undefined, list: async () => [], delete: async () => undefined };
+}
+
+function patient(fail: () => ErrorKind | null, ended = new AbortController().signal): PatientTarget {
+  return new PatientTarget(targetWith(fail), { ended, log: { warn: () => undefined }, patience: { unavailableMs: 300, refusedMs: 20, firstPauseMs: 1 } });
+}
+
+test('a target that is away for a while is waited for', async () => {
+  let left = 5;
+  expect(await patient(() => (left-- > 0 ? 'unavailable' : null)).get('a')).toBe(CONTENT);
+});
+
+test.each(['unavailable', 'storage_failed'] as const)('one that fails for good (%s) ends it, with the reason', async (kind) => {
+  await expect(patient(() => kind).get('a')).rejects.toMatchObject({ kind: 'invalid_parameter', message: 'the backup can not be read: the store is away' });
+});
+
+test('a read that succeeds begins the time anew', async () => {
+  let calls = 0;
+  const target = patient(() => (calls++ % 2 === 0 ? 'storage_failed' : null));
+  const untilMs = performance.now() + 60;
+  while (performance.now() < untilMs) expect(await target.get('a')).toBe(CONTENT);
+});
+
+test('nobody waits for a shard that is not wanted any more', async () => {
+  const ending = new AbortController();
+  const target = patient(() => {
+    ending.abort();
+    return 'unavailable';
+  }, ending.signal);
+  await expect(target.get('a')).rejects.toMatchObject({ kind: 'unavailable' });
+});
