@@ -303,12 +303,16 @@ export class ApiProcess {
     const { log, apiMetrics } = this;
     const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, ...config } = this.config;
     const { keys, usage, catalog } = main;
+    // What the packages read comes as their environment, and nowhere else.
+    const { variables = {}, ...rest } = this.traces ?? {};
+    const origin = this.traces === null ? null : ({ ...rest, variables: {} } as TraceOrigin);
     const spans = new ThreadTraceCounts();
     if (this.traces !== null) addTraceMetrics(this.metrics, () => spans.sum());
     const threads = await FrontThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
-      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, traces: this.traces, ...form.data },
+      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, traces: origin, ...form.data },
+      environment: variables,
       handlers: (started, peer) => ({
         ...frontHandlers(main, started, peer),
         ...logHandlers(log),

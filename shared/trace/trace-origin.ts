@@ -14,6 +14,8 @@ export interface TraceSource {
 /** What traces are sent with; may be passed to another thread. */
 export interface TraceOrigin extends TraceSource, TraceSettings {
   protocol: NonNullable<TraceSettings['protocol']>;
+  /** What OpenTelemetry's packages read: a thread that has no environment of its own needs these. Secrets may be among them. */
+  variables: Readonly<Record<string, string>>;
 }
 
 /** What a tracer is made of. */
@@ -28,5 +30,7 @@ export function traceOrigin(environment: Readonly<Record<string, string | undefi
   const settings = traceSettings(environment);
   const { protocol, warning } = settings;
   if (warning !== null) log.warn({}, warning);
-  return protocol === null ? null : { ...source, ...settings, protocol };
+  if (protocol === null) return null;
+  const variables = Object.entries(environment).filter((entry): entry is [string, string] => entry[0].startsWith('OTEL_') && entry[1] !== undefined);
+  return { ...source, ...settings, protocol, variables: Object.fromEntries(variables) };
 }

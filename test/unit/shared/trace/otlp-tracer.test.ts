@@ -81,7 +81,7 @@ test.each([
 ])('the sampler %s, with a caller’s flags %s', async (sampler, flags, isRecorded) => {
   const before = { ...process.env };
   Object.assign(process.env, { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: '0' });
-  const origin = { role: 'node', member: 'node-7', instanceId: 'i', version: '1', protocol: 'http/protobuf', waitingMax: 10, warning: null } as const;
+  const origin = { role: 'node', member: 'node-7', instanceId: 'i', version: '1', protocol: 'http/protobuf', waitingMax: 10, warning: null, variables: {} } as const;
   const tracer = openTracer({ origin, clock: systemClock, log: silentLogger });
   process.env = before;
   const parent = flags === null ? null : contextFromHeaders(`00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-${flags}`);
