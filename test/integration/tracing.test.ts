@@ -122,8 +122,8 @@ test.each([
     for (const name of ['embed', 'merge', 'shard search']) expect(named(name)[0].parent).toBe(work.spanId);
     expect(
       named('shard search')
-        .map((span) => span.attributes['quiver.shard'])
-        .sort(),
+        .map((span) => Number(span.attributes['quiver.shard']))
+        .sort((a, b) => a - b),
     ).toEqual([0, 1, 2]);
     expect(named('shard search')[0].attributes).toMatchObject({ 'quiver.plan': 'scan', 'quiver.place': inline ? 'inline' : 'shard' });
     mustBeWhole(receiver, TRACE);
