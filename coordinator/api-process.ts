@@ -3,11 +3,15 @@ import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
 import type { Endings } from '../shared/process/endings';
 import { FollowedFiles } from '../shared/process/followed-files';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
+import { openTracer } from '../shared/trace/open-tracer';
+import type { TraceOrigin } from '../shared/trace/trace-origin';
+import type { TraceCounts, Tracer } from '../shared/trace/span';
 import type { CollectionCatalog } from './collections/collection-catalog';
 import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
@@ -34,11 +38,13 @@ import { RequestReporter } from './metrics/request-reporter';
 import { SlowRequests } from './metrics/slow-requests';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
+import { CallNoting } from './routing/call-noting';
 import { DeepReads } from './routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
 import { tellCollections } from './threads/front-catalog';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { tellKeys } from './threads/front-keys';
+import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
 import { FrontThreads } from './threads/front-threads';
 import type { ThreadHandlers, ThreadPeer } from './threads/thread-peer';
@@ -80,6 +86,8 @@ export class ApiProcess {
   private readonly coordinatorId: string;
   private readonly metrics: ProcessMetrics;
   private readonly apiMetrics: ApiMetrics;
+  /** What traces are sent with; null: none are. */
+  private readonly traces: TraceOrigin | null;
   /** Whom to tell what becomes of backups. */
   readonly backupMetrics: BackupMetrics;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
@@ -90,7 +98,18 @@ export class ApiProcess {
    * `ending` is aborted when the process is asked to end while it starts. `instanceId` is unique to this process. Adds
    * metrics of its own to `metrics`, which it serves.
    */
-  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; ending: AbortSignal; instanceId: string; coordinatorId: string; metrics: ProcessMetrics }) {
+  constructor(options: {
+    config: Config;
+    clock: Clock;
+    log: Logger;
+    endings: Endings;
+    ending: AbortSignal;
+    instanceId: string;
+    coordinatorId: string;
+    metrics: ProcessMetrics;
+    traces: TraceOrigin | null;
+  }) {
+    this.traces = options.traces;
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
@@ -159,6 +178,7 @@ export class ApiProcess {
     await embedding.defaultModel();
 
     const measured = new MeasuredEmbedding(embedding, this.metrics);
+    const noting = new CallNoting();
     const service = createService({
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
@@ -172,6 +192,7 @@ export class ApiProcess {
       backupLogObstacle: parts.backupLogObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
+      noting,
     });
     endings.defer(() => service.close());
     await parts.recover(service);
@@ -216,6 +237,9 @@ export class ApiProcess {
         hasMcp: config.mcp === 'true',
         dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
+        tracer: this.openTracer(),
+        noting,
+        slowMs: config.logSlowMs,
         limits: config,
         trustedProxies: config.trustedProxies,
         audit,
@@ -233,6 +257,16 @@ export class ApiProcess {
     this.readiness = { ready: true };
     log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
     return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) } };
+  }
+
+  /** Of a process whose main thread serves. */
+  private openTracer(): Tracer | null {
+    const { traces: origin, clock, log, endings, metrics } = this;
+    if (origin === null) return null;
+    const tracer = openTracer({ origin, clock, log });
+    addTraceMetrics(metrics, () => tracer.counts);
+    endings.defer(() => tracer.close());
+    return tracer;
   }
 
   /** null without AUDIT_LOG. Errors: invalid_parameter for a file that can't be opened. */
@@ -271,11 +305,22 @@ export class ApiProcess {
     const { log, apiMetrics } = this;
     const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, ...config } = this.config;
     const { keys, usage, catalog } = main;
+    // What the packages read comes as their environment, and nowhere else.
+    const { variables = {}, ...rest } = this.traces ?? {};
+    const origin = this.traces === null ? null : ({ ...rest, variables: {} } as TraceOrigin);
+    const spans = new ThreadTraceCounts();
+    if (this.traces !== null) addTraceMetrics(this.metrics, () => spans.sum());
     const threads = await FrontThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
-      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, ...form.data },
-      handlers: (started, peer) => ({ ...frontHandlers(main, started, peer), ...form.handlers }),
+      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, traces: origin, ...form.data },
+      environment: variables,
+      handlers: (started, peer) => ({
+        ...frontHandlers(main, started, peer),
+        ...logHandlers(log),
+        'traces.counts': (counts: TraceCounts) => spans.take(peer(), counts),
+        ...form.handlers,
+      }),
       reader: {
         request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
         phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),

@@ -26,6 +26,7 @@ import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { systemClock } from '../shared/time/clock';
+import { traceOrigin } from '../shared/trace/trace-origin';
 import { ApiProcess } from './api-process';
 import { ClusterMap } from './cluster/cluster-map';
 import { ClusterOperations } from './cluster/cluster-operations';
@@ -51,7 +52,6 @@ import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
 import { frontCredentials, tellCertificates } from './threads/front-credentials';
 import { tellCoordinators } from './threads/front-coordinators';
-import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
 import { sharedClock } from './threads/front-state';
 import { ToldRoutes } from './threads/front-routes';
@@ -91,9 +91,10 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
     identity: { role: 'coordinator', member: coordinatorId, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
+  const traces = traceOrigin(process.env, { role: 'coordinator', member: coordinatorId, instanceId, version: programVersion() }, log);
   const httpThreads = Math.min(config.httpThreads, HTTP_THREADS_MAX);
   if (httpThreads < config.httpThreads) log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
-  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics });
+  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics, traces });
   await api.openOperationsPort();
 
   const etcd = etcdAccess(member);
@@ -178,7 +179,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
           entry: join(__dirname, 'cluster-front-thread.js'),
           // The threads that serve reach storage nodes, and never etcd.
           data: { memberId: coordinatorId, credentials: frontCredentials(credentials) } satisfies ClusterThreadData,
-          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
+          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {
             const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer), tellCertificates(credentials.tls, peer)];

@@ -23,7 +23,9 @@ import type { ShardReading } from './collections/shard-reading';
 import { CollectionDemoService } from './demo/collection-demo-service';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
+import type { CallNoting } from './routing/call-noting';
 import { DeepReads } from './routing/deep-reads';
+import { withNotes } from './routing/noted-shards';
 import { ScatterGather } from './routing/scatter-gather';
 import { newStampMemory, StampClock } from './routing/stamp-clock';
 import { ShardedSamplesService } from './sampling/sharded-samples-service';
@@ -107,6 +109,8 @@ export function createService(options: {
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
+  /** Hands over what is noted of requests; default: nothing is. */
+  noting?: CallNoting;
   /** The file of the worker that projects samples; default: the compiled one. */
   projectionWorker?: string;
   /** Why no collection may change its number of shards at present; null, the default: it may. */
@@ -116,9 +120,10 @@ export function createService(options: {
   /** The same of restores to a moment. */
   backupLogObstacle?: (() => string | null) | undefined;
 }): RunningService {
-  const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
+  const { clock, config, instanceId, log, clusterStore: store } = options;
+  const shards = withNotes(options.shardClient);
   const catalog = new CollectionCatalog({ store });
-  const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, uidOf: (collection) => catalog.uidOf(collection) });
+  const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, uidOf: (collection) => catalog.uidOf(collection), noting: options.noting });
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });

@@ -25,6 +25,7 @@ import { readMachineLimits } from '../shared/process/machine-limits';
 import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
+import { traceOrigin } from '../shared/trace/trace-origin';
 import { targetOpener } from '../shared/backup/open-target';
 import { Pace } from '../shared/time/pace';
 import { ApiProcess } from '../coordinator/api-process';
@@ -58,7 +59,9 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID(), coordinatorId: COORDINATOR_ID, metrics });
+  const instanceId = randomUUID();
+  const traces = traceOrigin(process.env, { role: 'embedded', member: NODE_ID, instanceId, version: programVersion() }, log);
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId: COORDINATOR_ID, metrics, traces });
   await api.openOperationsPort();
 
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });

@@ -23,6 +23,7 @@ import { addDiskMetrics } from './metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
+import { addTraceMetrics } from '../shared/metrics/trace-metrics';
 import { targetOpener } from '../shared/backup/open-target';
 import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
@@ -35,6 +36,8 @@ import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { sleeplessClock, systemClock } from '../shared/time/clock';
+import { openTracer } from '../shared/trace/open-tracer';
+import { traceOrigin } from '../shared/trace/trace-origin';
 import { Pace } from '../shared/time/pace';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
@@ -94,6 +97,12 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   await ops.listen(config.opsPort, config.host);
   endings.defer(() => ops.close());
+  const origin = traceOrigin(process.env, { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() }, log);
+  const tracer = origin === null ? null : openTracer({ origin, clock, log });
+  if (tracer !== null) {
+    addTraceMetrics(metrics, () => tracer.counts);
+    endings.defer(() => tracer.close());
+  }
 
   const folder = join(config.dataDir, 'node');
   const storeId = await readStoreId(folder, nodeId);
@@ -262,7 +271,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [
-      ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits) }),
+      ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits), tracer }),
       new ReplicationService({ links, snapshots }),
       administrationService({
         report: () => agent.report(),

@@ -17,7 +17,17 @@ const PROGRAMS = {
 const THREADS = ['front-thread', 'cluster-front-thread', 'embedding-worker', 'projection-worker'];
 
 /** Packages that are loaded from their own folders: because they look for files there, and only when they are needed. */
-const APART = ['@huggingface/transformers', '@modelcontextprotocol/server', 'express', 'snowball-stemmers', 'swagger-ui-express'];
+const APART = [
+  '@huggingface/transformers',
+  '@modelcontextprotocol/server',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
+  '@opentelemetry/sdk-trace-base',
+  'express',
+  'snowball-stemmers',
+  'swagger-ui-express',
+];
 
 /**
  * Messages of zod in 50 languages, which it loads whole and nothing here asks for, take a twentieth of a start. English

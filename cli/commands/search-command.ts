@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { printJson } from '../terminal/print';
@@ -17,6 +18,7 @@ interface SearchOptions extends ConnectionOptions {
   exact?: true;
   fields?: string[];
   showText?: true;
+  showProfile?: true;
   json?: true;
 }
 
@@ -32,6 +34,8 @@ const K_MAX = 10_000;
 const FETCH_MAX = 100;
 const WIDTH = 120;
 const DEFAULT_ALPHA = 0.5;
+/** In which a profile divides the time. */
+const STEPS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
 
 export function addSearchCommand(program: Command, context: CommandContext): void {
   connected(program.command('search').description('find the items of a collection that are nearest to a text, a vector or an item').argument('<collection>'))
@@ -45,6 +49,7 @@ export function addSearchCommand(program: Command, context: CommandContext): voi
     .option('--exact', 'compare with every vector')
     .option('--fields <names>', 'metadata to show; otherwise all', names)
     .option('--show-text', 'show the items’ texts, too')
+    .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
     .action(async (name: string, options: SearchOptions) => search(context, name, options));
 }
@@ -56,8 +61,8 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     throw new CommandError('say what to search for: one of --text, --vector and --item (with --hybrid --text, also --vector)', EXIT_CODES.usage);
   if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs --text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
-  const common = { k, ...(offset === undefined ? {} : { offset }), ...(filter === undefined ? {} : { filters: filter as never }) };
-  const answer: { results: Hit[] } = await (item !== undefined
+  const common = { k, ...(offset === undefined ? {} : { offset }), ...(filter === undefined ? {} : { filters: filter as never }), ...(options.showProfile === undefined ? {} : { profile: true }) };
+  const answer: { results: Hit[]; profile?: SearchProfile } = await (item !== undefined
     ? collection.recommend(item, common)
     : hybrid !== undefined
       ? collection.hybridSearch({ query_text: text!, vector, alpha: hybrid === true ? DEFAULT_ALPHA : hybrid, ...common })
@@ -79,7 +84,32 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   ]);
   const columns = ['#', 'score', 'id', ...(options.fields ?? ['metadata']), ...(options.showText ? ['text'] : [])];
   const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
-  context.output.write(table(columns, shown, isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity));
+  const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
+  context.output.write(table(columns, shown, width));
+  if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
+}
+
+/** The parts of a search's time that it had, and a line for each call of a shard. */
+function profileText(profile: SearchProfile, width: number): string {
+  const parts = STEPS.filter((step) => profile[`${step}_ms`] > 0).map((step) => `${step} ${shownMs(profile[`${step}_ms`])}`);
+  const calls = profile.shards.map((call) => [
+    call.read,
+    call.shard,
+    call.node ?? call.place,
+    shownMs(call.total_ms),
+    call.wait_ms === null ? null : shownMs(call.wait_ms),
+    call.run_ms === null ? null : shownMs(call.run_ms),
+    call.plan,
+    call.candidates,
+    call.scored,
+    call.rescored,
+  ]);
+  const head = `${shownMs(profile.total_ms)} ms: ${parts.join(', ')}\n`;
+  return `${head}${table(['read', 'shard', 'at', 'ms', 'waited', 'ran', 'plan', 'candidates', 'scored', 'rescored'], calls, width)}`;
+}
+
+function shownMs(ms: number): number {
+  return Number(ms.toFixed(2));
 }
 
 function cell(value: unknown): string | null {

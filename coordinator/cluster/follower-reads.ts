@@ -3,6 +3,7 @@ import type { ErrorKind } from '../../shared/errors/quiver-error';
 import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import type { Addressed } from './node-link';
 import type { NodeLinks } from './node-links';
 import type { OpenCall } from './open-calls';
 import { isLost, kindOf } from './routed-calls';
@@ -71,7 +72,9 @@ export class FollowerReads {
     try {
       const link = this.parts.links.to(address);
       let heard = link.readsHeard;
-      const attempt = link.read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
+      const to: Addressed = { id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs };
+      if (open.note !== undefined) to.noted = { note: open.note, context: open.note.send({ node: null, address, role: 'follower' }) };
+      const attempt = link.read(to, kind, request);
       return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
         attempt.answer.then((answer) => done({ answer }), fail);
         // It lives, and yet this read may hang there: some of the time is the primary's.

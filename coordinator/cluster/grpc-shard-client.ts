@@ -81,7 +81,10 @@ export class GrpcShardClient implements ShardClient {
     try {
       return await this.calls.run(
         call.deadlineMs,
-        (open) => this.writeUntilDone(id, { operations, name }, open),
+        (open) => {
+          open.note = call.note;
+          return this.writeUntilDone(id, { operations, name }, open);
+        },
         () => (wasSent ? unconfirmed(id) : notInTime(id)),
       );
     } finally {
@@ -93,6 +96,7 @@ export class GrpcShardClient implements ShardClient {
     return this.calls.run(
       call.deadlineMs,
       (open) => {
+        open.note = call.note;
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
         return follower === null ? this.readUntilDone(id, kind, request, open, route) : this.readFromFollower(follower, id, kind, request, open);

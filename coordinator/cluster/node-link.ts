@@ -1,18 +1,21 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { FrameEntry } from '../../shared/rpc/frame-sender';
-import type { AnswerFrame__Output, Answer__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
+import type { AnswerFrame__Output, Answer__Output, ReadFrame, ReadRequest } from '../../shared/rpc/generated/quiver/v1/reads';
 import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
 import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
+import { notedToProto } from '../../shared/rpc/noted-codec';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
+import type { ShardNote } from '../../shared/shard/call-notes';
 import type { ShardId, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { Clock } from '../../shared/time/clock';
 import { TIMER_MAX_MS } from '../../shared/time/deadline';
+import type { TraceContext } from '../../shared/trace/trace-context';
 import { RequestStream } from './request-stream';
 
 /**
@@ -29,6 +32,8 @@ export interface Addressed {
   id: ShardId;
   epoch: number;
   deadlineMs: number;
+  /** Where somebody looks at the call: what it belongs to, and where to note what the node says of it. */
+  noted?: { note: ShardNote; context: TraceContext | null };
 }
 
 /** A write in the form in which it is sent. */
@@ -61,6 +66,7 @@ const WRITE_HEAD_BYTES = 1_024;
  */
 const LONG_READ_BYTES = 64 * 1024;
 
+type AddressProto = Pick<ReadRequest, 'shard' | 'epoch' | 'remainingMs' | 'noted'>;
 type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
 
 /**
@@ -106,7 +112,12 @@ export class NodeLink {
     refuseWhenFull(stream.queuedBytes, bytes);
     const answer = new ReadAnswer(kind);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
-    return attempt(stream, entriesOf, (part) => answer.add(part));
+    const { noted } = to;
+    if (noted === undefined) return attempt(stream, entriesOf, (part) => answer.add(part));
+    return attempt(stream, entriesOf, (part) => {
+      noted.note.served = part.served ?? noted.note.served;
+      return answer.add(part);
+    });
   }
 
   write(to: Addressed, write: NamedWrite): Attempt<WriteResult> {
@@ -195,9 +206,11 @@ export class NodeLink {
     return entries;
   }
 
-  private addressToProto(to: Addressed) {
+  private addressToProto(to: Addressed): AddressProto {
     const leftMs = Math.ceil(to.deadlineMs - this.clock.monotonicMs());
-    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)) };
+    const address: AddressProto = { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)) };
+    if (to.noted !== undefined) address.noted = notedToProto(to.noted.context);
+    return address;
   }
 
   private noteReady(): void {

@@ -1,4 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ShardNote } from '../../shared/shard/call-notes';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
 import { deadlineTimer } from '../../shared/time/deadline';
@@ -10,6 +11,8 @@ export interface OpenCall {
   isOver: boolean;
   /** Called when the caller stops waiting. The work sets it for each of its steps. */
   cancel: () => void;
+  /** What is noted of it; absent from nearly all. */
+  note?: ShardNote | undefined;
 }
 
 /** The calls of a client that are under way: each ends with its answer, at its deadline or when the client closes. */

@@ -45,7 +45,10 @@ export class RoutedCalls {
     for (;;) {
       const route = next ?? (await this.nextRoute(id, open));
       try {
-        const attempt = send(links.to(route.address), { id, epoch: route.epoch, deadlineMs: open.deadlineMs }, route);
+        const { note } = open;
+        const to: Addressed = { id, epoch: route.epoch, deadlineMs: open.deadlineMs };
+        if (note !== undefined) to.noted = { note, context: note.send({ node: route.node, address: route.address, role: 'primary' }) };
+        const attempt = send(links.to(route.address), to, route);
         open.cancel = attempt.cancel;
         return await attempt.answer;
       } catch (error) {

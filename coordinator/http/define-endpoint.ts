@@ -11,7 +11,10 @@ const UNDER_COLLECTION = /^\/v1\/collections\/\{(\w+)\}/;
  */
 export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(definition: EndpointDefinition<P, Q, B>): Endpoint {
   const field = UNDER_COLLECTION.exec(definition.template)?.[1];
+  const empty = definition.query?.safeParse({});
   return {
+    isProfiled: false,
+    emptyQuery: empty?.success === true ? Object.freeze(empty.data) : null,
     collections: field === undefined ? { type: 'service' } : { type: 'path', field },
     isAdministrative: definition.access === 'admin',
     sheds: true,

@@ -30,6 +30,10 @@ export interface Endpoint {
   path: z.ZodObject | null;
   /** Parameters of the query string. Null if it takes none; then a query string is ignored. */
   query: z.ZodObject | null;
+  /** What `query` makes of no query string; null if that is not valid. */
+  emptyQuery: unknown;
+  /** Whether a caller may ask where its time went: the parameter `profile` of its query. */
+  isProfiled: boolean;
   body: EndpointBody;
   answer: EndpointAnswer;
   /** Error codes in addition to those that every endpoint with this access has. */
@@ -101,10 +105,15 @@ export interface EndpointCall {
    * log has it as that one. Errors: unavailable for a change that could not be recorded.
    */
   becomes(endpoint: Endpoint): void;
+  /** The member `profile` of the answer's data, with a comma before it, as of now; '' where nobody asked for it. */
+  profile(): string;
 }
 
+/** Of a call that nobody wants a profile of. */
+export const NO_PROFILE = (): string => '';
+
 /** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
-export type WorkedTime = { totalMs: number };
+export type WorkedTime = { totalMs: number; embeddingMs?: number; searchMs?: number; storageMs?: number };
 
 export type Answer =
   /** JSON text of the envelope's `data`, which is small; `worked` if the steps of the endpoint are measured. */
@@ -133,8 +142,8 @@ export interface BareAnswer {
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
+    Omit<Endpoint, 'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
@@ -147,5 +156,6 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
     use(collection: string): void;
     about(target: string): void;
     becomes(endpoint: Endpoint): void;
+    profile(): string;
   }): Promise<Answer>;
 }

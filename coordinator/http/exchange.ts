@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
+import type { Span } from '../../shared/trace/span';
+import { contextFromHeaders, type TraceContext } from '../../shared/trace/trace-context';
 import type { ApiKeyView } from '../keys/keys-service';
 import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
@@ -10,7 +13,8 @@ import { announcedLength } from './body/read-body';
 import type { Answer, BareAnswer, Endpoint, WorkedTime } from './endpoint';
 import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
 import { StreamResponse } from './http2-connections';
-import type { RequestObserver } from './observer';
+import type { RequestObserver, SlowBreakdown } from './observer';
+import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
 import { TURN_MS, type Turns } from './turns';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -26,6 +30,9 @@ const BUSY_RETRY_SECONDS = 1;
  * length in the head.
  */
 const WRITE_CHARACTERS = 64 * 1024;
+
+/** Calls of shards that the log of a slow request names. */
+const LOGGED_CALLS_MAX = 8;
 
 /** One request and its answer: writes exactly one answer in every case, and reports it to the observer once. */
 export class Exchange {
@@ -43,8 +50,19 @@ export class Exchange {
   collection: string | null = null;
   rate: RateDecision | null = null;
   parseMs = 0;
-  /** When the handler was called, monotonic. */
+  /** When the request came, and when the handler was called; monotonic. */
+  readonly startedMs: number;
   handedMs = 0;
+  /** Of a request that was answered. */
+  durationMs = 0;
+  /** Where it is traced. */
+  span: Span | null = null;
+  /** Of one that is traced: when its body was begun to be read, and what ends the span of its answer. */
+  readFromMs = 0;
+  answering: (() => void) | null = null;
+  bodyBytes = 0;
+  /** What is noted of it; null where nobody looks. */
+  notes: CallNotes | null = null;
   /** What the client should know about a request that succeeds. */
   readonly warnings: string[] = [];
   /** Whether the client waits for `100 Continue` before it sends its body. */
@@ -62,7 +80,7 @@ export class Exchange {
   private readonly isDraining: () => boolean;
   private readonly turns: Turns;
   private readonly stallTimeoutMs: number;
-  private readonly startedMs: number;
+  private readonly slowMs: number;
   private continued = false;
   private observed = false;
   private worked: WorkedTime | null = null;
@@ -78,6 +96,8 @@ export class Exchange {
     turns: Turns;
     /** Longest time without the client taking any of its answer. */
     stallTimeoutMs: number;
+    /** A request is slow that takes this long; default: none is. */
+    slowMs?: number;
   }) {
     this.request = options.request;
     this.response = options.response;
@@ -87,6 +107,7 @@ export class Exchange {
     this.isDraining = options.isDraining;
     this.turns = options.turns;
     this.stallTimeoutMs = options.stallTimeoutMs;
+    this.slowMs = options.slowMs ?? Infinity;
     this.startedMs = this.clock.monotonicMs();
     const given = this.request.headers['x-request-id'];
     this.requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
@@ -279,17 +300,60 @@ export class Exchange {
     return headers;
   }
 
+  /** What it was so far, as its own notes have it. */
+  profile(notes: CallNotes): RequestProfile {
+    const { startedMs, handedMs, parseMs, requestId } = this;
+    return profileOf(notes, { startedMs, handedMs, parseMs, doneMs: this.clock.monotonicMs() }, { requestId, traceId: this.trace?.traceId ?? null });
+  }
+
+  /** The trace that it belongs to, whether that is recorded or not. */
+  private get trace(): TraceContext | null {
+    return this.span?.context ?? contextFromHeaders(this.request.headers.traceparent);
+  }
+
+  /** Where the time of a slow one went, as far as that is known. */
+  private breakdown(nowMs: number): SlowBreakdown {
+    const { worked, notes, startedMs, handedMs, parseMs } = this;
+    if (handedMs === 0) return { steps: null, profile: null };
+    const workedMs = worked?.totalMs ?? 0;
+    const steps = {
+      wait: rounded(handedMs - startedMs - parseMs),
+      parse: rounded(parseMs),
+      ...(worked?.embeddingMs !== undefined && { embed: rounded(worked.embeddingMs) }),
+      ...(worked?.searchMs !== undefined && { search: rounded(worked.searchMs) }),
+      ...(worked?.storageMs !== undefined && { store: rounded(worked.storageMs) }),
+      [worked === null ? 'work' : 'serialise']: rounded(nowMs - handedMs - workedMs),
+    };
+    return { steps, profile: notes === null || notes.calls.length === 0 ? null : shortProfile(this.profile(notes), LOGGED_CALLS_MAX) };
+  }
+
+  private endSpan(code: number, error: unknown): void {
+    const { span } = this;
+    if (span === null) return;
+    this.answering?.();
+    const status = this.response.headersSent ? this.response.statusCode : undefined;
+    span.set({ 'http.response.status_code': status, 'quiver.response.code': code, 'quiver.key.id': this.key?.id, 'db.collection.name': this.collection ?? undefined });
+    // Of what the caller did wrong, the service has not failed.
+    if (code >= 500) span.fail(isQuiverError(error) ? error.kind : String(code));
+    span.end();
+  }
+
   private observe(code: number, error: unknown): void {
     if (this.observed) return;
     this.observed = true;
     const nowMs = this.clock.monotonicMs();
+    this.durationMs = nowMs - this.startedMs;
+    this.endSpan(code, error);
+    const trace = this.span === null && this.request.headers.traceparent === undefined ? null : this.trace;
     this.observer.requestAnswered({
       requestId: this.requestId,
       method: this.request.method ?? '',
       endpoint: this.endpoint,
       url: this.request.url ?? '',
       code,
-      durationMs: nowMs - this.startedMs,
+      durationMs: this.durationMs,
+      ...(trace !== null && { trace: { traceId: trace.traceId, spanId: this.span === null ? null : trace.spanId } }),
+      ...(this.durationMs >= this.slowMs && { slow: this.breakdown(nowMs) }),
       keyId: this.key?.id ?? null,
       keyName: this.key?.name ?? null,
       address: this.address,

@@ -5,11 +5,13 @@ import type { TLSSocket } from 'node:tls';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
+import type { Tracer } from '../../shared/trace/span';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
+import { CallNoting } from '../routing/call-noting';
 import type { Service } from '../service';
 import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
@@ -59,6 +61,12 @@ export interface HttpServerParts {
   /** Default: there is no audit log. */
   audit?: AuditState | null;
   clock: Clock;
+  /** Default: nothing is traced. */
+  tracer?: Tracer | null;
+  /** Shared with the use cases; default: what is noted of requests stays without their calls of shards. */
+  noting?: CallNoting;
+  /** From how many milliseconds on a request is slow; default: none is. */
+  slowMs?: number;
   /** Default: the native codec if it is built. */
   codec?: VectorCodec;
   /** Counts the requests under way. */
@@ -151,6 +159,9 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
     collectionNames: () => service.collections.names(),
+    tracer: parts.tracer ?? null,
+    noting: parts.noting ?? new CallNoting(),
+    slowMs: parts.slowMs ?? Infinity,
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();

@@ -1,4 +1,5 @@
 import type { Endpoint } from './endpoint';
+import type { RequestProfile } from './profile';
 
 /** What the HTTP layer reports about each answered request: metrics, log and usage depend on it. */
 export interface RequestObserver {
@@ -30,4 +31,16 @@ export interface AnsweredRequest {
   steps: { parseMs: number; serialiseMs: number } | null;
   /** The error behind a code of 500, for the log. */
   error: unknown;
+  /** The trace that it belongs to; `spanId` null: it is not recorded here. */
+  trace?: { traceId: string; spanId: string | null };
+  /** Of a slow one. */
+  slow?: SlowBreakdown;
+}
+
+/** Where the time of a slow request went. */
+export interface SlowBreakdown {
+  /** Milliseconds by step; null for one that was refused before its work began. */
+  steps: Record<string, number> | null;
+  /** Of a search that was looked at, with its slowest calls of shards. */
+  profile: RequestProfile | null;
 }

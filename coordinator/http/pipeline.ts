@@ -1,18 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
+import { type Span, stepSpan, type Tracer } from '../../shared/trace/span';
+import { contextFromHeaders } from '../../shared/trace/trace-context';
 import type { NetworkList } from '../../shared/config/network-list';
 import { isAllowedFrom } from '../keys/key-networks';
 import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import { isMistyped } from '../keys/secret';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
+import type { CallNoting } from '../routing/call-noting';
 import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import { clientAddress } from './client-address';
-import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
+import { type Answer, type BareAnswer, type Endpoint, type EndpointCall, type JsonBody, NO_PROFILE } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
 import { explainedError } from './explained-error';
@@ -21,6 +25,7 @@ import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
+import { SlowWatch } from './slow-watch';
 import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
 
@@ -42,6 +47,11 @@ export interface PipelineParts {
   isDraining: () => boolean;
   /** For the message about one that does not exist. */
   collectionNames: () => Promise<string[]>;
+  /** null: nothing is traced. */
+  tracer: Tracer | null;
+  noting: CallNoting;
+  /** A request is slow that takes this long, in milliseconds. */
+  slowMs: number;
 }
 
 /** The audit log, as the HTTP layer knows it. */
@@ -72,6 +82,7 @@ const GUARDED_PREFIX = 'v1';
  */
 export class Pipeline {
   private readonly parts: PipelineParts;
+  private readonly slow = new SlowWatch();
 
   constructor(parts: PipelineParts) {
     this.parts = parts;
@@ -81,6 +92,7 @@ export class Pipeline {
   async serve(arrival: Arrival): Promise<void> {
     const { match } = arrival;
     const exchange = this.exchangeOf(arrival);
+    if (this.parts.tracer !== null) exchange.span = this.begin(this.parts.tracer, arrival, exchange);
     if (match !== null) {
       exchange.endpoint = match.endpoint.template;
       exchange.isAdministrative = match.endpoint.isAdministrative;
@@ -92,6 +104,8 @@ export class Pipeline {
     } catch (error) {
       exchange.fail(await explainedError(error, async () => namesSeenBy(exchange.key, await this.parts.collectionNames())));
     }
+    const { collection, durationMs } = exchange;
+    if (durationMs >= this.parts.slowMs && collection !== null && match?.endpoint.isProfiled === true) this.slow.note(collection, this.parts.clock.monotonicMs());
   }
 
   /** Answers a request for a file, which needs no key and is in memory; `endpoint` is its name in metrics. Never rejects. */
@@ -106,8 +120,52 @@ export class Pipeline {
   }
 
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
-    const { clock, observer, isDraining, turns, limits } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs });
+    const { clock, observer, isDraining, turns, limits, slowMs } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs, slowMs });
+  }
+
+  /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
+  private begin(tracer: Tracer, { request, match }: Arrival, exchange: Exchange): Span | null {
+    const { method = '', headers, httpVersion } = request;
+    const route = match?.endpoint.template;
+    return tracer.begin(route === undefined ? method : `${method} ${route}`, contextFromHeaders(headers.traceparent, headers.tracestate), {
+      kind: 'server',
+      startMs: exchange.startedMs,
+      attributes: {
+        'http.request.method': method,
+        'http.route': route,
+        'url.scheme': 'encrypted' in request.socket ? 'https' : 'http',
+        'network.protocol.version': httpVersion,
+        'quiver.request_id': exchange.requestId,
+      },
+    });
+  }
+
+  /** What is noted of a request whose handler is about to be called; null, nearly always: nothing. */
+  private notesOf(endpoint: Endpoint, query: unknown, exchange: Exchange): CallNotes | null {
+    const { clock } = this.parts;
+    const { span, collection } = exchange;
+    if (span === null && !endpoint.isProfiled) return null;
+    const isWatched = endpoint.isProfiled && collection !== null && this.slow.has(collection, () => clock.monotonicMs());
+    if (span === null && !isWatched && (query as { profile?: boolean }).profile !== true) return null;
+    const operation = endpoint.template.split('/').findLast((segment) => !segment.startsWith('{')) ?? '';
+    const attributes = { 'db.system.name': 'quiver', 'db.operation.name': operation, 'db.collection.name': collection ?? undefined };
+    const work = span?.child(collection === null ? operation : `${operation} ${collection}`, { startMs: exchange.handedMs, attributes }) ?? null;
+    return new CallNotes(clock, work);
+  }
+
+  /** Calls the handler of a request that is looked at. */
+  private async handleNoted(endpoint: Endpoint, call: EndpointCall, exchange: Exchange, notes: CallNotes): Promise<Answer> {
+    exchange.notes = notes;
+    if (endpoint.isProfiled && (call.query as { profile?: boolean }).profile === true) call.profile = () => `,"profile":${JSON.stringify(exchange.profile(notes))}`;
+    try {
+      return await this.parts.noting.during(notes, () => endpoint.handle(call));
+    } catch (error) {
+      notes.span?.fail(isQuiverError(error) ? error.kind : 'internal');
+      throw error;
+    } finally {
+      notes.span?.end();
+    }
   }
 
   private async run(arrival: Arrival, exchange: Exchange): Promise<void> {
@@ -118,6 +176,7 @@ export class Pipeline {
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
       if (endpoint !== null) mustReach(key, endpoint);
+      if (exchange.span !== null) stepSpan(exchange.span, 'authorise', exchange.startedMs, this.parts.clock.monotonicMs());
     } else if (endpoint?.isGuarded) {
       await this.admitAddress(request, exchange);
     }
@@ -126,7 +185,8 @@ export class Pipeline {
     const path = endpoint.path === null ? {} : validate(endpoint.path, pathParameters(match, target), 'path');
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
-    const query = endpoint.query === null ? {} : validate(endpoint.query, parseQuery(target.query), 'query');
+    const isPlain = target.query === '' && endpoint.emptyQuery !== null;
+    const query = endpoint.query === null ? {} : isPlain ? endpoint.emptyQuery : validate(endpoint.query, parseQuery(target.query), 'query');
     let { access } = endpoint;
     const use = (collection: string): void => {
       exchange.collection = collection;
@@ -145,7 +205,14 @@ export class Pipeline {
       const body = await this.body(request, endpoint, exchange, admission);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes }));
+      if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
+      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE };
+      const notes = this.notesOf(endpoint, query, exchange);
+      const answer = await (notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes));
+      if (exchange.span === null) return await exchange.answer(answer);
+      const answeredMs = this.parts.clock.monotonicMs();
+      exchange.answering = () => stepSpan(exchange.span!, 'write answer', answeredMs, this.parts.clock.monotonicMs());
+      await exchange.answer(answer);
     } finally {
       admission.release();
     }
@@ -217,6 +284,7 @@ export class Pipeline {
   private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission): Promise<unknown> {
     if (endpoint.body.type === 'none') return undefined;
     exchange.invite();
+    if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
     if (endpoint.body.type === 'form') return undefined;
     const { bodies, clock, limits, turns } = this.parts;
     const bytes = await readBody(request, {
@@ -229,6 +297,7 @@ export class Pipeline {
       if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
       return validate(endpoint.body.schema, {}, 'body');
     }
+    exchange.bodyBytes = bytes.length;
     const startMs = clock.monotonicMs();
     const body = await bodies.read(bytes, endpoint.body, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
     exchange.parseMs = clock.monotonicMs() - startMs;

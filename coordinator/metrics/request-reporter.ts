@@ -61,6 +61,10 @@ export class RequestReporter implements RequestObserver {
       ms: Math.round(facts.durationMs * 100) / 100,
       requestId: facts.requestId,
       keyId,
+      ...(facts.collection !== null && { collection: facts.collection }),
+      // The names that collectors of logs know.
+      ...(facts.trace !== undefined && { trace_id: facts.trace.traceId, ...(facts.trace.spanId !== null && { span_id: facts.trace.spanId }) }),
+      ...(facts.slow?.profile ? { profile: facts.slow.profile } : facts.slow?.steps ? { steps: facts.slow.steps } : {}),
       ...(code >= 500 && facts.error !== undefined && facts.error !== null ? { error: facts.error } : {}),
     };
     if (code >= 500) this.logger.error(fields, 'request failed');

@@ -2,6 +2,7 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { deadlineTimer } from '../../shared/time/deadline';
+import type { CallNoting } from './call-noting';
 import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know about a collection to reach its shards. */
@@ -35,9 +36,11 @@ export class ScatterGather {
   private readonly clock: Clock;
   private readonly timeoutMs: number;
   private readonly uidOf: (collection: ShardedCollection) => Promise<string | null>;
+  private readonly noting: CallNoting | null;
 
   /** `uidOf` answers the uid that the collection's shards have now, null when it is gone; called only if a shard is missing. */
-  constructor(options: { clock: Clock; timeoutMs: number; uidOf: (collection: ShardedCollection) => Promise<string | null> }) {
+  constructor(options: { clock: Clock; timeoutMs: number; uidOf: (collection: ShardedCollection) => Promise<string | null>; noting?: CallNoting | undefined }) {
+    this.noting = options.noting ?? null;
     this.clock = options.clock;
     this.timeoutMs = options.timeoutMs;
     this.uidOf = options.uidOf;
@@ -45,7 +48,7 @@ export class ScatterGather {
 
   /** The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take. */
   begin(timeoutMs = this.timeoutMs): CallOptions {
-    return { deadlineMs: this.clock.monotonicMs() + timeoutMs };
+    return { deadlineMs: this.clock.monotonicMs() + timeoutMs, notes: this.noting?.current };
   }
 
   /** Answers of all shards, in the order of the shards. */

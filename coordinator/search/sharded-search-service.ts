@@ -16,7 +16,7 @@ import { vectorNotFound } from '../vectors/vector-not-found';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
-import { NO_SEARCH_OBSERVER, type SearchObserver } from './search-observer';
+import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
@@ -61,8 +61,8 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = this.givenVector(collection, request.source);
-    this.observer.phase('route', this.clock.monotonicMs() - startMs);
-    const vector = given ?? (await this.embedOne(collection, request.source));
+    this.noteStep(call, 'route', startMs);
+    const vector = given ?? (await this.embedOne(collection, request.source, call));
     const embeddedMs = this.clock.monotonicMs();
     const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
     return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
@@ -74,13 +74,13 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = queries.map(({ source }, i) => this.givenVector(collection, source, `the vector of query ${i}`));
-    this.observer.phase('route', this.clock.monotonicMs() - startMs);
+    this.noteStep(call, 'route', startMs);
     const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
-    const embedded = texts.length === 0 ? [] : await this.embed(collection, texts);
+    const embedded = texts.length === 0 ? [] : await this.embed(collection, texts, call);
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
-    const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, call)));
+    const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, queryCall(call, i))));
     return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
   }
 
@@ -91,12 +91,12 @@ export class ShardedSearchService implements SearchService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
     const given = this.givenVector(collection, source);
-    this.observer.phase('route', this.clock.monotonicMs() - startMs);
-    const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
+    this.noteStep(call, 'route', startMs);
+    const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source, call) : null);
     const embeddedMs = this.clock.monotonicMs();
     const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector }, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
-    this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
+    this.noteStep(call, 'node', embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, given === null && vector !== null ? embeddedMs : null) };
   }
 
@@ -106,8 +106,8 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = this.givenVector(collection, request.source);
-    this.observer.phase('route', this.clock.monotonicMs() - startMs);
-    const vector = given ?? (await this.embedOne(collection, request.source));
+    this.noteStep(call, 'route', startMs);
+    const vector = given ?? (await this.embedOne(collection, request.source, call));
     const embeddedMs = this.clock.monotonicMs();
     const candidates = [...new Set(request.candidates)];
     const scored = await this.deep.run(request.candidates.length, call, () =>
@@ -123,8 +123,8 @@ export class ShardedSearchService implements SearchService {
     );
     const answeredMs = this.clock.monotonicMs();
     const hits = scored.flat().sort(compareHits);
-    this.observer.phase('node', answeredMs - embeddedMs);
-    this.observer.phase('merge', this.clock.monotonicMs() - answeredMs);
+    this.noteStep(call, 'node', embeddedMs, answeredMs);
+    this.noteStep(call, 'merge', answeredMs);
     return { hits, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
   }
 
@@ -151,8 +151,8 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.observer.phase('route', this.clock.monotonicMs() - startMs);
-    const vector = await this.embedOne(collection, request);
+    this.noteStep(call, 'route', startMs);
+    const vector = await this.embedOne(collection, request, call);
     const embeddedMs = this.clock.monotonicMs();
     const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
@@ -174,8 +174,8 @@ export class ShardedSearchService implements SearchService {
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
-    this.observer.phase('node', answeredMs - askedMs);
-    this.observer.phase('merge', this.clock.monotonicMs() - answeredMs);
+    this.noteStep(call, 'node', askedMs, answeredMs);
+    this.noteStep(call, 'merge', answeredMs);
     return nearest;
   }
 
@@ -195,16 +195,21 @@ export class ShardedSearchService implements SearchService {
     return source.vector;
   }
 
-  private async embedOne(collection: CollectionRecord, source: { text?: string }): Promise<Float32Array> {
-    const [vector] = await this.embed(collection, [source.text as string]);
+  private async embedOne(collection: CollectionRecord, source: { text?: string }, call: CallOptions): Promise<Float32Array> {
+    const [vector] = await this.embed(collection, [source.text as string], call);
     return vector;
   }
 
-  private async embed(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+  private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<Float32Array[]> {
     const startMs = this.clock.monotonicMs();
     const vectors = await this.embedder.embedQueries(collection, texts);
-    this.observer.phase('embed', this.clock.monotonicMs() - startMs);
+    this.noteStep(call, 'embed', startMs);
     return vectors;
+  }
+
+  private noteStep({ notes }: CallOptions, phase: SearchPhase, startMs: number, endMs = this.clock.monotonicMs()): void {
+    this.observer.phase(phase, endMs - startMs);
+    notes?.step(phase, startMs, endMs);
   }
 
   /** `embeddedMs`: when the embedding was done; null where nothing was embedded. */
@@ -212,6 +217,11 @@ export class ShardedSearchService implements SearchService {
     const endMs = this.clock.monotonicMs();
     return { embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs, searchMs: endMs - (embeddedMs ?? startMs), totalMs: endMs - startMs };
   }
+}
+
+/** The call of one query of a bulk. */
+function queryCall(call: CallOptions, query: number): CallOptions {
+  return call.notes === undefined ? call : { ...call, notes: call.notes.ofQuery(query) };
 }
 
 /**

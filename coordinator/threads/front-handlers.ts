@@ -1,3 +1,4 @@
+import { ShardNote } from '../../shared/shard/call-notes';
 import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
@@ -91,6 +92,13 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
       const call = callUntil(deadline);
       return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+    },
+    'shards.notedRead': async <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
+      const note = new ShardNote({ clock, kind, shard: id.shard, query: null, startMs: clock.monotonicMs(), span: null });
+      const call = { ...callUntil(deadline), note };
+      const answer = await deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+      note.end(null);
+      return { answer, served: note.served };
     },
     'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
       const call = callUntil(deadline);

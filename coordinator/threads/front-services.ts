@@ -1,7 +1,9 @@
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CallNoting } from '../routing/call-noting';
 import type { DeepReads } from '../routing/deep-reads';
+import { NotedShards } from '../routing/noted-shards';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
 import { ShardedSamplesService } from '../sampling/sharded-samples-service';
@@ -24,14 +26,16 @@ export function frontServices(parts: {
   requestTimeoutMs: number;
   stampMemory: BigInt64Array;
   observer: SearchObserver;
+  noting: CallNoting;
 }): {
   service: Service;
   catalog: FrontCatalog;
 } {
-  const { main, shards, deep, clock } = parts;
+  const { main, deep, clock, noting } = parts;
+  const shards = new NotedShards(parts.shards);
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
-  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }) });
+  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }), noting });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'> = {
     embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
     embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),

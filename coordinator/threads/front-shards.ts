@@ -1,4 +1,5 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
+import type { ServedTimes, ShardNote } from '../../shared/shard/call-notes';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
@@ -42,17 +43,30 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
   }
 
   private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    const { note } = call;
     const startMs = this.clock.monotonicMs();
+    note?.begun();
     const found = this.inline?.search(id, request as VectorSearch) ?? null;
     if (this.spentMs === 0) setImmediate(() => (this.spentMs = 0));
     this.spentMs += this.clock.monotonicMs() - startMs;
-    return found === null ? this.ask(id, kind, request, call) : (found as AnswerOf<Kind>);
+    if (found === null) return this.ask(id, kind, request, call);
+    if (note !== undefined) note.place = 'inline';
+    return found as AnswerOf<Kind>;
   }
 
   private async ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by one.
     if (isLong(request)) await this.main.ask('turn');
-    return this.main.ask('shards.read', id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock));
+    const asked = [id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock)];
+    return call.note === undefined ? this.main.ask('shards.read', ...asked) : this.askNoted(asked, call.note);
+  }
+
+  private async askNoted<Answer>(asked: unknown[], note: ShardNote): Promise<Answer> {
+    const sentMs = this.clock.monotonicMs();
+    const { answer, served } = await this.main.ask<{ answer: Answer; served: ServedTimes | null }>('shards.notedRead', ...asked);
+    // On its way to the other thread and back it waits, too.
+    if (served !== null) note.served = { waitMs: sentMs - note.startMs + served.waitMs, runMs: served.runMs };
+    return answer;
   }
 }
 

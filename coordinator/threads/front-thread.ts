@@ -3,6 +3,8 @@ import { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
+import { openTracer } from '../../shared/trace/open-tracer';
+import type { TraceOrigin } from '../../shared/trace/trace-origin';
 import { dashboardFolderOf } from '../http/dashboard-folder';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
@@ -15,8 +17,10 @@ import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
+import { CallNoting } from '../routing/call-noting';
 import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
+import { frontLog } from './front-log';
 import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
@@ -39,6 +43,8 @@ export interface FrontThreadData {
   bodyBytes: Float64Array;
   /** Of the whole process. */
   connectionsMax: number;
+  /** What traces are sent with; null: none are. */
+  traces?: TraceOrigin | null;
 }
 
 /** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
@@ -73,7 +79,10 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     'keys.put': (record: KeyRecord, place: number) => keys.put(record, place),
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
     'catalog.forget': (name: string) => catalog.forget(name),
-    flush: () => reports.flush(),
+    flush: () => {
+      tellSpans();
+      reports.flush();
+    },
     synced: () => undefined,
     connection: (handle: number, isTurnedAway: boolean) => take(handle, isTurnedAway),
     'api.certificate': (certificate: ApiCertificate) => {
@@ -87,9 +96,17 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       await closeUnlistened(server, connections, graceMs);
       clearInterval(beat);
       form.close?.();
+      await tracer?.close();
+      tellSpans();
       reports.close();
     },
   });
+  const { traces: origin = null } = data;
+  const tracer = origin === null ? null : openTracer({ origin, clock, log: frontLog(main) });
+  const tellSpans = (): void => {
+    if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
+  };
+  const noting = new CallNoting();
   const form = parts.form(main);
   main.handle(form.handlers ?? {});
   const reports = new FrontReports({
@@ -108,6 +125,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     requestTimeoutMs: config.requestTimeoutMs,
     stampMemory: data.stampMemory,
     observer: reports,
+    noting,
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
@@ -126,6 +144,9 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     dashboardFolder: dashboardFolderOf(config),
     signIn: remote<SignIn>(main, 'signIn'),
     load,
+    tracer,
+    noting,
+    slowMs: config.logSlowMs,
     limits: config,
     trustedProxies: config.trustedProxies,
     audit: config.auditLog === '' ? null : { isRefusing: () => isRefusingChanges },

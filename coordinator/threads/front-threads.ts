@@ -34,6 +34,8 @@ export interface FrontThreadsParts {
   entry: string;
   threads: number;
   data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes'>;
+  /** The environment of the threads; default: none. */
+  environment?: Readonly<Record<string, string>>;
   /** What the threads may ask. `peer` is the one that asks. */
   handlers: (threads: FrontThreads, peer: () => ThreadPeer) => ThreadHandlers;
   reader: ReportReader;
@@ -156,7 +158,7 @@ export class FrontThreads {
     let worker: Worker;
     try {
       // It learns from workerData what it may know; the environment holds the first key's secret.
-      worker = new Worker(parts.entry, { workerData, env: {} });
+      worker = new Worker(parts.entry, { workerData, env: { ...parts.environment } });
     } catch (error) {
       this.restart(place);
       throw error;

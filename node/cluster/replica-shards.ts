@@ -25,6 +25,7 @@ export class ReplicaShards implements NodeShards {
     const { replica, shard } = await this.find(id, call);
     // Once in the log it has to be applied, on every replica and at every start.
     const admitted = await shard.admit(request.payload);
+    call.note?.begun();
     try {
       return await replica.write(request, call);
     } finally {
@@ -40,6 +41,9 @@ export class ReplicaShards implements NodeShards {
       const { replicas = [], primary = null } = hosted.replica.assignment ?? {};
       for (const node of replicas) if (node !== primary?.node) this.optimizeOn(node, id);
     }
-    return hosted.replica.read(call, () => hosted.shard.read(kind, request));
+    return hosted.replica.read(call, () => {
+      call.note?.begun();
+      return hosted.shard.read(kind, request);
+    });
   }
 }

@@ -1,6 +1,7 @@
 #include "index_tasks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -145,6 +146,36 @@ void allow(const Snapshot& snapshot, FoundSlots found, SearchRequest& request) {
   allowed.words = scan ? std::move(found).as_list() : std::move(found).as_bitmap();
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
+double ms_between(Time from, Time to) { return std::chrono::duration<double, std::milli>(to - from).count(); }
+
+// What a search took, with its times: it waited for a thread, found the slots that pass the filter, and searched.
+struct Counted {
+  SearchCost cost;
+  // Slots that may be answers.
+  size_t allowed = 0;
+  double queue_ms = 0, filter_ms = 0, run_ms = 0;
+};
+
+// Adds what a search took to its answer.
+void add_counts(napi_env env, napi_value result, const Counted& counted) {
+  const std::pair<const char*, double> members[] = {
+      {"scored", double(counted.cost.scored)},
+      {"rescored", double(counted.cost.rescored)},
+      {"expanded", double(counted.cost.expanded)},
+      {"plan", double(int(counted.cost.plan))},
+      {"allowed", double(counted.allowed)},
+      {"queueMs", counted.queue_ms},
+      {"filterMs", counted.filter_ms},
+      {"runMs", counted.run_ms},
+  };
+  napi_value number;
+  for (const auto& [name, value] : members) {
+    if (napi_create_double(env, value, &number) == napi_ok) napi_set_named_property(env, result, name, number);
+  }
+}
+
 class SearchTask final : public IndexTask {
  public:
   SearchTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments), snapshot_(index_->snapshot) {
@@ -157,21 +188,23 @@ class SearchTask final : public IndexTask {
       request_.allowed.words.assign(words.data, words.data + words.size);
       request_.allowed.count = arguments.whole(6, 0, kItemLimit);
     }
-    counted_ = !arguments.is_nullish(arguments.at(7));
+    is_counted_ = !arguments.is_nullish(arguments.at(7));
+    if (is_counted_) called_ = std::chrono::steady_clock::now();
   }
 
   void run() override {
-    hits_ = search(snapshot_, request_, index_->stop, cost_);
+    const Time began = is_counted_ ? std::chrono::steady_clock::now() : Time();
+    hits_ = search(snapshot_, request_, index_->stop, counted_.cost);
     snapshot_.rows->require_sound();
+    if (!is_counted_) return;
+    counted_.allowed = request_.allowed.count;
+    counted_.queue_ms = ms_between(called_, began);
+    counted_.run_ms = ms_between(began, std::chrono::steady_clock::now());
   }
 
   napi_value finish(napi_env env) override {
-    napi_value result = hits_value(env, *snapshot_.rows, hits_), number;
-    if (!counted_) return result;
-    const std::pair<const char*, size_t> members[] = {{"scored", cost_.scored}, {"rescored", cost_.rescored}};
-    for (const auto& [name, count] : members) {
-      if (napi_create_double(env, double(count), &number) == napi_ok) napi_set_named_property(env, result, name, number);
-    }
+    napi_value result = hits_value(env, *snapshot_.rows, hits_);
+    if (is_counted_ && result != nullptr) add_counts(env, result, counted_);
     return result;
   }
 
@@ -179,8 +212,9 @@ class SearchTask final : public IndexTask {
   Snapshot snapshot_;
   SearchRequest request_;
   // Whether the answer shall say what it took.
-  bool counted_ = false;
-  SearchCost cost_;
+  bool is_counted_ = false;
+  Time called_;
+  Counted counted_;
   std::vector<Hit> hits_;
 };
 
@@ -390,6 +424,10 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   SearchRequest request;
   Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;
+  const bool is_counted = !arguments.is_nullish(arguments.at(7));
+  const auto now = [is_counted] { return is_counted ? std::chrono::steady_clock::now() : Time(); };
+  Counted counted;
+  const Time began = now();
   try {
     std::optional<FoundSlots> allowed;
     if (!arguments.is_nullish(arguments.at(5))) {
@@ -400,15 +438,22 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
     snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
     if (allowed.has_value()) allow(snapshot, std::move(*allowed), request);
-    hits = search_inline(snapshot, request, index->stop);
+    counted.allowed = request.allowed.count;
+    const Time filtered = now();
+    hits = search_inline(snapshot, request, index->stop, counted.cost);
     snapshot.rows->require_sound();
+    counted.filter_ms = ms_between(began, filtered);
+    counted.run_ms = ms_between(filtered, now());
   } catch (const CodedError&) {
     // The owner meets the same, and reports it.
     return null;
   } catch (const std::bad_alloc&) {
     return null;
   }
-  return hits.has_value() ? hits_value(env, *snapshot.rows, *hits) : null;
+  if (!hits.has_value()) return null;
+  napi_value result = hits_value(env, *snapshot.rows, *hits);
+  if (is_counted && result != nullptr) add_counts(env, result, counted);
+  return result;
 }
 
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {

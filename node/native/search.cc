@@ -197,6 +197,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
       : all_live ? walk_among([](uint32_t) { return true; })
                  : walk_among([&](uint32_t row) { return !rows.dead(row); });
   cost.scored += found.scored;
+  cost.expanded += found.entries;
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
   if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
   Candidates candidates(query, request.k, snapshot.effort.deviations_for(request.allowed.count < rows.live()));
@@ -245,10 +246,15 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
   const Query query(rows, request.query.data());
   std::vector<Hit> hits;
   if (request.effort_kind == EffortKind::kExact || query.needs_exact_scan()) {
+    cost.plan = SearchPlan::kExact;
     hits = scan_exactly(rows, query, request, stop, cost);
   } else if (request.allowed.kind == Allowed::Kind::kSlots ||
-             prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count) ||
-             !walk_and_scan(snapshot, query, request, stop, kPoolAny, hits, cost)) {
+             prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count)) {
+    hits = scan_codes(snapshot, query, request, stop, cost);
+  } else if (walk_and_scan(snapshot, query, request, stop, kPoolAny, hits, cost)) {
+    cost.plan = SearchPlan::kWalk;
+  } else {
+    cost.plan = SearchPlan::kWalkThenScan;
     hits = scan_codes(snapshot, query, request, stop, cost);
   }
   finish_hits(rows, changes, request.k, hits);
@@ -256,7 +262,7 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
 }
 
 std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const SearchRequest& request,
-                                              const StopFlag& stop) {
+                                              const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const uint64_t changes = rows.changes();
   if (request.effort_kind == EffortKind::kExact) return std::nullopt;
@@ -267,7 +273,7 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
-  SearchCost cost;
+  cost.plan = scan ? SearchPlan::kScan : SearchPlan::kWalk;
   if (scan) {
     hits = scan_codes(snapshot, query, request, stop, cost);
   } else {

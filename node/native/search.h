@@ -54,12 +54,18 @@ struct SearchRequest {
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
 
+/// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
+enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan };
+
 /// What a search took.
 struct SearchCost {
   // Rows scored by their codes.
   size_t scored = 0;
   // Rows scored by their originals.
   size_t rescored = 0;
+  // Rows of the graph that the walk kept and expanded: its effort, as ef counts it.
+  size_t expanded = 0;
+  SearchPlan plan = SearchPlan::kScan;
 };
 
 // The answer as documented at VectorIndex.search; any thread. Throws ClosedError when `stop` is raised.
@@ -70,6 +76,6 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
  * than kInlineNs, or turns out to.
  */
 std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const SearchRequest& request,
-                                              const StopFlag& stop);
+                                              const StopFlag& stop, SearchCost& cost);
 
 }  // namespace quiver

@@ -8,7 +8,9 @@ import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { AnswerOf, ReadKind } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inTurn } from '../../shared/time/work-slices';
-import type { NodeShards } from './node-shards';
+import type { Tracer } from '../../shared/trace/span';
+import { NotedCall } from './noted-call';
+import type { NodeCall, NodeShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
@@ -47,15 +49,17 @@ export class ReadsService implements RpcService {
   private readonly limit: RunningLimit;
   private readonly stallMs: number;
   private readonly observer: OperationObserver;
+  private readonly tracer: Tracer | null;
 
   /** `limit` bounds the reads that run at once, over all coordinators. A reader that takes nothing for `stallMs` is cut off. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
     this.stallMs = parts.stallMs;
     this.limit = parts.limit;
     this.observer = parts.observer;
+    this.tracer = parts.tracer;
   }
 
   async drain(): Promise<void> {
@@ -67,12 +71,16 @@ export class ReadsService implements RpcService {
     const { id } = request;
     taken.add(id);
     stream.begin();
+    let noted: NotedCall | null = null;
     try {
       const kind = readKindOf(request);
-      const answer = await this.limited(kind, request);
+      noted = request.noted === null ? null : this.noted(kind, request);
+      const answer = await this.limited(kind, request, noted);
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
-      if (taken.has(id)) for (const part of readAnswerToProto(id, kind, answer)) send(stream, part);
+      noted?.end(null);
+      if (taken.has(id)) for (const part of readAnswerToProto(id, kind, answer, noted?.note.served)) send(stream, part);
     } catch (error) {
+      noted?.end(error);
       if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
       if (taken.has(id)) send(stream, readErrorToProto(id, error));
     } finally {
@@ -81,8 +89,13 @@ export class ReadsService implements RpcService {
     }
   }
 
+  private noted(operation: ReadKind, { noted, shard }: ReadRequest__Output): NotedCall | null {
+    if (noted === null || shard === null) return null;
+    return new NotedCall({ noted, tracer: this.tracer, clock: this.clock, shard, service: 'Reads', operation, startMs: this.clock.monotonicMs() });
+  }
+
   /** Answers a read unless too many are running. A malformed read has no kind, so metrics do not count it. */
-  private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output): Promise<AnswerOf<Kind>> {
+  private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null): Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
@@ -91,7 +104,10 @@ export class ReadsService implements RpcService {
     try {
       const request = isLongRead(kind, message) ? await inTurn(() => readRequestFromProto(kind, message)) : readRequestFromProto(kind, message);
       outcome = 'failed';
-      const answer = await this.shards.read(shard, kind, request, { epoch, deadlineMs: startMs + remainingMs });
+      const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
+      if (noted !== null) call.note = noted.note;
+      const answer = await this.shards.read(shard, kind, request, call);
+      noted?.answered(answer);
       outcome = 'answered';
       return answer;
     } finally {

@@ -1,6 +1,7 @@
 import type { Logger } from '../../shared/logs/logger';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { Clock } from '../../shared/time/clock';
+import type { Tracer } from '../../shared/trace/span';
 import type { NodeShards } from './node-shards';
 import { NO_OPERATION_OBSERVER, type OperationObserver } from './operation-observer';
 import { ReadsService } from './reads-service';
@@ -38,7 +39,11 @@ export function shardServices(parts: {
   limits?: NodeLimits;
   stallMs?: number;
   observer?: OperationObserver;
+  /** Default: nothing is traced. */
+  tracer?: Tracer | null;
 }): RpcService[] {
-  const { shards, clock, logger, limits = nodeLimits(), stallMs = STALL_MS, observer = NO_OPERATION_OBSERVER } = parts;
-  return [new ReadsService({ shards, clock, logger, limit: limits.reads, stallMs, observer }), new WritesService({ shards, clock, logger, limit: limits.writeBytes, stallMs, observer })];
+  const { shards, limits = nodeLimits() } = parts;
+  const { clock, logger, stallMs = STALL_MS, observer = NO_OPERATION_OBSERVER, tracer = null } = parts;
+  const common = { shards, clock, logger, stallMs, observer, tracer };
+  return [new ReadsService({ ...common, limit: limits.reads }), new WritesService({ ...common, limit: limits.writeBytes })];
 }

@@ -6,7 +6,9 @@ import { writesDefinition } from '../../shared/rpc/protocol';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import { failureToProto } from '../../shared/rpc/wire-failure';
 import type { Clock } from '../../shared/time/clock';
-import type { NodeShards } from './node-shards';
+import type { Tracer } from '../../shared/trace/span';
+import type { NodeCall, NodeShards } from './node-shards';
+import { NotedCall } from './noted-call';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
@@ -46,18 +48,20 @@ export class WritesService implements RpcService {
   private readonly limit: RunningLimit;
   private readonly stallMs: number;
   private readonly observer: OperationObserver;
+  private readonly tracer: Tracer | null;
 
   /**
    * `limit` bounds the bytes of the writes that arrive or run at once, over all coordinators. A reader that takes
    * nothing for `stallMs` is cut off.
    */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
     this.stallMs = parts.stallMs;
     this.limit = parts.limit;
     this.observer = parts.observer;
+    this.tracer = parts.tracer;
   }
 
   async drain(): Promise<void> {
@@ -108,13 +112,20 @@ export class WritesService implements RpcService {
     stream.begin();
     const startMs = this.clock.monotonicMs();
     let outcome: 'answered' | 'failed' = 'failed';
+    let noted: NotedCall | null = null;
     try {
       if (!shard) throw new QuiverError('internal', 'a write that names no shard');
-      const call = { epoch, deadlineMs: startMs + remainingMs };
+      const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
+      if (request.noted !== null) {
+        noted = new NotedCall({ noted: request.noted, tracer: this.tracer, clock: this.clock, shard, service: 'Writes', operation: 'write', startMs });
+        call.note = noted.note;
+      }
       const result = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
       send(stream, { id, outcomes: outcomesToBytes(result.outcomes), versions: versionsToBytes(result) });
       outcome = 'answered';
+      noted?.end(null);
     } catch (error) {
+      noted?.end(error);
       this.fail(id, stream, error);
     } finally {
       this.limit.giveBack(costOf(request));

@@ -26,11 +26,22 @@ export class LocalShardClient implements ShardClient {
 
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const unconfirmed = () => new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
-    return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
+    return this.within(
+      call,
+      id,
+      (shard) => {
+        call.note?.begun();
+        return shard.write(operations);
+      },
+      unconfirmed,
+    );
   }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    return this.within(call, id, (shard) => shard.read(kind, request));
+    return this.within(call, id, (shard) => {
+      call.note?.begun();
+      return shard.read(kind, request);
+    });
   }
 
   /**

@@ -1,12 +1,13 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { Hit, KeywordSearch, SearchCost, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import type { Hit, KeywordSearch, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
+import { SearchCounter } from './search-counter';
 import type { ShardIndexes } from './shard-indexes';
 
 /** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
@@ -42,20 +43,20 @@ export class ShardSearch {
   /** Errors: unavailable when the items found change faster than their texts can be read. */
   async search(request: VectorSearch): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
+    const counter = request.counted === true ? new SearchCounter() : null;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
-      const cost: SearchCost = { scored: 0, rescored: 0 };
-      const counts = request.counted === true ? { cost } : {};
       for (let attempt = 1; ; attempt++) {
         const allowed = this.allowed(request.filter);
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
-        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counts };
+        counter?.filtered(candidateCount);
+        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counter?.counts };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
-        cost.scored += found.scored ?? 0;
-        cost.rescored += found.rescored ?? 0;
+        counter?.searched(found);
         const { hits, goneCount } = await this.upToDate(found, request, epoch);
+        counter?.made();
         // Items that the index did not return score at most as high as its last answer. Below that score, other items
         // may be better than these hits.
         const isWhole = found.slots.length < wanted || found.slots.length >= candidateCount;
@@ -65,13 +66,15 @@ export class ShardSearch {
           wanted = request.k + 2 * goneCount;
           continue;
         }
-        if (request.texts && !(await this.addTexts(hits))) {
+        const isRead = !request.texts || (await this.addTexts(hits));
+        counter?.readTexts();
+        if (!isRead) {
           // Bringing a write forward brings it closer to its end, so this loop ends, too.
           if (this.parts.bringForward(hits.map(({ slot }) => slot))) attempt--;
           if (attempt < ATTEMPTS_MAX) continue;
           throw overtaken();
         }
-        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counts };
+        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
       }
     } finally {
       slots.endRead(epoch);

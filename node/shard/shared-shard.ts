@@ -6,6 +6,7 @@ import { conditionsIn } from '../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../records/directory-view';
 import { searchSharedVectors } from '../vector/shared-vectors';
 import { orderedHits } from './ordered-hits';
+import { SearchCounter } from './search-counter';
 
 /** Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search. */
 const HITS_MAX = 256;
@@ -29,22 +30,26 @@ export class SharedShard {
 
   /** As InlineSearches. */
   search(request: VectorSearch): VectorSearchResult | null {
-    const { vector, k, filter, effort, texts } = request;
+    const { vector, k, filter, effort, texts, counted } = request;
     if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
     if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
+    const counter = counted === true ? new SearchCounter() : null;
     const begun = this.changes.begin();
     if (begun < 0) return null;
     const found = searchSharedVectors(this.shared.vectors, vector, {
       k,
       effort,
       filter: filter === null ? null : { index: this.shared.filters, program: filterProgram(filter) },
+      counted,
     });
     if (found === null) return null;
+    counter?.searched(found);
     const scored = Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
     const hits = resultOf(orderedHits(this.directory, scored, k));
     const vectorCount = this.changes.liveCount;
     // An item that is not live here was put a moment ago, and its message is still on its way.
     if (hits === null || !this.changes.isUnchanged(begun)) return null;
-    return { hits: hits.map(({ hit }) => hit), vectorCount };
+    counter?.made();
+    return { hits: hits.map(({ hit }) => hit), vectorCount, ...counter?.counts };
   }
 }

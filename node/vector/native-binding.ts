@@ -21,7 +21,7 @@ export interface AddonVectorIndex {
   /**
    * `effort`: 0 calibrated, 1 `ef`, 2 exact. `allowed`: 0 all (words null), 1 `words` lists the slots, 2 `words` is a
    * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns. `counted`: the
-   * answer says how many rows were scored by codes and by originals.
+   * answer says what it took.
    */
   search(query: Float32Array, k: number, effort: number, ef: number, allowed: number, words: Uint32Array | null, allowedCount: number, counted?: true): Promise<SlotScores>;
   /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
@@ -91,9 +91,9 @@ export interface NativeBinding {
    * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or over
    * those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no filter.
    * null: an index is closed, the query of another dimension, items are in no list of the filter index, files or the
-   * memory fail, or the search would take long.
+   * memory fail, or the search would take long. `counted` as of `search`.
    */
-  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number, filters: number | null, program: Uint32Array | null): { slots: Uint32Array; scores: Float64Array } | null;
+  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number, filters: number | null, program: Uint32Array | null, counted?: true): SlotScores | null;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

@@ -4,7 +4,7 @@ import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { scoreOf } from '../../shared/vector/metric';
-import type { SlotScores } from '../slots/slot-scores';
+import { SLOT_SEARCH_PLANS, type SlotScores } from '../slots/slot-scores';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -60,7 +60,7 @@ export class PlainVectorIndex implements VectorIndex {
     return {
       slots: Uint32Array.from(hits.slice(0, end), (hit) => hit.slot),
       scores: Float64Array.from(hits.slice(0, end), (hit) => hit.score),
-      ...(options.counted === true && { scored: 0, rescored: hits.length }),
+      ...(options.counted === true && { scored: 0, rescored: hits.length, expanded: 0, plan: SLOT_SEARCH_PLANS.indexOf('exact'), allowed: hits.length, queueMs: 0, filterMs: 0, runMs: 0 }),
     };
   }
 

@@ -12,7 +12,7 @@ import { EFFORT, nativeBinding } from './native-binding';
 export function searchSharedVectors(
   number: number,
   query: Float32Array,
-  { k, effort, filter }: { k: number; effort: SearchEffort; filter: { index: number; program: Uint32Array } | null },
+  { k, effort, filter, counted }: { k: number; effort: SearchEffort; filter: { index: number; program: Uint32Array } | null; counted?: true | undefined },
 ): SlotScores | null {
-  return nativeBinding().searchInline(number, query, k, EFFORT[effort.type], effort.type === 'ef' ? effort.ef : 0, filter?.index ?? null, filter?.program ?? null);
+  return nativeBinding().searchInline(number, query, k, EFFORT[effort.type], effort.type === 'ef' ? effort.ef : 0, filter?.index ?? null, filter?.program ?? null, counted);
 }

@@ -30,7 +30,7 @@ export interface VectorIndex {
    * are live. All candidates found that tie with the last one are appended (at most `k` more), so that the caller can
    * break ties by its own order. Scores are the exact metric (shared/vector/metric.ts) in float32 arithmetic. A
    * `calibrated` search promises the recall target; with few candidates the answer is exact. `counted`: the answer says
-   * how many rows were scored.
+   * what it took.
    */
   search(query: Float32Array, options: IndexSearch): Promise<SlotScores>;
   /** Exact scores of the given slots, in their order; NaN for a slot that is not live. */

@@ -2,8 +2,17 @@ import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { SHARD_STAGES } from '../shard/shard-stage';
-import type { AnswerOf, Hit, IndexProgress, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
-import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as ProtoIndexProgress, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
+import { type AnswerOf, type Hit, type IndexProgress, type ReadKind, type RequestOf, SEARCH_PLANS, type SearchCost, type SearchEffort, type StoredItem } from '../shard/shard-read';
+import type {
+  Answer,
+  Answer__Output,
+  IndexProgress__Output,
+  IndexProgress as ProtoIndexProgress,
+  ReadRequest,
+  ReadRequest__Output,
+  SearchCost as ProtoSearchCost,
+  SearchCost__Output,
+} from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
@@ -41,7 +50,7 @@ const VARINT_BYTES = 10;
 /** A segment's numbers with their tags. */
 const SEGMENT_BYTES = 48;
 /** The numbers of a search's cost with their tags. */
-const COST_BYTES = 24;
+const COST_BYTES = 128;
 /** The numbers and the state of an index's progress with their tags. */
 const PROGRESS_BYTES = 80;
 
@@ -68,9 +77,9 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
     answerToProto: ({ hits, vectorCount, cost }) => {
       const answer = hitsToProto(hits, vectorCount);
-      return cost === undefined ? answer : { message: { ...answer.message, cost }, bytes: answer.bytes + COST_BYTES };
+      return cost === undefined ? answer : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
-    answerFromProto: ({ hits, vectorCount, cost }) => hits && { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost }) },
+    answerFromProto: ({ hits, vectorCount, cost }) => hits && { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) },
   },
   score: {
     requestToProto: ({ vector, externalIds }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds) }),
@@ -214,6 +223,15 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
 export const READ_KINDS = Object.keys(READ_CODECS) as readonly ReadKind[];
 
 const NOTHING = Buffer.alloc(0);
+
+function costToProto({ scored, rescored, detail }: SearchCost): ProtoSearchCost {
+  return { scored, rescored, ...(detail && { detail: { ...detail, plan: SEARCH_PLANS.indexOf(detail.plan) } }) };
+}
+
+function costFromProto({ scored, rescored, detail }: SearchCost__Output): SearchCost {
+  const plan = detail === null ? undefined : SEARCH_PLANS[detail.plan];
+  return detail === null || plan === undefined ? { scored, rescored } : { scored, rescored, detail: { ...detail, plan } };
+}
 
 const STATES: ReadonlySet<string> = new Set<IndexProgress['state']>(['ready', 'indexing', 'refining', 'compacting', 'measuring']);
 

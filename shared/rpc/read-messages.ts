@@ -1,4 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
+import type { ServedTimes } from '../shard/call-notes';
 import type { AnswerOf, ReadKind, RequestOf } from '../shard/shard-read';
 import type { Answer__Output, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { FRAME_BYTES } from './message-bounds';
@@ -44,11 +45,12 @@ export function readRequestFromProto<Kind extends ReadKind>(kind: Kind, proto: R
   return READ_CODECS[kind].requestFromProto(request);
 }
 
-/** The messages that carry an answer: one, unless its list is longer than a frame. */
-export function readAnswerToProto<Kind extends ReadKind>(id: number, kind: Kind, answer: AnswerOf<Kind>): SizedAnswer[] {
+/** The messages that carry an answer: one, unless its list is longer than a frame. `served`: what it took, of a call that was noted. */
+export function readAnswerToProto<Kind extends ReadKind>(id: number, kind: Kind, answer: AnswerOf<Kind>, served: ServedTimes | null = null): SizedAnswer[] {
   const whole = READ_CODECS[kind].answerToProto(answer);
   const { message } = whole;
   message.id = id;
+  if (served !== null) message.served = served;
   whole.bytes += ANSWER_BYTES;
   const list = message.hits ?? message.items;
   if (list === undefined) return [whole];

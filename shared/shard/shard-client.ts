@@ -2,6 +2,7 @@ import type { Filter } from '../filter/filter';
 import type { Language } from '../text/language';
 import type { Quantization } from '../vector/quantization';
 import type { Metric } from '../vector/metric';
+import type { CallNotes, ShardNote } from './call-notes';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 import type { ShardSeed } from './shard-backup';
@@ -40,6 +41,10 @@ export const ANY_REPLICA = 0;
 export interface CallOptions {
   /** Monotonic deadline in milliseconds (Clock.monotonicMs). After it the call fails with `unavailable`. */
   deadlineMs: number;
+  /** What is noted of the request that it is for; absent from nearly all. */
+  notes?: CallNotes | undefined;
+  /** What is noted of this call of a shard. */
+  note?: ShardNote | undefined;
 }
 
 export interface ShardId {

@@ -78,6 +78,34 @@ export interface VectorSearchResult {
 export interface SearchCost {
   scored: number;
   rescored: number;
+  /** Absent from nodes of earlier versions. */
+  detail?: SearchDetail;
+}
+
+/**
+ * How a shard searched: it compared everything that may be an answer by codes (`scan`) or by original vectors (`exact`), walked
+ * its graph (`walk`), or walked and then scanned because too little was found; `empty`: nothing may be an answer.
+ */
+export const SEARCH_PLANS = ['empty', 'scan', 'walk', 'exact', 'walk_then_scan'] as const;
+export type SearchPlan = (typeof SEARCH_PLANS)[number];
+
+/** Of a search that had to be repeated, for what changed meanwhile: the sum, and the plan of the last. Times in milliseconds. */
+export interface SearchDetail {
+  plan: SearchPlan;
+  /** Rows of the graph that the walk kept and expanded: its effort, as ef counts it. */
+  expanded: number;
+  /** Items that may be answers: those that pass the filter, or all. */
+  allowed: number;
+  /** To find those that pass the filter. */
+  filterMs: number;
+  /** To wait for a thread that searches. */
+  queueMs: number;
+  /** To search the vectors. */
+  vectorsMs: number;
+  /** To make hits of what was found. */
+  hitsMs: number;
+  /** To read texts. */
+  textsMs: number;
 }
 
 export type SearchEffort = { type: 'calibrated' } | { type: 'ef'; ef: number } | { type: 'exact' };

@@ -61,7 +61,7 @@ const FLOORS: Record<string, string[][]> = {
     ['cluster/'],
     ['rpc/'],
     ['cluster-store/', 'shard/'],
-    ['backup/', 'filter/', 'process/'],
+    ['backup/', 'filter/', 'process/', 'trace/'],
     ['config/', 'files/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
     ['errors/'],
   ],
@@ -239,6 +239,10 @@ describe('the house', () => {
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
     ['@grpc/proto-loader', (path: string) => path.startsWith('shared/rpc/') || path === 'shared/cluster-store/etcd-protocol.ts'],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
+    ...['api', 'sdk-trace-base', 'resources', 'exporter-trace-otlp-proto', 'exporter-trace-otlp-http'].map((name): [string, (path: string) => boolean] => [
+      `@opentelemetry/${name}`,
+      (path) => path === 'shared/trace/otlp-tracer.ts',
+    ]),
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);
     expect(importers.length).toBeGreaterThan(0);

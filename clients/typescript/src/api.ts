@@ -27,6 +27,8 @@ export type FetchAnswer = AnswerOf<'post_collections_name_vectors_fetch'>;
 export type ScrollRequest = BodyOf<'post_collections_name_scroll'>;
 export type ScrollPage = AnswerOf<'post_collections_name_scroll'>;
 export type SearchRequest = BodyOf<'post_collections_name_search'>;
+/** Of a search: whether its answer also tells where the time went. */
+export type Profiled = { profile?: boolean };
 export type SearchAnswer = AnswerOf<'post_collections_name_search'>;
 export type BulkSearchQuery = BodyOf<'post_collections_name_bulk_search'>['queries'][number];
 export type BulkSearchAnswer = AnswerOf<'post_collections_name_bulk_search'>;

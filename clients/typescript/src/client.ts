@@ -60,8 +60,8 @@ export class QuiverClient {
   }
 
   /** Asks in natural language; answers with the texts of a collection that are nearest. */
-  async query(request: api.QueryRequest, options?: CallOptions): Promise<api.QueryAnswer> {
-    return this.transport.data({ method: 'POST', path: '/v1/query', json: request, isRepeatable: true }, options);
+  async query({ profile, ...request }: api.QueryRequest & api.Profiled, options?: CallOptions): Promise<api.QueryAnswer> {
+    return this.transport.data({ method: 'POST', path: '/v1/query', query: { profile }, json: request, isRepeatable: true }, options);
   }
 
   /** Whether the service is well, and what it holds. */

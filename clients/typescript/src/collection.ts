@@ -207,8 +207,8 @@ export class QuiverCollection {
   }
 
   /** The nearest items to a vector, or to a text that the service embeds. */
-  async search(request: api.SearchRequest, options?: CallOptions): Promise<api.SearchAnswer> {
-    return this.post('search', withVector(request), options);
+  async search(request: api.SearchRequest & api.Profiled, options?: CallOptions): Promise<api.SearchAnswer> {
+    return this.ask('search', request, options);
   }
 
   /** Several searches; results are in the order of the queries. Asks for 20 at a time. */
@@ -222,24 +222,29 @@ export class QuiverCollection {
   }
 
   /** Search by meaning and keywords together: `alpha` 1 is the vector alone, 0 the keywords alone. */
-  async hybridSearch(request: api.HybridSearchRequest, options?: CallOptions): Promise<api.HybridSearchAnswer> {
-    return this.post('hybrid_search', withVector(request), options);
+  async hybridSearch(request: api.HybridSearchRequest & api.Profiled, options?: CallOptions): Promise<api.HybridSearchAnswer> {
+    return this.ask('hybrid_search', request, options);
   }
 
   /** Exact scores of listed items; those that are not there are left out. */
-  async rerank(request: api.RerankRequest, options?: CallOptions): Promise<api.RerankAnswer> {
-    return this.post('rerank', withVector(request), options);
+  async rerank(request: api.RerankRequest & api.Profiled, options?: CallOptions): Promise<api.RerankAnswer> {
+    return this.ask('rerank', request, options);
   }
 
   /** Items that are like a stored one, which is left out. */
-  async recommend(id: string, request: api.RecommendRequest = {}, options?: CallOptions): Promise<api.RecommendAnswer> {
+  async recommend(id: string, request: api.RecommendRequest & api.Profiled = {}, options?: CallOptions): Promise<api.RecommendAnswer> {
     if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'get its vector and search for that');
-    return this.post(`recommend/${encodeURIComponent(id)}`, request, options);
+    return this.ask<api.RecommendAnswer>(`recommend/${encodeURIComponent(id)}`, request, options);
   }
 
   /** The cosine of two stored vectors. */
   async similarity(id1: string, id2: string, options?: CallOptions): Promise<api.SimilarityAnswer> {
     return this.transport.data({ method: 'POST', path: `${this.path}/similarity`, query: { id1, id2 }, isRepeatable: true }, options);
+  }
+
+  /** A search, whose profile is asked for in the address. */
+  private async ask<Answer>(path: string, { profile, ...request }: api.Profiled & { vector?: VectorLike }, options?: CallOptions): Promise<Answer> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/${path}`, query: { profile }, json: withVector(request), isRepeatable: true }, options);
   }
 
   /** A POST that may be repeated: all but reshard, which would find itself under way. */

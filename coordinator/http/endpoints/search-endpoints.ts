@@ -23,14 +23,16 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Find the nearest vectors',
       description: 'Order: score, highest first, then external_id. k + offset is at most MAX_K.',
       path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
       body: { type: 'json', required: true, schema: schemas.searchBody(limits), example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, profile }) => {
         const { hits, totalCount, timing } = await search.search(path.name, body.search);
         const { k, offset } = body.search;
         const page = `"total_count":${totalCount},"k":${k},"offset":${offset}`;
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${page}${timingMember(timing, body.includeTiming)}}`), worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${page}${timingMember(timing, body.includeTiming)}${profile()}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -40,6 +42,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Run several searches in one call',
       path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
       body: {
         type: 'json',
         required: true,
@@ -53,9 +57,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, profile }) => {
         const { results, timing } = await search.bulkSearch(path.name, body.queries);
-        return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}}`), worked: timing };
+        return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -66,13 +70,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Search by vector and keywords together',
       description: 'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).',
       path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, profile }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
         const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain });
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.include_timing)}}`), worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -83,12 +89,14 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Score listed candidates exactly',
       description: 'Unknown candidates are skipped, repeated ones count once.',
       path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, profile }) => {
         const { hits, timing } = await search.rerank(path.name, { source: body.source, candidates: body.candidates });
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.includeTiming)}}`), worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.includeTiming)}${profile()}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -100,14 +108,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       description: 'The stored vector itself is left out. k and offset in the body win over those in the query string.',
       path: vectorPath,
       query: schemas.recommendQuery,
+      isProfiled: true,
       body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
       answer: { type: 'data', schema: schemas.recommendAnswer },
       errors: [404],
-      handle: async ({ path, query, body }) => {
+      handle: async ({ path, query, body, profile }) => {
         const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
         const { hits } = await search.recommend(path.name, path.id, { k, offset, filter: body.filters });
         const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${source},"k":${k},"offset":${offset}}`) };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${source},"k":${k},"offset":${offset}${profile()}}`) };
       },
     }),
     defineEndpoint({
@@ -133,14 +142,16 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       collections: { type: 'body', field: 'collection_name' },
       tag: 'Documents',
       summary: 'Ask in natural language; answers with texts',
+      query: schemas.profileQuery,
+      isProfiled: true,
       body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
-      handle: async ({ body }) => {
+      handle: async ({ body, profile }) => {
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
         const { hits, timing } = await search.query(collection, { text, k, filter, minScore });
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
-        return { type: 'pieces', pieces: listPieces(`{${head},"results":`, hits, textHitJson, `${timingMember(timing, body.include_timing)}}`), worked: timing };
+        return { type: 'pieces', pieces: listPieces(`{${head},"results":`, hits, textHitJson, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
     }),
   ];

@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ApiKeyView } from '../../keys/keys-service';
 import { mayReach, mustReach } from '../authorisation';
-import type { Answer, Endpoint, EndpointCall } from '../endpoint';
+import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { warnOfIgnoredFields } from '../schema/field-hints';
 import { validate } from '../schema/issue';
@@ -59,7 +59,7 @@ export class ToolRunner {
     const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
     if (tool.hasCollection) call.use(owner.collection as string);
-    const answer = await endpoint.handle({ ...call, path, query: {}, body: checked });
+    const answer = await endpoint.handle({ ...call, path, query: {}, body: checked, profile: NO_PROFILE });
     return { json: await textOf(answer), warnings };
   }
 

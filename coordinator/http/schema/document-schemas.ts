@@ -1,11 +1,6 @@
 import { z } from 'zod';
 import { writeTiming } from './answer-fields';
-import { collectionName } from './fields';
-
-/** Words for yes and no in a form; a checkbox sends `on`. */
-const FLAGS = new Map([...['true', '1', 'yes', 'on'].map((word) => [word, true] as const), ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const)]);
-
-const flagText = z.preprocess((value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value), z.boolean().default(false));
+import { collectionName, flagText } from './fields';
 
 /** The form's fields beside the file. */
 export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText });

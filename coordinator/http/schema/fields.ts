@@ -43,6 +43,11 @@ export const integerText = (minimum: number, maximum: number) => z.preprocess(nu
 
 export const integerTextWithDefault = (minimum: number, maximum: number, value: number) => z.preprocess(numberFromText, integer(minimum, maximum).default(value));
 
+/** Words for yes and no in a form or a query string; a checkbox sends `on`. */
+const FLAGS = new Map([...['true', '1', 'yes', 'on'].map((word) => [word, true] as const), ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const)]);
+
+export const flagText = z.preprocess((value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value), z.boolean().default(false));
+
 /**
  * An array of at most `lengthMax` elements. A longer one is `excess`, by default limit_exceeded (400), found before any
  * element is examined; `setting` names the setting that configures the limit.

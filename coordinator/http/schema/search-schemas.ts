@@ -3,7 +3,8 @@ import type { SearchEffort } from '../../../shared/shard/shard-read';
 import type { SearchInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from './answer-fields';
-import { boundedArray, boundedText, collectionName, externalId, filters, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
+import { searchProfile } from './profile-schema';
+import { boundedArray, boundedText, collectionName, externalId, filters, flagText, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
 import { type IssueSink, report } from './issue';
 import { vectorSource } from './vector-source';
 
@@ -116,7 +117,11 @@ export function recommendBody(limits: HttpLimits) {
   });
 }
 
+const profile = flagText.meta({ description: 'The answer also tells where the time went: `profile`.' });
+export const profileQuery = z.object({ profile });
+
 export const recommendQuery = z.object({
+  profile,
   k: optional(integerText(1, Number.MAX_SAFE_INTEGER)),
   offset: optional(integerText(0, Number.MAX_SAFE_INTEGER)),
 });
@@ -152,15 +157,17 @@ export const searchAnswer = z.object({
   k: z.int(),
   offset: z.int(),
   timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
 });
-export const bulkSearchAnswer = z.object({ results: z.array(z.array(hitAnswer)), timing_ms: searchTiming.optional() });
-export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), timing_ms: searchTiming.optional() });
-export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional() });
-export const recommendAnswer = z.object({ results: z.array(hitAnswer), collection: z.string(), source_id: z.string(), k: z.int(), offset: z.int() });
+export const bulkSearchAnswer = z.object({ results: z.array(z.array(hitAnswer)), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const recommendAnswer = z.object({ results: z.array(hitAnswer), collection: z.string(), source_id: z.string(), k: z.int(), offset: z.int(), profile: searchProfile.optional() });
 export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });
 export const queryAnswer = z.object({
   query: z.string(),
   collection: z.string(),
   results: z.array(textHitAnswer),
   timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
 });

@@ -53,7 +53,8 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
     SearchRequest request{vectors_of(1, random), 10, seed % 2 == 0 ? EffortKind::kCalibrated : EffortKind::kGiven, 20, {}};
     request.allowed.count = snapshot.rows->live();
     try {
-      const auto hits = search_inline(snapshot, request, index->stop);
+      SearchCost cost;
+      const auto hits = search_inline(snapshot, request, index->stop, cost);
       snapshot.rows->require_sound();
       if (!hits.has_value()) continue;
       for (size_t i = 0; i < hits->size(); i++) {

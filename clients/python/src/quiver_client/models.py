@@ -75,8 +75,10 @@ __all__ = [
     "SampleItem",
     "ScrollPage",
     "SearchAnswer",
+    "SearchProfile",
     "SearchTiming",
     "ServiceInfo",
+    "ShardProfile",
     "SignedIn",
     "Similarity",
     "SlowRequest",
@@ -135,6 +137,54 @@ class SearchTiming:
     embedding_ms: float
     search_ms: float
     total_ms: float
+
+
+@dataclass(frozen=True)
+class ShardProfile:
+    """One call of a shard, as a profile has it. None: there is none, or a node of an earlier version does not say it."""
+
+    read: str
+    shard: int
+    place: str
+    attempts: int
+    start_ms: float
+    total_ms: float
+    query: int | None = None
+    node: str | None = None
+    role: str | None = None
+    wait_ms: float | None = None
+    run_ms: float | None = None
+    rpc_ms: float | None = None
+    results: int | None = None
+    plan: str | None = None
+    candidates: int | None = None
+    scored: int | None = None
+    rescored: int | None = None
+    expanded: int | None = None
+    filter_ms: float | None = None
+    queue_ms: float | None = None
+    vectors_ms: float | None = None
+    hits_ms: float | None = None
+    texts_ms: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class SearchProfile:
+    """Where the time of a search went, step by step and shard by shard, in milliseconds."""
+
+    request_id: str
+    total_ms: float
+    wait_ms: float
+    parse_ms: float
+    route_ms: float
+    embed_ms: float
+    queue_ms: float
+    shards_ms: float
+    merge_ms: float
+    other_ms: float
+    shards: list[ShardProfile]
+    trace_id: str | None = None
 
 
 # Collections
@@ -325,6 +375,7 @@ class SearchAnswer:
     k: int
     offset: int
     timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
 
 
 @dataclass(frozen=True)
@@ -360,6 +411,7 @@ class HybridAnswer:
 
     results: list[HybridHit]
     timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
 
 
 @dataclass(frozen=True)
@@ -368,6 +420,7 @@ class RerankAnswer:
 
     results: list[Hit]
     timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
 
 
 @dataclass(frozen=True)
@@ -379,6 +432,7 @@ class RecommendAnswer:
     source_id: str
     k: int
     offset: int = 0
+    profile: SearchProfile | None = None
 
 
 @dataclass(frozen=True)
@@ -408,6 +462,7 @@ class QueryAnswer:
     collection: str
     results: list[QueryHit]
     timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
 
 
 @dataclass(frozen=True)

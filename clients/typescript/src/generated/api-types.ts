@@ -92,6 +92,78 @@ export interface SearchTiming {
   total_ms: number;
 }
 
+/** Milliseconds; present when profile is true. */
+export interface SearchProfile {
+  request_id: string;
+  /** Of the trace that it belongs to, if there is one. */
+  trace_id: string | null;
+  /** Since the request came, without writing the answer: the sum of the eight below. */
+  total_ms: number;
+  /** For the key, the limits and the bytes of the body. */
+  wait_ms: number;
+  /** To read and check the body. */
+  parse_ms: number;
+  /** To find the collection. */
+  route_ms: number;
+  /** To turn text into vectors. */
+  embed_ms: number;
+  /** For a place among large reads. */
+  queue_ms: number;
+  /** While any shard was asked. Calls of shards overlap, and each moment counts once. */
+  shards_ms: number;
+  /** To join their answers. */
+  merge_ms: number;
+  other_ms: number;
+  shards: ShardProfile[];
+}
+
+/** One call of a shard. Null: there is none, or a node of an earlier version does not say it. */
+export interface ShardProfile {
+  /** search, keywordStatistics, keywordSearch, score or fetch. */
+  read: string;
+  /** Of a bulk search: which query. */
+  query: number | null;
+  shard: number;
+  /** The node that was asked last, or its address; null: this process. */
+  node: string | null;
+  role: 'primary' | 'follower' | null;
+  /** inline: the thread that serves the request searched by itself; shard: that of the shard; node: another process. */
+  place: 'inline' | 'shard' | 'node';
+  /** How often it was sent: again where a node was lost, or another one leads. */
+  attempts: number;
+  /** When it began, since the request came. */
+  start_ms: number;
+  total_ms: number;
+  /** Until the shard began with it: for its thread, a lease, other work. */
+  wait_ms: number | null;
+  /** From then on, where the shard is. */
+  run_ms: number | null;
+  /** The rest: on its way to the node and back. */
+  rpc_ms: number | null;
+  results: number | null;
+  /** scan, walk, exact, walk_then_scan (the walk found too few), or empty. */
+  plan: string | null;
+  /** Items that may be answers: those that pass the filter, or all. */
+  candidates: number | null;
+  /** Rows scored by their codes. */
+  scored: number | null;
+  /** Rows scored by their original vectors. */
+  rescored: number | null;
+  /** Rows that a walk kept and expanded: the effort, as ef counts it. */
+  expanded: number | null;
+  /** To find the items that pass the filter. */
+  filter_ms: number | null;
+  /** For a thread that searches. */
+  queue_ms: number | null;
+  /** To search the vectors. */
+  vectors_ms: number | null;
+  /** To make hits of what was found. */
+  hits_ms: number | null;
+  /** To read texts. */
+  texts_ms: number | null;
+  error: string | null;
+}
+
 /** score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. */
 export interface HybridResult {
   external_id: string;
@@ -926,6 +998,10 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_search: {
+    query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
+    };
     body: {
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
@@ -952,6 +1028,7 @@ export interface Operations {
       k: number;
       offset: number;
       timing_ms?: SearchTiming;
+      profile?: SearchProfile;
     };
   };
   /**
@@ -962,6 +1039,10 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_bulk_search: {
+    query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
+    };
     body: {
       queries: Array<{
         /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
@@ -986,6 +1067,7 @@ export interface Operations {
     answer: {
       results: SearchResult[][];
       timing_ms?: SearchTiming;
+      profile?: SearchProfile;
     };
   };
   /**
@@ -998,6 +1080,10 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_hybrid_search: {
+    query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
+    };
     body: {
       query_text: string;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
@@ -1020,6 +1106,7 @@ export interface Operations {
     answer: {
       results: HybridResult[];
       timing_ms?: SearchTiming;
+      profile?: SearchProfile;
     };
   };
   /**
@@ -1032,6 +1119,10 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_rerank: {
+    query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
+    };
     body: {
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
@@ -1043,6 +1134,7 @@ export interface Operations {
     answer: {
       results: SearchResult[];
       timing_ms?: SearchTiming;
+      profile?: SearchProfile;
     };
   };
   /**
@@ -1056,6 +1148,8 @@ export interface Operations {
    */
   post_collections_name_recommend_id: {
     query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
       k?: number;
       offset?: number;
     };
@@ -1073,6 +1167,7 @@ export interface Operations {
       source_id: string;
       k: number;
       offset: number;
+      profile?: SearchProfile;
     };
   };
   /**
@@ -1104,6 +1199,10 @@ export interface Operations {
    * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_query: {
+    query: {
+      /** The answer also tells where the time went: `profile`. Default: false. */
+      profile?: boolean;
+    };
     body: {
       query: string;
       collection_name: string;
@@ -1121,6 +1220,7 @@ export interface Operations {
       collection: string;
       results: QueryResult[];
       timing_ms?: SearchTiming;
+      profile?: SearchProfile;
     };
   };
   /**

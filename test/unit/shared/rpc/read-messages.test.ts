@@ -180,7 +180,7 @@ describe('reads between members', () => {
     const frame = responseSerialize({ answers: [readErrorToProto(ID, new QuiverError('overloaded', 'no')).message] });
     expect(frame.toString('base64')).toBe('ChcIB3oTCgpvdmVybG9hZGVkEgJubxitAw==');
     const answer = new ReadAnswer('scan');
-    answer.add({ id: ID, more: true, vectorCount: 0, cost: null, items: Buffer.from('the first') });
+    answer.add({ id: ID, more: true, vectorCount: 0, cost: null, served: null, items: Buffer.from('the first') });
     expect(() => answer.add(answersIn(frame)[0])).toThrow(failureOf('overloaded', 'no'));
   });
 

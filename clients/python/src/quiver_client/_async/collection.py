@@ -395,10 +395,12 @@ class AsyncCollection:
         exact: bool = False,
         min_score: float | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> SearchAnswer:
         """The nearest items to a vector or a text.
 
         The effort is calibrated to the recall that the service promises; ``ef`` sets it by hand, ``exact`` scans.
+        ``profile`` also tells where the time went.
         """
         body = given(
             vector=encoded(vector),
@@ -411,7 +413,7 @@ class AsyncCollection:
             min_score=min_score,
             include_timing=include_timing or None,
         )
-        return await self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, body=body)
+        return await self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
     async def bulk_search(self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]]) -> list[list[Hit]]:
         """Several searches at once; a list of hits for each. Any number, in requests of 20."""
@@ -434,6 +436,7 @@ class AsyncCollection:
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> HybridAnswer:
         """By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.
 
@@ -450,7 +453,7 @@ class AsyncCollection:
             explain=explain or None,
             include_timing=include_timing or None,
         )
-        return await self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, body=body)
+        return await self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
     async def rerank(
         self,
@@ -459,15 +462,18 @@ class AsyncCollection:
         *,
         text: str | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> RerankAnswer:
         """Exact scores of listed items; those that do not exist are left out."""
         body = given(vector=encoded(vector), text=text, candidates=list(candidates), include_timing=include_timing or None)
-        return await self._transport.call(operations.RERANK, RerankAnswer, path=self._path, body=body)
+        return await self._transport.call(operations.RERANK, RerankAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
-    async def recommend(self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None) -> RecommendAnswer:
+    async def recommend(
+        self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None, profile: bool = False
+    ) -> RecommendAnswer:
         """What is like a stored item, without itself."""
         body = given(k=k, offset=offset or None, filters=filters)
-        return await self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, body=body)
+        return await self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body)
 
     async def similarity(self, id1: str, id2: str) -> Similarity:
         """The cosine of two stored vectors."""
@@ -481,6 +487,7 @@ class AsyncCollection:
         filters: Filters | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> QueryAnswer:
         """Texts that answer a question in natural language."""
         body = given(
@@ -491,7 +498,7 @@ class AsyncCollection:
             min_score=min_score,
             include_timing=include_timing or None,
         )
-        return await self._transport.call(operations.QUERY, QueryAnswer, body=body)
+        return await self._transport.call(operations.QUERY, QueryAnswer, query=given(profile=profile or None), body=body)
 
     async def recall_check(
         self,

@@ -396,10 +396,12 @@ class Collection:
         exact: bool = False,
         min_score: float | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> SearchAnswer:
         """The nearest items to a vector or a text.
 
         The effort is calibrated to the recall that the service promises; ``ef`` sets it by hand, ``exact`` scans.
+        ``profile`` also tells where the time went.
         """
         body = given(
             vector=encoded(vector),
@@ -412,7 +414,7 @@ class Collection:
             min_score=min_score,
             include_timing=include_timing or None,
         )
-        return self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, body=body)
+        return self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
     def bulk_search(self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]]) -> list[list[Hit]]:
         """Several searches at once; a list of hits for each. Any number, in requests of 20."""
@@ -435,6 +437,7 @@ class Collection:
         min_score: float | None = None,
         explain: bool = False,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> HybridAnswer:
         """By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.
 
@@ -451,7 +454,7 @@ class Collection:
             explain=explain or None,
             include_timing=include_timing or None,
         )
-        return self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, body=body)
+        return self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
     def rerank(
         self,
@@ -460,15 +463,18 @@ class Collection:
         *,
         text: str | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> RerankAnswer:
         """Exact scores of listed items; those that do not exist are left out."""
         body = given(vector=encoded(vector), text=text, candidates=list(candidates), include_timing=include_timing or None)
-        return self._transport.call(operations.RERANK, RerankAnswer, path=self._path, body=body)
+        return self._transport.call(operations.RERANK, RerankAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
-    def recommend(self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None) -> RecommendAnswer:
+    def recommend(
+        self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None, profile: bool = False
+    ) -> RecommendAnswer:
         """What is like a stored item, without itself."""
         body = given(k=k, offset=offset or None, filters=filters)
-        return self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, body=body)
+        return self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body)
 
     def similarity(self, id1: str, id2: str) -> Similarity:
         """The cosine of two stored vectors."""
@@ -482,6 +488,7 @@ class Collection:
         filters: Filters | None = None,
         min_score: float | None = None,
         include_timing: bool = False,
+        profile: bool = False,
     ) -> QueryAnswer:
         """Texts that answer a question in natural language."""
         body = given(
@@ -492,7 +499,7 @@ class Collection:
             min_score=min_score,
             include_timing=include_timing or None,
         )
-        return self._transport.call(operations.QUERY, QueryAnswer, body=body)
+        return self._transport.call(operations.QUERY, QueryAnswer, query=given(profile=profile or None), body=body)
 
     def recall_check(
         self,

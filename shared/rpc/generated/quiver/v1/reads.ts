@@ -3,7 +3,7 @@
 import type * as grpc from '@grpc/grpc-js'
 import type { Long } from '@grpc/proto-loader';
 import type { MethodDefinition } from '@grpc/proto-loader'
-import type { Failure, Failure__Output, ShardRef, ShardRef__Output } from './shard';
+import type { Failure, Failure__Output, Noted, Noted__Output, ShardRef, ShardRef__Output } from './shard';
 
 export interface Answer {
   'id'?: (number);
@@ -19,6 +19,7 @@ export interface Answer {
   'index'?: (IndexProgress | null);
   'transfer'?: (ShardTransfer | null);
   'backup'?: (ShardBackup | null);
+  'served'?: (Served | null);
   'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
 }
 
@@ -36,6 +37,7 @@ export interface Answer__Output {
   'index'?: (IndexProgress__Output | null);
   'transfer'?: (ShardTransfer__Output | null);
   'backup'?: (ShardBackup__Output | null);
+  'served': (Served__Output | null);
   'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
 }
 
@@ -186,6 +188,7 @@ export interface ReadRequest {
   'sample'?: (Sample | null);
   'transfer'?: (Transfer | null);
   'backup'?: (Backup | null);
+  'noted'?: (Noted | null);
   'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
 }
 
@@ -206,6 +209,7 @@ export interface ReadRequest__Output {
   'sample'?: (Sample__Output | null);
   'transfer'?: (Transfer__Output | null);
   'backup'?: (Backup__Output | null);
+  'noted': (Noted__Output | null);
   'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
 }
 
@@ -299,11 +303,35 @@ export interface Search__Output {
 export interface SearchCost {
   'scored'?: (number | string | Long);
   'rescored'?: (number | string | Long);
+  'detail'?: (SearchDetail | null);
 }
 
 export interface SearchCost__Output {
   'scored': (number);
   'rescored': (number);
+  'detail': (SearchDetail__Output | null);
+}
+
+export interface SearchDetail {
+  'plan'?: (number);
+  'expanded'?: (number | string | Long);
+  'allowed'?: (number | string | Long);
+  'filterMs'?: (number | string);
+  'queueMs'?: (number | string);
+  'vectorsMs'?: (number | string);
+  'hitsMs'?: (number | string);
+  'textsMs'?: (number | string);
+}
+
+export interface SearchDetail__Output {
+  'plan': (number);
+  'expanded': (number);
+  'allowed': (number);
+  'filterMs': (number);
+  'queueMs': (number);
+  'vectorsMs': (number);
+  'hitsMs': (number);
+  'textsMs': (number);
 }
 
 export interface SegmentStatus {
@@ -318,6 +346,16 @@ export interface SegmentStatus__Output {
   'rows': (number);
   'deletedRows': (number);
   'ef': (number);
+}
+
+export interface Served {
+  'waitMs'?: (number | string);
+  'runMs'?: (number | string);
+}
+
+export interface Served__Output {
+  'waitMs': (number);
+  'runMs': (number);
 }
 
 export interface ShardBackup {

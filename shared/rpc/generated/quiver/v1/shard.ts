@@ -12,6 +12,16 @@ export interface Failure__Output {
   'code': (number);
 }
 
+export interface Noted {
+  'traceparent'?: (string);
+  'tracestate'?: (string);
+}
+
+export interface Noted__Output {
+  'traceparent': (string);
+  'tracestate': (string);
+}
+
 export interface ShardRef {
   'collectionUid'?: (string);
   'shard'?: (number);

@@ -3,7 +3,7 @@
 import type * as grpc from '@grpc/grpc-js'
 import type { Long } from '@grpc/proto-loader';
 import type { MethodDefinition } from '@grpc/proto-loader'
-import type { Failure, Failure__Output, ShardRef, ShardRef__Output } from './shard';
+import type { Failure, Failure__Output, Noted, Noted__Output, ShardRef, ShardRef__Output } from './shard';
 
 export interface WriteAnswer {
   'id'?: (number);
@@ -61,6 +61,7 @@ export interface WriteRequest {
   'settledBelow'?: (number | string | Long);
   'payloadBytes'?: (number);
   'payload'?: (Buffer | Uint8Array | string);
+  'noted'?: (Noted | null);
 }
 
 export interface WriteRequest__Output {
@@ -73,6 +74,7 @@ export interface WriteRequest__Output {
   'settledBelow': (number);
   'payloadBytes': (number);
   'payload': (Buffer);
+  'noted': (Noted__Output | null);
 }
 
 export interface WritesClient extends grpc.Client {
