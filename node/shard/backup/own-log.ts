@@ -1,4 +1,4 @@
-import type { LogPlace } from '../../../shared/backup/log-format';
+import type { LogPlace } from '../../../shared/backup/backup-format';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../shared/shard/shard-client';
 import { operationsToBytesInSteps } from '../../../shared/shard/operation-codec';

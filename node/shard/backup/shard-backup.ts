@@ -1,7 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CheckedObject, getChecked, putChecked, type RecordSegment, type SavedIndex, sealedText, contentOf, sha256Of, type ShardManifest, objectsOf } from '../../../shared/backup/backup-format';
+import {
+  type LogPlace,
+  type CheckedObject,
+  getChecked,
+  putChecked,
+  type RecordSegment,
+  type SavedIndex,
+  sealedText,
+  contentOf,
+  sha256Of,
+  type ShardManifest,
+  objectsOf,
+} from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
@@ -19,7 +31,6 @@ import { chooseSegments, SEGMENT_BYTES } from './chosen-segments';
 import { LiveRecnos } from './live-recnos';
 import { EntryBuffer } from './numbered-entries';
 import { SeenLog, sessionsToBytes } from './seen-log';
-import type { LogPlace } from '../../../shared/backup/log-format';
 
 /** Beside the records, and gone with them: which numbers of records mean the same. */
 const LINEAGE_FILE = 'backup-lineage';
