@@ -104,7 +104,13 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     context.messages.write(`backup ${id}: ${deleted.state}\n`);
   });
 
-  targeted(program.command('restore').description('restore collections of a backup, or of a moment, and wait until they serve').argument('[backup]', 'with --until: "-" or none for the newest that leads there').argument('[collections...]', 'otherwise all of it'))
+  targeted(
+    program
+      .command('restore')
+      .description('restore collections of a backup, or of a moment, and wait until they serve')
+      .argument('[backup]', 'with --until: "-" or none for the newest that leads there')
+      .argument('[collections...]', 'otherwise all of it'),
+  )
     .option('--until <time>', 'what was acknowledged by then, as "2026-07-01T12:00:00Z"', moment)
     .option('--rename <names>', 'names that are free: "colours=colours-before", separated by commas', renames)
     .option('--shards <count>', 'another number of shards', wholeNumber(1, 256))

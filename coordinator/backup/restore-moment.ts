@@ -37,7 +37,7 @@ export class RestoreMoment {
     const there = byTime ? all.filter(({ fromMs, toMs }) => fromMs <= ms && (toMs === null || ms < toMs)) : newestOf(all);
     for (const name of [...(names ?? []), ...Object.keys(input.rename)]) {
       if (there.some((one) => one.name === name)) continue;
-      if (byTime && all.some((one) => one.name === name)) throw new QuiverError('not_found', `collection "${name}" did not exist at ${until}`);
+      if (byTime && all.some((one) => one.name === name)) throw new QuiverError('not_found', `collection "${name}" did not exist at ${until}, as far as is known`);
       throw new QuiverError('not_found', `nothing was shipped of collection "${name}": is BACKUP_LOG=true?`);
     }
     const wanted = there.filter(({ name }) => names === undefined || names.includes(name));

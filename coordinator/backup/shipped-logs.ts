@@ -1,4 +1,4 @@
-import { type BackupManifest, contentOf, sealedText } from '../../shared/backup/backup-format';
+import { type LogPlace, type BackupManifest, contentOf, sealedText } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { chainAfter, type LogChain, chainsOf } from '../../shared/backup/log-chain';
 import {
@@ -10,7 +10,6 @@ import {
   historyKey,
   LOG_PREFIX,
   type LogHead,
-  type LogPlace,
   type LogSegment,
   segmentOf,
   shardName,

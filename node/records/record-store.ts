@@ -48,8 +48,6 @@ export interface BatchWriting {
 
 /** All records of one read are in memory at the same time: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
-/** A write may have megabytes. */
-const WRITES_PER_READ = 16;
 
 /**
  * The source of truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. Errors:
@@ -124,8 +122,8 @@ export class RecordStore {
   }
 
   /** The writes that are kept, from `sequence` on. */
-  writes(sequence: number, options: { values: boolean }): AsyncIterable<KeyValueEntry[]> {
-    return this.store.scan({ from: writeKey(sequence), to: WRITES_RANGE.to, pageSize: options.values ? WRITES_PER_READ : RECORDS_PER_READ, values: options.values });
+  writes(sequence: number, options: { values: boolean; pageSize: number }): AsyncIterable<KeyValueEntry[]> {
+    return this.store.scan({ from: writeKey(sequence), to: WRITES_RANGE.to, ...options });
   }
 
   forgetWrites(upTo: number): Promise<void> {

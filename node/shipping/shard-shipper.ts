@@ -6,7 +6,7 @@ import type { Pace } from '../../shared/time/pace';
 import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
 
 /** Bytes of a segment, about: it is in memory as a whole. */
-export const SEGMENT_BYTES = 4 * 1024 * 1024;
+const SEGMENT_BYTES = 4 * 1024 * 1024;
 
 export interface ShipperParts {
   target: BackupTarget;

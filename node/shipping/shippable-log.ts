@@ -1,4 +1,5 @@
-import type { LogPlace, ShippedEntry } from '../../shared/backup/log-format';
+import type { LogPlace } from '../../shared/backup/backup-format';
+import type { ShippedEntry } from '../../shared/backup/log-format';
 import type { ShardId } from '../../shared/shard/shard-client';
 
 /** An entry of a log; without a time where nobody noted it. */

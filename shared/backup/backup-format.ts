@@ -1,7 +1,6 @@
 import { createHash, webcrypto } from 'node:crypto';
 import { QuiverError } from '../errors/quiver-error';
 import type { BackupTarget } from './backup-target';
-import type { LogPlace } from './log-format';
 
 /**
  * What is in a backup target (docs/architecture/backup.md).
@@ -41,6 +40,13 @@ export interface BackupManifest {
   /** Bytes that this backup wrote, and all that it consists of. */
   copiedBytes: number;
   totalBytes: number;
+}
+
+/** A place of a shard's log, and a time by which it was passed, in milliseconds since 1970. */
+export interface LogPlace {
+  sequence: number;
+  epoch: number;
+  at: number;
 }
 
 export interface BackedUpCollection {

@@ -21,13 +21,6 @@ const MAGIC = Buffer.from('QLOG');
 const HEAD_BYTES = 40;
 const ENTRY_BYTES = 25;
 
-/** A place of a shard's log, and a time by which it was passed, in milliseconds since 1970. */
-export interface LogPlace {
-  sequence: number;
-  epoch: number;
-  at: number;
-}
-
 /** An entry of a shard's log. */
 export interface ShippedEntry {
   sequence: number;

@@ -1,5 +1,4 @@
-import type { CheckedObject } from '../backup/backup-format';
-import type { LogPlace } from '../backup/log-format';
+import type { CheckedObject, LogPlace } from '../backup/backup-format';
 import { QuiverError } from '../errors/quiver-error';
 
 /** What a shard is asked to do for a backup. Asked again, it goes on, and answers how far it is. */

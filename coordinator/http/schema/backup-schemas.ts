@@ -10,9 +10,11 @@ export const backupParameters = z.object({ id: z.string().min(1).max(64) });
 
 export const newBackupBody = z.object({ collections: optional(boundedArray(collectionName, NAMES_MAX)), target: optional(target) });
 
+const logPositions = z.object({ positions: z.record(collectionName, boundedArray(integer(0, Number.MAX_SAFE_INTEGER), REQUEST_BOUNDS.shardsMax)) }).meta({ id: 'LogPositions' });
+
 export const restoreBody = z.object({
   backup: optional(z.string().min(1).max(64)).meta({ description: 'With `until`: the one that it is reached from; otherwise the newest that leads there.' }),
-  until: optional(z.union([z.iso.datetime({ offset: true }), z.object({ positions: z.record(collectionName, boundedArray(integer(0, Number.MAX_SAFE_INTEGER), REQUEST_BOUNDS.shardsMax)) })])).meta({
+  until: optional(z.union([z.iso.datetime({ offset: true }), logPositions])).meta({
     description: 'A time: what was acknowledged by then, and nothing that began later. Or, by collection, the last entry of the log of each of its shards, in their order. Needs `BACKUP_LOG=true`.',
   }),
   target: optional(target),

@@ -1,7 +1,7 @@
-import type { LogPlace } from '../../../shared/backup/log-format';
+import type { LogPlace } from '../../../shared/backup/backup-format';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../shared/shard/shard-client';
-import { operationsToBytesInSteps } from '../../../shared/shard/operation-codec';
+import { operationsToBytes, operationsToBytesInSteps } from '../../../shared/shard/operation-codec';
 import { inSlices } from '../../../shared/time/work-slices';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
@@ -14,6 +14,10 @@ const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 const EPOCH = 1;
 const TERM = 1;
 const TIME_BYTES = 8;
+/** Operations that are encoded in one go. */
+const AT_ONCE_MAX = 64;
+/** Bytes of a page of writes that is read, about, and writes where nobody knows how long they are. */
+const PAGE = { bytes: 1024 * 1024, unknown: 16, most: 1024 };
 
 /**
  * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch that
@@ -51,7 +55,7 @@ export class OwnLog implements ShippableLog {
     if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
     let first = last + 1;
     if (known?.sequence === last) {
-      for await (const [entry] of records.writes(0, { values: false })) {
+      for await (const [entry] of records.writes(0, { values: false, pageSize: 1 })) {
         first = Math.min(first, sequenceOfWriteKey(entry.key));
         break;
       }
@@ -61,9 +65,9 @@ export class OwnLog implements ShippableLog {
 
   /** The operations of requests as they are kept. */
   async encoded(requests: readonly (readonly WriteOperation[])[]): Promise<Buffer[]> {
-    const payloads: Buffer[] = [];
-    for (const operations of requests) payloads.push(await inSlices(operationsToBytesInSteps(operations, true)));
-    return payloads;
+    const count = requests.reduce((sum, operations) => sum + operations.length, 0);
+    // A slice waits for its turn: what is over at once need not.
+    return count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations, true)) : inSlices(encodedInSteps(requests));
   }
 
   /** What is stored with the batch `operation`, which has these requests. One batch at a time; `stored` says that it is there. */
@@ -108,7 +112,8 @@ export class OwnLog implements ShippableLog {
   async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
     const found: LoggedEntry[] = [];
     let bytes = 0;
-    for await (const page of this.records.writes(from, { values: true })) {
+    const pageSize = this.bytes === 0 ? PAGE.unknown : Math.max(1, Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / this.bytes)));
+    for await (const page of this.records.writes(from, { values: true, pageSize })) {
       for (const { key, value } of page) {
         const sequence = sequenceOfWriteKey(key);
         bytes += value.length;
@@ -137,6 +142,12 @@ export class OwnLog implements ShippableLog {
     // What is left of it is removed with the next ones.
     this.forgetting = this.forgetting.then(() => (this.closed ? undefined : this.records.forgetWrites(upTo))).catch(() => undefined);
   }
+}
+
+function* encodedInSteps(requests: readonly (readonly WriteOperation[])[]): Generator<undefined, Buffer[]> {
+  const payloads: Buffer[] = [];
+  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations, true));
+  return payloads;
 }
 
 /** Where a log stood when its shard was looked at. Errors: storage_damaged. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
+  type LogPlace,
   type CheckedObject,
   getChecked,
   putChecked,
@@ -30,7 +31,6 @@ import { chooseSegments, SEGMENT_BYTES } from './chosen-segments';
 import { LiveRecnos } from './live-recnos';
 import { EntryBuffer } from './numbered-entries';
 import { SeenLog, sessionsToBytes } from './seen-log';
-import type { LogPlace } from '../../../shared/backup/log-format';
 
 /** Beside the records, and gone with them: which numbers of records mean the same. */
 const LINEAGE_FILE = 'backup-lineage';

@@ -287,6 +287,10 @@ export interface RestorableCollection {
   }>;
 }
 
+export interface LogPositions {
+  positions: Record<string, number[]>;
+}
+
 export interface Restore {
   id: string;
   /** Empty: it is restored from the log alone. */
@@ -1391,9 +1395,7 @@ export interface Operations {
       /** With `until`: the one that it is reached from; otherwise the newest that leads there. */
       backup?: string;
       /** A time: what was acknowledged by then, and nothing that began later. Or, by collection, the last entry of the log of each of its shards, in their order. Needs `BACKUP_LOG=true`. */
-      until?: string | {
-        positions: Record<string, number[]>;
-      };
+      until?: string | LogPositions;
       target?: string;
       collections?: string[];
       /** Default: {}. */
