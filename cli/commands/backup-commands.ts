@@ -123,9 +123,11 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       if (backupId === undefined && until === undefined) throw new CommandError('name a backup, or a moment with --until', EXIT_CODES.usage);
       const connection = connect(context, options);
       const body = { backup: backupId, until, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys };
-      const begun = await connection.call<LongWork & { collections: { name: string }[] }>('POST', '/v1/admin/restore', { body });
+      const begun = await connection.call<LongWork & { collections: { name: string }[]; warnings?: string[] }>('POST', '/v1/admin/restore', { body });
       const done = await waitFor(context, connection, begun, options, ['restores', 'restore']);
       if (options.json) return printJson(context, done);
+      // Services before this version give none.
+      for (const warning of done.warnings ?? []) context.messages.write(`${warning}\n`);
       context.messages.write(done.state === 'done' ? `restored: ${done.collections.map(({ name }) => name).join(', ')}\n` : `restore ${done.id} goes on by itself\n`);
     });
 }

@@ -63,6 +63,33 @@ test('use after close fails as closed, whatever is called', async () => {
   `);
 });
 
+test('tables that are made wrong are refused, and hurt no database', async () => {
+  await tell(`
+    const database = await open('a');
+    const at = (name) => join(process.env.FOLDER, name);
+    const entry = (key) => Buffer.concat([Buffer.from(Uint32Array.of(key.length, 1).buffer), Buffer.from(key), Buffer.from('v')]);
+    const table = await store.newTable(at('one'));
+    assert.equal(await codeOf(store.addToTable(table, entry('a').subarray(0, 9))), 'INVALID_ARGUMENT');
+    assert.equal(await codeOf(store.addToTable(table, Buffer.from([255, 255, 255, 255, 255, 255, 255, 255]))), 'INVALID_ARGUMENT');
+    await Promise.all(['b', 'c', 'd'].map((key) => codeOf(store.addToTable(table, entry(key)))));
+    assert.equal(await codeOf(store.addToTable(table, entry('a'))), 'STORAGE_FAILED');
+    assert.equal(await codeOf(store.ingest(database, [Buffer.from(at('none'))])), 'STORAGE_FAILED');
+    assert.equal(await codeOf(store.finishTable(await store.newTable(at('empty')))), 'STORAGE_FAILED');
+    assert.equal(await codeOf(store.newTable(at('none/at/all'))), 'STORAGE_FAILED');
+    assert.throws(() => store.addToTable(database, entry('a')));
+    assert.throws(() => store.ingest(table, []));
+    await store.finishTable(table).catch(() => undefined);
+    for (const again of [store.finishTable(table), store.addToTable(table, entry('z'))]) assert.equal(await codeOf(again), 'STORAGE_FAILED');
+    const fresh = await store.newTable(at('two'));
+    await store.addToTable(fresh, entry('x'));
+    await store.finishTable(fresh);
+    await store.ingest(database, [Buffer.from(at('two'))]);
+    assert.equal((await store.read(database, [Buffer.from('x')])).lengths[0], 1);
+    await store.close(database);
+    assert.equal(await codeOf(store.ingest(database, [Buffer.from(at('two'))])), 'CLOSED');
+  `);
+});
+
 test('databases and cursors that are dropped are collected and closed, with work in flight too', async () => {
   await tell(
     `

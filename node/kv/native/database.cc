@@ -213,6 +213,15 @@ void Database::verify_table(const std::string& name) {
   require(status);
 }
 
+namespace {
+
+// Of files that are being made: nothing that was stored can be damaged by what is wrong with them.
+void require_made(const rocksdb::Status& status) {
+  if (!status.ok()) throw StorageError(status.ToString());
+}
+
+}  // namespace
+
 void Database::ingest(const std::vector<std::string>& paths) {
   const Held held = hold();
   rocksdb::IngestExternalFileOptions options;
@@ -220,10 +229,10 @@ void Database::ingest(const std::vector<std::string>& paths) {
   // Where the file system has no links.
   options.failed_move_fall_back_to_copy = true;
   options.snapshot_consistency = false;
-  require(held.db.IngestExternalFile(paths, options));
+  require_made(held.db.IngestExternalFile(paths, options));
 }
 
-NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) { require(writer_.Open(path)); }
+NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) { require_made(writer_.Open(path)); }
 
 uint64_t NewTable::add(const char* bytes, size_t size) {
   constexpr size_t kHeadBytes = 2 * sizeof(uint32_t);
@@ -234,7 +243,7 @@ uint64_t NewTable::add(const char* bytes, size_t size) {
     std::memcpy(lengths, bytes + at, kHeadBytes);
     at += kHeadBytes;
     if (size - at < size_t(lengths[0]) + lengths[1]) throw std::invalid_argument("an entry is cut");
-    require(writer_.Put(rocksdb::Slice(bytes + at, lengths[0]), rocksdb::Slice(bytes + at + lengths[0], lengths[1])));
+    require_made(writer_.Put(rocksdb::Slice(bytes + at, lengths[0]), rocksdb::Slice(bytes + at + lengths[0], lengths[1])));
     at += size_t(lengths[0]) + lengths[1];
   }
   return writer_.FileSize();
@@ -242,7 +251,7 @@ uint64_t NewTable::add(const char* bytes, size_t size) {
 
 void NewTable::finish() {
   std::lock_guard<std::mutex> lock(mutex_);
-  require(writer_.Finish());
+  require_made(writer_.Finish());
 }
 
 void Database::close() {
