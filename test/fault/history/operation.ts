@@ -1,5 +1,5 @@
 /** What a client of the service did: the verbs of the workload, each one request of the API. */
-export type OperationKind = 'upsert' | 'bulk_upsert' | 'delete' | 'delete_batch' | 'get' | 'fetch' | 'search' | 'hybrid' | 'count' | 'export' | 'scroll';
+export type OperationKind = 'upsert' | 'bulk_upsert' | 'delete' | 'delete_batch' | 'get' | 'fetch' | 'search' | 'hybrid' | 'count' | 'export' | 'scroll' | 'reshard' | 'cancel_reshard';
 
 /**
  * ok: answered with success. fail: refused in a way that says nothing was applied. unknown: no answer, or one that does
@@ -20,6 +20,8 @@ export interface OperationArguments {
   group?: number;
   /** Of an export or scroll: the most items it may answer. */
   limit?: number;
+  /** Of a reshard: the number of shards that is asked for. */
+  shards?: number;
 }
 
 /** An item as an answer showed it. */
@@ -46,6 +48,8 @@ export interface OperationResult {
   hits?: SeenHit[];
   /** Vectors in the collection: what a count, a search or an export says of it. */
   count?: number;
+  /** Of a count: how many shards the collection has. Of a reshard: how many it had. */
+  shards?: number;
 }
 
 /**
@@ -79,6 +83,11 @@ const SHOWN_MAX = 6;
 
 export function isWrite(kind: OperationKind): boolean {
   return kind === 'upsert' || kind === 'bulk_upsert' || kind === 'delete' || kind === 'delete_batch';
+}
+
+/** Whether it may change something, though nobody learns that it did. */
+export function mayChange(kind: OperationKind): boolean {
+  return isWrite(kind) || kind === 'reshard' || kind === 'cancel_reshard';
 }
 
 /** An operation as a phrase of a violation, with only what it did to `id` when that is given. */
