@@ -11,6 +11,8 @@ export type Outcome = 'ok' | 'fail' | 'unknown';
 export interface OperationArguments {
   /** Of an upsert: the value written to each id, in the order of `ids`. No value is written twice in a history. */
   values?: string[];
+  /** Of an upsert of one id: the value that has to be there, null for none; otherwise it is refused. */
+  expects?: string | null;
   /** Of a search: the text that the query vector (`vectorOf`) is made of. */
   query?: string;
   k?: number;
