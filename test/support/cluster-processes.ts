@@ -37,6 +37,8 @@ export interface ClusterView {
   coordinators: { id: string; pid: number }[];
   nodes: { id: string; pid: number; state: 'up' | 'draining' | 'drained' | 'down'; primaries: number; replicas: number }[];
   shards: { collection: string; shard: number; epoch: number; primary: string | null; in_sync: string[]; state: 'ok' | 'degraded' | 'unavailable' }[];
+  /** Of collections that change their number of shards. */
+  new_shards: ClusterView['shards'];
   moves: object[];
 }
 

@@ -837,6 +837,7 @@ class ClusterNode:
     replicas: int
     vectors: int
     disk_bytes: int
+    down_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -887,6 +888,7 @@ class ClusterState:
     shards: list[ClusterShard]
     moves: list[Move]
     reshards: list[Reshard] | None = None
+    new_shards: list[ClusterShard] | None = None
 
 
 @dataclass(frozen=True)
