@@ -34,6 +34,7 @@ import { ClusterPlacement } from './cluster/cluster-placement';
 import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller';
 import { Election } from './cluster/election';
+import { GoneNodes } from './cluster/gone-nodes';
 import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
 import { MapRepair } from './cluster/map-repair';
@@ -135,6 +136,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
+  const gone = new GoneNodes({ store, map, office: election, clock, log });
+  endings.defer(() => gone.close());
   const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
   endings.defer(() => tombstones.close());
 

@@ -17,7 +17,7 @@ import { CollectionEmbedder } from './collections/collection-embedder';
 import type { CollectionQuota } from './collections/collection-quota';
 import type { DropIntent } from './collections/collection-record';
 import type { DriverOffice } from './driving/owned-entry';
-import { ReshardRequests } from './collections/reshard/reshard-requests';
+import { type NewShardReading, ReshardRequests } from './collections/reshard/reshard-requests';
 import { Resharder } from './collections/reshard/resharder';
 import type { ShardReading } from './collections/shard-reading';
 import { CollectionDemoService } from './demo/collection-demo-service';
@@ -72,6 +72,8 @@ export interface RunningService extends Service {
   readShards(timeoutMs?: number): Promise<ShardReading[]>;
   /** Collections that change their number of shards, by name. Errors: unavailable. */
   reshards(): Promise<ReshardView[]>;
+  /** The shards that they are to get. Errors: unavailable. */
+  readNewShards(): Promise<NewShardReading[]>;
   /**
    * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others took
    * their place. Errors: unavailable.
@@ -169,6 +171,7 @@ export function createService(options: {
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),
     reshards: () => reshards.list(),
+    readNewShards: () => reshards.newShards(),
     driveReshards: async (office, retireMs) => {
       const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent) });
       await resharder.start();

@@ -1,5 +1,6 @@
 import type { Clock } from '../shared/time/clock';
 import { QuiverError } from '../shared/errors/quiver-error';
+import type { NewShardReading } from '../coordinator/collections/reshard/reshard-requests';
 import type { ShardReading } from '../coordinator/collections/shard-reading';
 import type { ReshardView } from '../coordinator/service';
 import { HealthReading } from '../coordinator/operations/health-reading';
@@ -20,6 +21,7 @@ export class EmbeddedOperations implements OperationsService {
   private readonly process: EmbeddedProcess;
   private readonly shards: () => Promise<ShardReading[]>;
   private readonly reshards: () => Promise<ReshardView[]>;
+  private readonly newShards: () => Promise<NewShardReading[]>;
   private readonly reading: HealthReading;
 
   /** The process counts as started now. */
@@ -29,11 +31,13 @@ export class EmbeddedOperations implements OperationsService {
     collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
     shards: () => Promise<ShardReading[]>;
     reshards: () => Promise<ReshardView[]>;
+    newShards: () => Promise<NewShardReading[]>;
     embedding: () => HealthView['embedding'];
   }) {
     this.process = options.process;
     this.shards = options.shards;
     this.reshards = options.reshards;
+    this.newShards = options.newShards;
     this.reading = new HealthReading(options);
   }
 
@@ -49,7 +53,8 @@ export class EmbeddedOperations implements OperationsService {
       controller: coordinatorId,
       coordinators: [{ id: coordinatorId, address, pid, startedAt: this.reading.startedAt }],
       nodes: [this.node(readings)],
-      shards: readings.map((reading) => this.shard(reading)),
+      shards: readings.map(({ collection, shard, status }) => this.shard({ collection, shard, vectors: status?.vectorCount ?? null, lastOperation: status?.lastOperation })),
+      newShards: (await this.newShards()).map(({ collection, shard, vectors }) => this.shard({ collection, shard, vectors })),
       moves: [],
       reshards: await this.reshards(),
     };
@@ -84,6 +89,7 @@ export class EmbeddedOperations implements OperationsService {
       zone,
       pid,
       state: 'up',
+      downSince: null,
       primaries: readings.length,
       replicas: 0,
       vectors: sum(readings.map((reading) => reading.status?.vectorCount ?? 0)),
@@ -91,7 +97,8 @@ export class EmbeddedOperations implements OperationsService {
     };
   }
 
-  private shard({ collection, shard, status }: ShardReading): ShardView {
+  /** `vectors`: null of a shard that does not answer. */
+  private shard({ collection, shard, vectors, lastOperation = 0 }: { collection: string; shard: number; vectors: number | null; lastOperation?: number | undefined }): ShardView {
     const { nodeId } = this.process;
     return {
       collection,
@@ -100,9 +107,9 @@ export class EmbeddedOperations implements OperationsService {
       primary: nodeId,
       inSync: [nodeId],
       learners: [],
-      state: status === null ? 'unavailable' : 'ok',
-      vectors: status?.vectorCount ?? 0,
-      lastOperation: status?.lastOperation ?? 0,
+      state: vectors === null ? 'unavailable' : 'ok',
+      vectors: vectors ?? 0,
+      lastOperation,
       lagOperations: { [nodeId]: 0 },
       laterEpoch: null,
     };

@@ -117,6 +117,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         clock,
         collections: () => service.collections.list(),
         shards: () => service.readShards(),
+        newShards: () => service.readNewShards(),
         reshards: () => service.reshards(),
         embedding: () => embedding.status(),
       }),

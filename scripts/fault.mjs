@@ -64,15 +64,20 @@ const target = values.target === 'embedded' ? 'embedded' : 'cluster';
 const SHOWN_MAX = 10;
 let broken = 0;
 let operations = 0;
+let reshards = 0;
 const began = Date.now();
 for (let seed = from; seed < from + schedules; seed += 1) {
   const report = await runSchedule({ target, seed, seconds });
   operations += report.operations;
+  reshards += report.reshards.begun;
   const sums = [
     `${report.faults.length} faults`,
     `${report.operations} operations`,
     `${report.acknowledgedWrites} acknowledged writes`,
     `${report.unknown} unknown`,
+    `${report.reshards.begun} reshards begun`,
+    `${report.reshards.ended} ended`,
+    `${report.reshards.givenUp} given up`,
     `${report.violations.length} violations`,
   ];
   console.log(`seed ${seed}: ${sums.join(', ')} (${report.faults.join('; ')})`);
@@ -82,7 +87,7 @@ for (let seed = from; seed < from + schedules; seed += 1) {
   console.log(`  evidence: ${report.evidence}.{txt,jsonl}`);
   console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds} --target ${target}`);
 }
-console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${broken} schedules broke a promise`);
+console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${reshards} reshards, ${broken} schedules broke a promise`);
 process.exitCode = broken > 0 ? 1 : 0;
 
 function exitWithUsage() {

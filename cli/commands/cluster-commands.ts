@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import type { ClusterState } from '../../clients/typescript/src/api';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { count, printJson, size } from '../terminal/print';
@@ -22,8 +23,8 @@ export function addClusterCommands(program: Command, context: CommandContext): v
       output.write(`${state.mode}${state.controller === null ? '' : `, controlled by ${state.controller}`}; ${count(state.coordinators.length)} coordinators\n\n`);
       output.write(
         table(
-          ['node', 'state', 'zone', 'address', 'primaries', 'replicas', 'vectors', 'disk'],
-          state.nodes.map((node) => [node.id, node.state, node.zone, node.address, node.primaries, node.replicas, node.vectors, size(node.disk_bytes)]),
+          ['node', 'state', 'since', 'zone', 'address', 'primaries', 'replicas', 'vectors', 'disk'],
+          state.nodes.map((node) => [node.id, node.state, node.down_since ?? '', node.zone, node.address, node.primaries, node.replicas, node.vectors, size(node.disk_bytes)]),
         ),
       );
       const unwell = state.shards.filter(({ state: health }) => health !== 'ok');
@@ -33,6 +34,22 @@ export function addClusterCommands(program: Command, context: CommandContext): v
           `\n${table(
             ['collection', 'shard', 'state', 'primary', 'in sync'],
             unwell.map((shard) => [shard.collection, shard.shard, shard.state, shard.primary, shard.in_sync.join(', ')]),
+          )}`,
+        );
+      if (state.reshards.length > 0)
+        output.write(
+          `\n${table(
+            ['collection', 'from', 'to', 'reshard', 'copied', 'behind', 'new shards', 'error'],
+            state.reshards.map((reshard) => [
+              reshard.collection,
+              reshard.from,
+              reshard.to,
+              reshard.state,
+              `${Math.floor(reshard.fraction * 100)} %`,
+              reshard.behind,
+              newShards(state, reshard.collection),
+              reshard.error ?? '',
+            ]),
           )}`,
         );
       if (state.moves.length > 0)
@@ -65,4 +82,10 @@ export function addClusterCommands(program: Command, context: CommandContext): v
       if (options.json) return printJson(context, node);
       context.messages.write(`${node.id} is ${node.state}; it holds ${count(node.primaries + node.replicas)} replicas\n`);
     });
+}
+
+/** How many of the shards that a collection is to have are well. */
+function newShards({ new_shards: shards }: ClusterState, collection: string): string {
+  const coming = shards.filter((shard) => shard.collection === collection);
+  return coming.length === 0 ? '' : `${coming.filter(({ state }) => state === 'ok').length} of ${coming.length} ok`;
 }

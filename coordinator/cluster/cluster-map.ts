@@ -3,6 +3,8 @@ import {
   COORDINATORS_PREFIX,
   type CoordinatorMember,
   FAILURES_PREFIX,
+  GONE_NODES_PREFIX,
+  type GoneNode,
   LATER_ASSIGNMENTS_PREFIX,
   memberFromEntry,
   NODE_INTENTS_PREFIX,
@@ -30,6 +32,8 @@ export class ClusterMap {
   readonly nodes: WatchedEntries<NodeMember>;
   readonly coordinators: WatchedEntries<CoordinatorMember>;
   readonly intents: WatchedEntries<NodeIntent>;
+  /** Nodes that are away, and since when. */
+  readonly gone: WatchedEntries<GoneNode>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
   readonly reshards: WatchedEntries<ReshardRecord>;
@@ -56,6 +60,7 @@ export class ClusterMap {
     this.nodes = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable });
     this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
     this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
+    this.gone = new WatchedEntries({ store, prefix: GONE_NODES_PREFIX, decode: memberFromEntry<GoneNode>, onUnreadable });
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
     this.reshards = new WatchedEntries({ store, prefix: RESHARDS_PREFIX, decode: reshardFromEntry, onUnreadable });
@@ -69,7 +74,20 @@ export class ClusterMap {
     });
     this.assignments.onChange(() => this.remember());
     for (const entries of [this.assignments, this.later]) entries.onChange(() => (this.knownBehind = null));
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.reshards, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
+    this.everything = [
+      this.nodes,
+      this.coordinators,
+      this.intents,
+      this.gone,
+      this.assignments,
+      this.collections,
+      this.reshards,
+      this.suspicions,
+      this.failures,
+      this.later,
+      this.tombstones,
+      this.controller,
+    ];
   }
 
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */

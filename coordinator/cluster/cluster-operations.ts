@@ -1,4 +1,4 @@
-import { CONTROLLER_PATH, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
+import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
 import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
@@ -39,13 +39,11 @@ export class ClusterOperations implements OperationsService {
 
   async cluster(): Promise<ClusterView> {
     const reports = await this.reports();
+    // Shards of collections that are being dropped are left out: they can no longer be looked up.
     const names = new Map(this.map.collections.all().map(({ value }) => [value.uid, value.name]));
-    const assignments = this.map.assignments
-      .all()
-      .map(({ value }) => ({ assignment: value, collection: names.get(value.spec.collectionUid) }))
-      // Leave out shards of collections that are being dropped: they can no longer be looked up.
-      .filter((found): found is { assignment: ShardAssignment; collection: string } => found.collection !== undefined)
-      .sort((a, b) => (a.collection < b.collection ? -1 : a.collection > b.collection ? 1 : a.assignment.spec.shard - b.assignment.spec.shard));
+    const assignments = this.shardsOf(names);
+    const reshards = this.map.reshards.all().map(({ value }) => value);
+    const coming = this.shardsOf(new Map(reshards.filter(({ to, state }) => !names.has(to.uid) && state !== 'failed').map(({ to, name }) => [to.uid, name])));
     return {
       mode: 'cluster',
       controller: this.map.controller.get(CONTROLLER_PATH)?.value ?? null,
@@ -55,9 +53,19 @@ export class ClusterOperations implements OperationsService {
         .sort(byId),
       nodes: this.nodeViews(reports),
       shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
+      newShards: coming.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
       moves: assignments.flatMap(({ assignment, collection }) => movesOf(assignment, collection, reports)),
       reshards: await this.reshards(),
     };
+  }
+
+  /** The shards of the sets of shards, by the uid of which is the name of the collection. */
+  private shardsOf(names: ReadonlyMap<string, string>): { assignment: ShardAssignment; collection: string }[] {
+    return this.map.assignments
+      .all()
+      .map(({ value }) => ({ assignment: value, collection: names.get(value.spec.collectionUid) }))
+      .filter((found): found is { assignment: ShardAssignment; collection: string } => found.collection !== undefined)
+      .sort((a, b) => (a.collection < b.collection ? -1 : a.collection > b.collection ? 1 : a.assignment.spec.shard - b.assignment.spec.shard));
   }
 
   drain(nodeId: string): Promise<NodeView> {
@@ -81,13 +89,13 @@ export class ClusterOperations implements OperationsService {
     const value = JSON.stringify(intent);
     const result = await this.store.transact([], [{ type: 'put', key, value }]);
     if (result.applied) this.map.intents.put({ key, value, revision: result.revision });
-    const view = this.nodeViews(await this.reports()).find(({ id }) => id === nodeId);
+    const view = this.nodeViews(await this.reports(), nodeId).find(({ id }) => id === nodeId);
     if (view === undefined) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
     return view;
   }
 
   private knows(nodeId: string): boolean {
-    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.holders().has(nodeId);
+    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.holders().has(nodeId) || this.map.gone.get(GONE_NODES_PREFIX + nodeId) !== null;
   }
 
   /** Nodes that hold a shard according to the map, whether they are present or not. */
@@ -104,13 +112,17 @@ export class ClusterOperations implements OperationsService {
     return reportsOf(this.map, this.askNode);
   }
 
-  private nodeViews(reports: Map<string, Map<ReplicaKey, ReplicaReport>>): NodeView[] {
+  /** `asked`: of this one there is a view in any case. */
+  private nodeViews(reports: Map<string, Map<ReplicaKey, ReplicaReport>>, asked: string | null = null): NodeView[] {
     const assignments = this.map.assignments.all().map(({ value }) => value);
     const draining = this.map.draining();
     const present = new Map(this.map.nodes.all().map(({ value }) => [value.id, value]));
-    const ids = new Set([...present.keys(), ...this.holders()]);
+    const gone = new Map(this.map.gone.all().map(({ value }) => [value.id, value]));
+    // One that was drained was taken away, or is to be shown no more.
+    const missed = [...gone.keys()].filter((id) => id === asked || !draining.has(id));
+    const ids = new Set([...present.keys(), ...this.holders(), ...missed]);
     return [...ids].sort().map((id) => {
-      const member = present.get(id) ?? this.map.lastSeenNode(id);
+      const member = present.get(id) ?? this.map.lastSeenNode(id) ?? gone.get(id);
       const primaries = assignments.filter(({ primary }) => primary?.node === id).length;
       const held = assignments.filter(({ replicas }) => replicas.includes(id)).length;
       const replicas = [...(reports.get(id)?.values() ?? [])];
@@ -120,6 +132,7 @@ export class ClusterOperations implements OperationsService {
         zone: member?.zone ?? '',
         pid: member?.pid ?? 0,
         state: !present.has(id) ? 'down' : !draining.has(id) ? 'up' : held > 0 ? 'draining' : 'drained',
+        downSince: present.has(id) ? null : (gone.get(id)?.since ?? null),
         primaries,
         replicas: held - primaries,
         vectors: sum(replicas.map(({ vectors }) => vectors)),

@@ -74,7 +74,9 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
       nodeCounts.show(view === null ? [] : countsOf(NODE_STATES, view.nodes));
       shardCounts.show(view === null ? [] : countsOf(SHARD_STATES, view.shards));
       reshardCounts.show(view === null ? [] : countsOf(RESHARD_STATES, view.reshards));
-      nodes.show((view?.nodes ?? []).map((node) => ({ labels: { node: node.id }, entry: node })));
+      // A node that went away with nothing on it is nobody's trouble.
+      const concerned = (view?.nodes ?? []).filter(({ state, primaries, replicas }) => state !== 'down' || primaries + replicas > 0);
+      nodes.show(concerned.map((node) => ({ labels: { node: node.id }, entry: node })));
       shards.show(labelled.map((shard) => ({ labels: labelsOf(shard), entry: shard })));
       lags.show(labelled.flatMap((shard) => Object.entries(shard.lagOperations).map(([node, lag]) => ({ labels: { ...labelsOf(shard), node }, entry: lag }))));
       learners.show(labelled.flatMap((shard) => shard.learners.map(({ node, progress }) => ({ labels: { ...labelsOf(shard), node }, entry: progress }))));

@@ -32,6 +32,8 @@ export interface ClusterView {
   coordinators: { id: string; address: string; pid: number; startedAt: string }[];
   nodes: NodeView[];
   shards: ShardView[];
+  /** Those that are to take the place of a collection's shards. */
+  newShards: ShardView[];
   moves: { collection: string; shard: number; from: string; to: string; phase: string; progress: number }[];
   reshards: ReshardView[];
 }
@@ -51,6 +53,8 @@ export interface NodeView {
   zone: string;
   pid: number;
   state: 'up' | 'draining' | 'drained' | 'down';
+  /** ISO 8601; null: it is not down, or nobody saw it go. */
+  downSince: string | null;
   primaries: number;
   replicas: number;
   vectors: number;

@@ -7,6 +7,8 @@ export const STATE_PREFIX = '/q/';
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators. Each entry lives as long as the coordinator's session. */
 export const COORDINATORS_PREFIX = '/q/coordinators/';
+/** Nodes that are away, with when they went. Kept for a day, or until they are back. */
+export const GONE_NODES_PREFIX = '/q/gone-nodes/';
 /** What operators want of a node. Kept whether the node runs or not. */
 export const NODE_INTENTS_PREFIX = '/q/node-intents/';
 /**
@@ -56,6 +58,12 @@ export interface NodeMember extends VersionFields {
   freeBytes: number;
   /** The node takes no more replicas of shards than this. Absent in the entries of older versions, which had no limit. */
   shardsMax?: number;
+}
+
+/** A node as it last was. */
+export interface GoneNode extends Pick<NodeMember, 'id' | 'address' | 'zone' | 'pid'> {
+  /** ISO 8601, UTC. */
+  since: string;
 }
 
 export interface CoordinatorMember extends VersionFields {

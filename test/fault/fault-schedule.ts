@@ -11,17 +11,22 @@ import { History } from './history/history';
 import type { OutcomeRule } from './history/key-operation';
 import { isWrite } from './history/operation';
 import { Nemesis } from './nemesis';
+import { Resharding, type ReshardingCounts } from './resharding';
 import { Workload } from './workload';
+
+/** Less than a client's patience. The shards that a reshard replaced stay ten seconds longer than this. */
+const CALL_MS = 8_000;
 
 /** What schedules can run against, and what its answers to writes are worth. */
 export const TARGETS: Record<'embedded' | 'cluster', { start: StartClusterUnderTest } & OutcomeRule> = {
   embedded: { start: startEmbeddedUnderTest, outcomes: 'exact' },
   // A coordinator repeats a write that was cut off, which may then meet its own effect.
-  cluster: { start: () => startProcessesUnderTest(), outcomes: 'retried' },
+  cluster: { start: () => startProcessesUnderTest({ environment: { REQUEST_TIMEOUT_MS: String(CALL_MS) } }), outcomes: 'retried' },
 };
 
 export type TargetName = keyof typeof TARGETS;
 
+const FIRST_SHARDS = 3;
 /** Writes that are acknowledged in peace, before the first fault and after the last. */
 const CALM_WRITES = 40;
 
@@ -32,6 +37,7 @@ export interface ScheduleReport {
   operations: number;
   acknowledgedWrites: number;
   unknown: number;
+  reshards: ReshardingCounts;
   /** One sentence each; empty when every promise was kept. */
   violations: string[];
   /** What there is to look at after a violation: the history, faults and last words of the processes; else null. */
@@ -43,6 +49,7 @@ export interface LeastSeen {
   faults: number;
   operations: number;
   acknowledgedWrites: number;
+  reshards: number;
 }
 
 /** A client has an answer at least every few seconds once faults are healed. */
@@ -58,13 +65,21 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
   const cluster = await start();
   const history = new History();
   const nemesis = new Nemesis({ cluster, random });
+  // Drawn from a seed of its own: it goes on beside the faults, in no fixed order.
+  const resharding = new Resharding({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), random: seededRandom(seed + 1) });
   const violations: string[] = [];
   try {
     const workload = new Workload({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), seed: Math.floor(random() * 2 ** 31) });
-    await workload.start({ shards: 3 });
+    await workload.start({ shards: FIRST_SHARDS });
     try {
       await calm(history);
-      await nemesis.run(seconds * 1000, least?.faults);
+      resharding.start();
+      try {
+        await nemesis.run(seconds * 1000, least?.faults);
+        if (least !== undefined) await eventually('there were enough reshards', () => resharding.counts.ended >= least.reshards, ENOUGH_WITHIN_MS);
+      } finally {
+        await resharding.stop();
+      }
       await calm(history);
       if (least !== undefined) {
         const isEnough = () => history.operations.length >= least.operations && acknowledgedWritesOf(history) >= least.acknowledgedWrites;
@@ -74,20 +89,23 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
       await workload.stop();
     }
     violations.push(...nemesis.deserters.map((id) => `process: ${id} ended by itself`));
+    await resharding.settle();
     await cluster.settled();
     await workload.settle();
+    await eventually('no shards are placed that nobody has', async () => (await cluster.strays()).length === 0, ENOUGH_WITHIN_MS);
     violations.push(...(await cluster.differences()).map((sentence) => `replicas: ${sentence}`));
   } catch (error) {
     violations.push(`recovery: ${(error as Error).message}`);
   }
   try {
-    violations.push(...checkHistory(history.operations, { metric: 'cosine', outcomes }).map(({ rule, sentence }) => `${rule}: ${sentence}`));
+    violations.push(...checkHistory(history.operations, { metric: 'cosine', outcomes, shards: FIRST_SHARDS }).map(({ rule, sentence }) => `${rule}: ${sentence}`));
     return {
       seed,
       faults: nemesis.faults.map(({ name }) => name),
       operations: history.operations.length,
       acknowledgedWrites: acknowledgedWritesOf(history),
       unknown: history.operations.filter(({ outcome }) => outcome === 'unknown').length,
+      reshards: resharding.counts,
       violations,
       evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, evidence: await cluster.evidence() }),
     };

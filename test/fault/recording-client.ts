@@ -118,7 +118,16 @@ export class RecordingClient {
   }
 
   count(): Promise<Operation> {
-    return this.record({ kind: 'count', method: 'GET', path: '', resultOf: (data) => ({ count: data.vector_count }) });
+    return this.record({ kind: 'count', method: 'GET', path: '', resultOf: (data) => ({ count: data.vector_count, shards: data.shards }) });
+  }
+
+  reshard(shards: number): Promise<Operation> {
+    return this.record({ kind: 'reshard', args: { shards }, method: 'POST', path: '/reshard', body: { shards }, resultOf: (data) => ({ shards: data.from }) });
+  }
+
+  /** Refused when there is nothing to give up, or it is too late. */
+  cancelReshard(): Promise<Operation> {
+    return this.record({ kind: 'cancel_reshard', method: 'DELETE', path: '/reshard', resultOf: () => ({}) });
   }
 
   export(): Promise<Operation> {

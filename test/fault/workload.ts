@@ -6,7 +6,7 @@ import type { Operation } from './history/operation';
 import { GROUPS, VALUE_DIM, WORDS } from './history/written-value';
 import { RecordingClient } from './recording-client';
 
-const COLLECTION = 'ledger';
+export const COLLECTION = 'ledger';
 /** Mean pause between a client's operations: a run of half a minute leaves some hundred operations on each id. */
 const PAUSE_MS = 15;
 /** After an operation that failed or broke off, before the next: a service that is down is not asked without rest. */

@@ -1,4 +1,6 @@
 import { checkHistory } from '../fault/history/check-history';
+import { checkShards } from '../fault/history/check-shards';
+import { History, type OperationEnd, type OperationStart } from '../fault/history/history';
 import { simulateHistory } from '../fault/history/simulated-history';
 import { LIES, type Lie } from '../fault/history/simulated-store';
 import { runSeed } from '../support/random';
@@ -71,4 +73,84 @@ test.each(LIES)('catches a service where %s', (lie) => {
   const caught = Array.from({ length: LYING_SEEDS }, (_, i) => rulesBroken(lie, seed + i, 'exact')).filter((rules) => rules.some((rule) => CAUGHT_BY[lie].test(rule)));
   // A lie that is told seldom, or among unanswered writes only, may now and then not show.
   expect(caught.length).toBeGreaterThanOrEqual(LYING_SEEDS / 4);
+});
+
+/** A history in which one operation comes after the other, and its rules that are broken. */
+function shardsAfter(...steps: [OperationStart['kind'], number | null, OperationEnd['outcome'], number?][]): string[] {
+  let now = 0;
+  const history = new History({ nowNanos: () => (now += 1) });
+  for (const [kind, asked, outcome, shown] of steps) {
+    const end = history.begin({ client: 'c', kind, args: asked === null ? {} : { shards: asked }, coordinator: 'http://one:1' });
+    end({ outcome, result: shown === undefined ? {} : { shards: shown } });
+  }
+  return checkShards(history.operations, 3).map(({ rule }) => rule);
+}
+
+test.each<[string, Parameters<typeof shardsAfter>, boolean]>([
+  ['as many shards as it began with', [['count', null, 'ok', 3]], true],
+  ['a number that nobody asked for', [['count', null, 'ok', 4]], false],
+  [
+    'what a reshard made of it, and then goes on from',
+    [
+      ['reshard', 5, 'ok', 3],
+      ['count', null, 'ok', 5],
+      ['reshard', 2, 'ok', 5],
+      ['count', null, 'ok', 2],
+    ],
+    true,
+  ],
+  [
+    'a reshard that goes on from what there never was',
+    [
+      ['reshard', 5, 'ok', 3],
+      ['reshard', 2, 'ok', 4],
+    ],
+    false,
+  ],
+  [
+    'what there was before the last reshard began',
+    [
+      ['reshard', 5, 'ok', 3],
+      ['reshard', 2, 'ok', 5],
+      ['count', null, 'ok', 3],
+    ],
+    false,
+  ],
+  [
+    'a reshard that was given up, and takes over',
+    [
+      ['reshard', 5, 'ok', 3],
+      ['cancel_reshard', null, 'ok'],
+      ['count', null, 'ok', 5],
+    ],
+    false,
+  ],
+  [
+    'a reshard that it was too late to give up',
+    [
+      ['reshard', 5, 'ok', 3],
+      ['cancel_reshard', null, 'fail'],
+      ['count', null, 'ok', 5],
+    ],
+    true,
+  ],
+  [
+    'a reshard that was refused',
+    [
+      ['reshard', 5, 'fail'],
+      ['count', null, 'ok', 5],
+    ],
+    false,
+  ],
+  [
+    'a reshard whose begin has no known end',
+    [
+      ['reshard', 5, 'unknown'],
+      ['count', null, 'ok', 3],
+      ['count', null, 'ok', 5],
+    ],
+    true,
+  ],
+])('knows of reshards: %s', (_what, steps, isPossible) => {
+  expect(shardsAfter(...steps)).toEqual(isPossible ? [] : ['shards: impossible']);
 });

@@ -329,9 +329,12 @@ test('clients see one collection while its number of shards changes, whoever dri
 });
 
 /** A service over real shards, with a driver to which nothing happens. */
-async function withDriver(run: (service: RunningService, node: ShardNode) => Promise<void>, fieldsMax?: number): Promise<void> {
+async function withDriver(
+  run: (service: RunningService, node: ShardNode) => Promise<void>,
+  { fieldsMax, around = (client) => client }: { fieldsMax?: number; around?: (client: ShardClient) => ShardClient } = {},
+): Promise<void> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore, fieldsMax }).start();
-  const { service } = await plainService({ shardClient: node.client });
+  const { service } = await plainService({ shardClient: around(node.client) });
   const resharder = await service.driveReshards(ONLY_DRIVER, 0);
   try {
     await run(service, node);
@@ -356,19 +359,54 @@ test('a collection that is deleted takes both sets of shards along', async () =>
 });
 
 test('a reshard that can not be done is undone, shown with its reason, and can be begun again', async () => {
-  await withDriver(async ({ collections, vectors, reshards }, node) => {
-    await collections.create(newCollection('wide', { dim: 2, shards: 2 }));
-    // One field for each shard, as many as one may have.
-    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await vectors.upsert('wide', [itemWith(id, { [`field ${shardOf(id, 2)}`]: 1 })]);
-    await collections.reshard('wide', 1);
-    await eventually('it failed', async () => (await reshards())[0]?.state === 'failed');
-    expect((await reshards())[0].error).toContain('MAX_COLLECTION_FIELDS');
-    await eventually('the new shard is gone', () => node.host.shardCount === 2);
-    expect(await collections.get('wide')).toMatchObject({ shards: 2, vectorCount: 6 });
-    await vectors.upsert('wide', [itemWith('a', {})]);
-    await expect(collections.reshard('wide', 2)).rejects.toMatchObject({ kind: 'invalid_parameter' });
-    await collections.reshard('wide', 4);
-    await eventually('it has four', async () => (await collections.get('wide')).shards === 4);
-    await expect(collections.cancelReshard('missing')).rejects.toMatchObject({ kind: 'not_found' });
-  }, 1);
+  await withDriver(
+    async ({ collections, vectors, reshards }, node) => {
+      await collections.create(newCollection('wide', { dim: 2, shards: 2 }));
+      // One field for each shard, as many as one may have.
+      for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await vectors.upsert('wide', [itemWith(id, { [`field ${shardOf(id, 2)}`]: 1 })]);
+      await collections.reshard('wide', 1);
+      await eventually('it failed', async () => (await reshards())[0]?.state === 'failed');
+      expect((await reshards())[0].error).toContain('MAX_COLLECTION_FIELDS');
+      await eventually('the new shard is gone', () => node.host.shardCount === 2);
+      expect(await collections.get('wide')).toMatchObject({ shards: 2, vectorCount: 6 });
+      await vectors.upsert('wide', [itemWith('a', {})]);
+      await expect(collections.reshard('wide', 2)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+      await collections.reshard('wide', 4);
+      await eventually('it has four', async () => (await collections.get('wide')).shards === 4);
+      await expect(collections.cancelReshard('missing')).rejects.toMatchObject({ kind: 'not_found' });
+    },
+    { fieldsMax: 1 },
+  );
+});
+
+test('a reshard that begins while another one was begun and given up has a later term than that', async () => {
+  let meanwhile: (() => Promise<void>) | null = null;
+  /** Once, something happens between what a shard answers and that this is heard. */
+  const slow = (client: ShardClient): ShardClient => ({
+    open: (spec) => client.open(spec),
+    drop: (id) => client.drop(id),
+    write: (id, operations, call) => client.write(id, operations, call),
+    read: async (id, kind, request, call) => {
+      const answer = await client.read(id, kind, request, call);
+      const act = kind === 'transfer' ? meanwhile : null;
+      if (act !== null) meanwhile = null;
+      await act?.();
+      return answer;
+    },
+  });
+  await withDriver(
+    async ({ collections, reshards }) => {
+      await collections.create(newCollection('twice', { dim: 2, shards: 1 }));
+      meanwhile = async () => {
+        await collections.reshard('twice', 5);
+        await eventually('it goes on in a later term', async () => (await reshards())[0]?.state === 'filling');
+        await collections.cancelReshard('twice');
+        await eventually('it was given up', async () => (await reshards()).length === 0);
+      };
+      await collections.reshard('twice', 3);
+      await eventually('it has three', async () => (await collections.get('twice')).shards === 3 || (await reshards())[0]?.state === 'stuck');
+      expect((await collections.get('twice')).shards).toBe(3);
+    },
+    { around: slow },
+  );
 });

@@ -6,6 +6,7 @@ import { SimulatedClient } from './simulated-client';
 import { SimulatedController } from './simulated-controller';
 import { ETCD, SimulatedEtcd } from './simulated-etcd';
 import { SimulatedNode, type NodeSurroundings } from './simulated-node';
+import { Registers } from './simulated-storage';
 
 /**
  * Faults of one node that its session with the cluster store outlives, on an otherwise healthy shard of three replicas: how
@@ -20,7 +21,7 @@ const SERVED_AGAIN_WITHIN_MS = 10_000;
 class Scene {
   readonly schedule = new Schedule();
   readonly counts: Record<string, number> = { writes: 0, reads: 0, followerReads: 0, followerReadsLate: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
-  readonly nodes = new Map<string, SimulatedNode>();
+  readonly nodes = new Map<string, SimulatedNode<Registers>>();
   readonly etcd: SimulatedEtcd;
   readonly network: Network;
   readonly oracle = new Oracle();
@@ -33,7 +34,7 @@ class Scene {
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
     const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
     this.etcd = new SimulatedEtcd({ schedule, chance, network: this.network, assignment });
-    const around: NodeSurroundings = { schedule, chance, network: this.network, etcd: this.etcd, oracle, nodes, counts, mutant: null };
+    const around: NodeSurroundings<Registers> = { machine: () => new Registers(), schedule, chance, network: this.network, etcd: this.etcd, oracle, nodes, counts, mutant: null };
     for (const id of ids) nodes.set(id, new SimulatedNode(id, around));
     for (const node of nodes.values()) node.start();
     new SimulatedController('k1', ids.length, around);

@@ -107,7 +107,7 @@ export class Faults {
   private readonly bystanders: string[];
   private readonly strikes: readonly Strike[];
   private readonly everyMs: number;
-  private readonly until: number;
+  private until: number;
 
   constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; strikes?: readonly Strike[]; everyMs?: number; until: number }) {
     this.mix = options.mix;
@@ -134,6 +134,11 @@ export class Faults {
     if (mix.slowApplies) for (const node of nodes.values()) node.applyMs = chance.pick([0.5, 5, 30]);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
     this.strike();
+  }
+
+  /** No new ones happen. */
+  end(): void {
+    this.until = -1;
   }
 
   /** Ends all faults. */

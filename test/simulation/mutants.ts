@@ -35,6 +35,27 @@ export interface Mutant {
 
 type ChangeEffect = Extract<ReplicaEffect, { type: 'change' }>;
 
+/** What happens in many schedules without a mutant: those in which something never does prove nothing of it. */
+export const HAPPENS = [
+  'writes',
+  'reads',
+  'followerReads',
+  'followerReadsLate',
+  'promotions',
+  'sleeps',
+  'hangs',
+  'desertions',
+  'splits',
+  'lostHandovers',
+  'wipes',
+  'removals',
+  'handovers',
+  'snapshots',
+  'move',
+  'finish-move',
+  'abort-move',
+];
+
 const CALM: Partial<FaultMix> = { wipes: false, moves: false, handovers: false, trims: false, slowDisks: false };
 
 /** The broken variants of docs on replication, by the names that they have there; M20 is none. */

@@ -107,5 +107,5 @@ function isSameEntry(one: LogEntry, other: LogEntry): boolean {
 
 function describe(entry: LogEntry): string {
   const { write } = entry;
-  return `epoch ${entry.epoch} ${write === null ? 'barrier' : writtenBy(write.payload).value}`;
+  return `epoch ${entry.epoch} ${write === null ? 'barrier' : (writtenBy(write.payload)?.value ?? 'a write')}`;
 }

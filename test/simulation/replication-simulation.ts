@@ -8,6 +8,7 @@ import { SimulatedClient } from './simulated-client';
 import { SimulatedController } from './simulated-controller';
 import { SimulatedEtcd } from './simulated-etcd';
 import { SimulatedNode, type NodeSurroundings } from './simulated-node';
+import { Registers } from './simulated-storage';
 import { Violation } from './violation';
 
 export interface SimulationOptions {
@@ -65,8 +66,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
       'commits',
     ].map((name) => [name, 0]),
   );
-  const nodes = new Map<string, SimulatedNode>();
-  const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
+  const nodes = new Map<string, SimulatedNode<Registers>>();
+  const around: NodeSurroundings<Registers> = { machine: () => new Registers(), schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
   etcd.onChanged = (author, before, after) => {
     if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);
   };

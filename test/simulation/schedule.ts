@@ -26,12 +26,17 @@ export class Schedule {
   }
 
   runUntil(time: number): void {
-    while (this.heap.length > 0 && this.heap[0].at <= time) {
-      const next = this.pop();
-      this.now = next.at;
-      next.act();
-    }
+    while (this.runNext(time));
     this.now = time;
+  }
+
+  /** Does what is to happen next, unless that is later than `time`: then answers false. */
+  runNext(time: number): boolean {
+    if (this.heap.length === 0 || this.heap[0].at > time) return false;
+    const next = this.pop();
+    this.now = next.at;
+    next.act();
+    return true;
   }
 
   private pop(): Appointment {

@@ -1,5 +1,6 @@
 import type { Operation } from './oracle';
 import type { NodeSurroundings } from './simulated-node';
+import type { Registers } from './simulated-storage';
 import { payloadOf } from './written';
 
 const KEYS = ['x', 'y'];
@@ -8,13 +9,13 @@ const KEYS = ['x', 'y'];
 export class SimulatedClient {
   acknowledged = 0;
   private readonly name: string;
-  private readonly around: NodeSurroundings;
+  private readonly around: NodeSurroundings<Registers>;
   private readonly nextValue: () => number;
   private readonly until: number;
   private requests = 0;
   private guess: string;
 
-  constructor(options: { name: string; around: NodeSurroundings; nextValue: () => number; until: number }) {
+  constructor(options: { name: string; around: NodeSurroundings<Registers>; nextValue: () => number; until: number }) {
     this.name = options.name;
     this.around = options.around;
     this.nextValue = options.nextValue;
@@ -61,7 +62,11 @@ export class SimulatedClient {
     const reply = (ok: boolean, value?: number | null): void => network.send(target.id, this.name, () => take(ok, value));
     network.send(this.name, target.id, () =>
       target.receive(() => {
-        if (request.payload === null) return target.read(operation.key, (value) => reply(value !== undefined, value));
+        if (request.payload === null)
+          return target.read(
+            ({ values }) => values.get(operation.key) ?? null,
+            (value) => reply(value !== undefined, value),
+          );
         const source = { session: this.name, requestNumber: request.requestNumber, settledBelow: request.requestNumber };
         target.write({ source, payload: request.payload }, (answer) => reply(answer.ok));
       }),

@@ -22,6 +22,7 @@ export class SimulatedController {
   private readonly around: NodeSurroundings;
   private readonly awaySince = new Map<string, number>();
   private changes = 0;
+  private isStopped = false;
 
   constructor(name: string, wantedReplicas: number, around: NodeSurroundings) {
     this.name = name;
@@ -30,7 +31,13 @@ export class SimulatedController {
     this.look();
   }
 
+  /** It looks no more. */
+  stop(): void {
+    this.isStopped = true;
+  }
+
   private look(): void {
+    if (this.isStopped) return;
     const { etcd, schedule, chance } = this.around;
     etcd.read(this.name, ({ assignment, revision }, members) => this.decide(assignment, revision, members));
     schedule.after(200 + chance.unit() * 200, () => this.look());

@@ -13,17 +13,19 @@ import type { Network } from './network';
 import type { Oracle } from './oracle';
 import type { Schedule } from './schedule';
 import type { SimulatedEtcd, Versioned } from './simulated-etcd';
-import { lastOf, SimulatedStorage } from './simulated-storage';
+import { lastOf, SimulatedStorage, type StateMachine } from './simulated-storage';
 import { Violation } from './violation';
 import { asUnknown } from './written';
 
-export interface NodeSurroundings {
+export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   schedule: Schedule;
   chance: Chance;
   network: Network;
   etcd: SimulatedEtcd;
   oracle: Oracle;
-  nodes: Map<string, SimulatedNode>;
+  nodes: Map<string, SimulatedNode<Machine>>;
+  /** What a replica's log is applied to. */
+  machine: () => Machine;
   counts: Record<string, number>;
   mutant: Mutant | null;
 }
@@ -36,9 +38,9 @@ const LAGGING_LOOKS = 20;
 const LAGGING_LOOK_MS = 5;
 
 /** A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store. */
-export class SimulatedNode {
+export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   readonly id: string;
-  readonly storage: SimulatedStorage;
+  readonly storage: SimulatedStorage<Machine>;
   replica: ShardReplica | null = null;
   up = false;
   paused = false;
@@ -56,7 +58,9 @@ export class SimulatedNode {
   private sleptMs = 0;
   private asleepSince: number | null = null;
   private readonly timepiece: Clock;
-  private readonly around: NodeSurroundings;
+  private readonly around: NodeSurroundings<Machine>;
+  /** The shard was removed for good. */
+  private isRetired = false;
   private ticksAt = Infinity;
   private diskFreeAt = 0;
   private committed = 0;
@@ -65,7 +69,7 @@ export class SimulatedNode {
   private latest: Versioned | null = null;
   private goneSince: number | null = null;
 
-  constructor(id: string, around: NodeSurroundings) {
+  constructor(id: string, around: NodeSurroundings<Machine>) {
     this.id = id;
     this.around = around;
     this.rate = 1 + (around.chance.unit() * 2 - 1) * CLOCK_ERROR;
@@ -73,7 +77,7 @@ export class SimulatedNode {
     const monotonicMs = (): number => this.bootTime() - this.sleptMs * this.rate;
     const monotonic: Clock = { wallMs: monotonicMs, monotonicMs };
     this.timepiece = around.mutant?.forgetsSleep ? monotonic : sleeplessClock(monotonic, () => this.bootTime());
-    this.storage = new SimulatedStorage({ node: id, chance: around.chance });
+    this.storage = new SimulatedStorage({ node: id, chance: around.chance, machine: around.machine() });
     around.etcd.watch(id, (current) => {
       if (this.up) this.alive(() => this.learn(current))();
     });
@@ -88,6 +92,7 @@ export class SimulatedNode {
   }
 
   start(): void {
+    if (this.isRetired) return;
     this.up = true;
     this.generation++;
     this.paused = false;
@@ -106,6 +111,12 @@ export class SimulatedNode {
     this.generation++;
     this.close();
     this.storage.crash();
+  }
+
+  /** The shard is dropped: nothing of it comes back. */
+  retire(): void {
+    this.isRetired = true;
+    this.crash();
   }
 
   /** Its program is replaced by one that knows everything. */
@@ -165,15 +176,15 @@ export class SimulatedNode {
     this.step({ type: 'write', writeId, ...write });
   }
 
-  /** A linearizable read as the shell does it, at whatever replica this is; answers undefined when it may not. */
-  read(key: string, answer: (value: number | null | undefined) => void, patience = 20): void {
+  /** A linearizable read as the shell does it, at whatever replica this is: what `see` sees, or undefined when it may not. */
+  read<Seen>(see: (machine: Machine) => Seen, answer: (seen: Seen | undefined) => void, patience = 20): void {
     const { replica } = this;
     const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
     if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
-    if (verdict === 'wait') return this.after(20, () => this.read(key, answer, patience - 1));
+    if (verdict === 'wait') return this.after(20, () => this.read(see, answer, patience - 1));
     const { epoch, role, readPosition } = replica;
     assert(replica.leaseValid(epoch, this.clock()), 'a read is let in although its answer does not count: the shell would ask again without end');
-    const finish = (value: number | null): void => {
+    const finish = (value: Seen): void => {
       const counts = this.replica === replica && replica.leaseValid(epoch, this.clock());
       if (role === 'follower') this.around.counts[counts ? 'followerReads' : 'followerReadsLate']++;
       answer(counts ? value : undefined);
@@ -181,7 +192,7 @@ export class SimulatedNode {
     this.whenApplied(readPosition, replica, (isThere) => {
       if (!isThere) return answer(undefined);
       this.after(this.stall(), () => {
-        const value = this.storage.values.get(key) ?? null;
+        const value = see(this.storage.machine);
         this.after(this.stall(), () => finish(value));
       });
     });

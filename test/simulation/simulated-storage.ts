@@ -26,15 +26,37 @@ function emptyDisk(store: string): Disk {
   return { store, entries: [], firstSequence: 1, promisedEpoch: 0, lastLedEpoch: 0, applied: 0 };
 }
 
-/** What became of every write. */
+/** What a replica's applied entries make of it, in their order. */
+export interface StateMachine {
+  /** As nothing was applied yet. */
+  reset(): void;
+  apply(payload: Buffer): WriteResult;
+}
+
+/** What became of every write of a register. */
 const UPDATED: WriteResult = { outcomes: ['updated'], firstVersion: 0, present: [] };
+
+/** A value for each key. */
+export class Registers implements StateMachine {
+  readonly values = new Map<string, number>();
+
+  reset(): void {
+    this.values.clear();
+  }
+
+  apply(payload: Buffer): WriteResult {
+    const { key, value } = writtenBy(payload);
+    this.values.set(key, value);
+    return UPDATED;
+  }
+}
 
 /**
  * One replica's disk. Appends reach it in order and late; at a crash some of those under way are there and the rest are not.
  * Records and the applied position move together and, not being synced themselves, may fall back at a crash to where they
  * were at the last sync.
  */
-export class SimulatedStorage {
+export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
   /** As a reader in the process sees it. */
   entries: LogEntry[] = [];
   disk: Disk;
@@ -42,16 +64,18 @@ export class SimulatedStorage {
   applied = 0;
   /** How often the whole content was replaced. */
   installed = 0;
-  /** Written value by key, of applied entries. */
-  readonly values = new Map<string, number>();
+  readonly machine: Machine;
+  /** By the place in the log: what became of the writes that were applied. */
+  private readonly results: AppliedEntry['result'][] = [];
   private settledBelow = new Map<string, number>();
   private underway: StorageChange[] = [];
   private stores = 0;
   private readonly chance: Chance;
   private readonly node: string;
 
-  constructor(options: { node: string; chance: Chance }) {
+  constructor(options: { node: string; chance: Chance; machine: Machine }) {
     this.node = options.node;
+    this.machine = options.machine;
     this.chance = options.chance;
     this.disk = emptyDisk(`${options.node}.0`);
   }
@@ -79,7 +103,11 @@ export class SimulatedStorage {
 
   apply(upTo: number): AppliedEntry[] {
     const results: AppliedEntry[] = [];
-    for (let sequence = this.applied + 1; sequence <= upTo; sequence++) results.push({ sequence, result: this.applyOne(this.entries[sequence - 1]) });
+    for (let sequence = this.applied + 1; sequence <= upTo; sequence++) {
+      const result = this.applyOne(this.entries[sequence - 1]);
+      this.results[sequence - 1] = result;
+      results.push({ sequence, result });
+    }
     this.applied = upTo;
     return results;
   }
@@ -131,7 +159,7 @@ export class SimulatedStorage {
     const settled = disk.entries.slice(0, disk.applied).flatMap((entry) => {
       if (!isDue(entry, settledBelow)) return [];
       const { session, requestNumber } = entry.write!.source;
-      return [{ session, requestNumber, sequence: entry.sequence, result: UPDATED }];
+      return [{ session, requestNumber, sequence: entry.sequence, result: this.results[entry.sequence - 1]! }];
     });
     return {
       promisedEpoch: disk.promisedEpoch,
@@ -149,7 +177,8 @@ export class SimulatedStorage {
     this.installed++;
     this.underway = [];
     this.entries = [...this.disk.entries];
-    this.values.clear();
+    this.machine.reset();
+    this.results.length = 0;
     this.settledBelow = new Map();
     this.applied = 0;
     this.apply(this.disk.applied);
@@ -162,10 +191,7 @@ export class SimulatedStorage {
   }
 
   private applyOne(entry: LogEntry): AppliedEntry['result'] {
-    if (!isDue(entry, this.settledBelow)) return null;
-    const { key, value } = writtenBy(entry.write!.payload);
-    this.values.set(key, value);
-    return UPDATED;
+    return isDue(entry, this.settledBelow) ? this.machine.apply(entry.write!.payload) : null;
   }
 }
 

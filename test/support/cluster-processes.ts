@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { collectionFromEntry, COLLECTIONS_PREFIX, dropFromEntry, DROPS_PREFIX } from '../../coordinator/collections/collection-record';
+import { reshardFromEntry, RESHARDS_PREFIX } from '../../coordinator/collections/reshard/reshard-record';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
@@ -35,6 +37,8 @@ export interface ClusterView {
   coordinators: { id: string; pid: number }[];
   nodes: { id: string; pid: number; state: 'up' | 'draining' | 'drained' | 'down'; primaries: number; replicas: number }[];
   shards: { collection: string; shard: number; epoch: number; primary: string | null; in_sync: string[]; state: 'ok' | 'degraded' | 'unavailable' }[];
+  /** Of collections that change their number of shards. */
+  new_shards: ClusterView['shards'];
   moves: object[];
 }
 
@@ -272,6 +276,22 @@ export class ClusterProcesses {
       // By the addresses that the nodes advertise: they show themselves under no other.
       const members = (await store.list(NODES_PREFIX)).entries.map((entry) => memberFromEntry<NodeMember>(entry));
       return differencesOf(await replicaDigests(members, SECRET));
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** Sets of shards that are placed, though no collection, reshard or drop has them, by uid. */
+  async strays(): Promise<string[]> {
+    const store = this.openStore();
+    try {
+      // What is placed comes first: what has it by then is in the others.
+      const placed = (await store.list(ASSIGNMENTS_PREFIX)).entries.map((entry) => assignmentFromEntry(entry).spec.collectionUid);
+      const reshards = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).flatMap(({ from, to, earlier }) => [from, to, ...earlier]);
+      const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+      const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
+      const wanted = new Set([...reshards, ...drops, ...collections].map(({ uid }) => uid));
+      return [...new Set(placed)].filter((uid) => !wanted.has(uid));
     } finally {
       await store.close();
     }

@@ -61,6 +61,8 @@ export interface ClusterUnderTest {
   settled(): Promise<void>;
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   differences(): Promise<string[]>;
+  /** Sets of shards that are placed, though no collection, reshard or drop has them, by uid. */
+  strays(): Promise<string[]>;
   /** What the cluster says of itself now, and the last words of every process. */
   evidence(): Promise<string>;
   /** Ends everything and removes the data. */

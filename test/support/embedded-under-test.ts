@@ -30,6 +30,7 @@ export async function startEmbeddedUnderTest(): Promise<ClusterUnderTest> {
     // It serves nothing before it has recovered.
     settled: () => (isAlive(server) ? Promise.resolve() : Promise.reject(new Error(`the process does not run: ${server.output}`))),
     differences: async () => [],
+    strays: async () => [],
     evidence: async () => server.output.slice(-OUTPUT_SHOWN),
     destroy: () => server.destroy(),
   };

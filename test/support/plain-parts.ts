@@ -53,6 +53,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     collections: () => service.collections.list(),
     shards: () => service.readShards(),
     reshards: () => service.reshards(),
+    newShards: () => service.readNewShards(),
     embedding: () => embedding.status(),
   });
   const durations = new StepHistogram<string>({ name: 'durations', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.001, 0.01, 0.1, 1] });

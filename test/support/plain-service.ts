@@ -9,7 +9,7 @@ import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-clu
 import { readConfig } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
-import { silentLogger } from '../../shared/logs/logger';
+import { type Logger, silentLogger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import { systemClock, type Clock } from '../../shared/time/clock';
@@ -79,6 +79,7 @@ export async function plainService(
     environment?: Record<string, string>;
     instanceId?: string;
     quota?: CollectionQuota;
+    log?: Logger;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -93,7 +94,7 @@ export async function plainService(
     embedding,
     clock,
     config: readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1),
-    log: silentLogger,
+    log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
     projectionWorker: join(__dirname, 'projection-worker.js'),

@@ -10,7 +10,7 @@ import { analyserFor } from '../../shared/text/analyser-for';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
 
-interface PlainItem {
+export interface PlainItem {
   externalId: string;
   stamp: number;
   vector: Float32Array;
@@ -19,7 +19,8 @@ interface PlainItem {
   version: number;
 }
 
-interface PlainShard {
+/** A shard as its reads see it. */
+export interface PlainShard {
   spec: ShardSpec;
   items: Map<string, PlainItem>;
   lastOperation: number;
@@ -107,6 +108,13 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
   },
 };
 
+/** What the read means, whatever the gate of the shard. */
+export function answerPlainly<Kind extends ReadKind>(shard: PlainShard, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
+  const answer = ANSWERS[kind];
+  if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
+  return answer(shard, request);
+}
+
 /** Nothing is built, so nothing is left to do. */
 function progressOf(rows: number): IndexProgress {
   return { state: 'ready', rows, indexedRows: 0, refinedRows: 0, secondsLeft: 0, optimizing: false };
@@ -162,9 +170,7 @@ export class PlainShardClient implements ShardClient {
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     const shard = await this.enter(kind, id, call);
     mustAnswer(shard.gate, kind);
-    const answer = ANSWERS[kind];
-    if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
-    return answer(shard, request);
+    return answerPlainly(shard, kind, request);
   }
 
   private async enter(call: Parameters<ShardInterception>[0], id: ShardId, options: CallOptions): Promise<PlainShard> {

@@ -87,6 +87,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       await cluster.settled();
     },
     differences: () => cluster.differences(),
+    strays: () => cluster.strays(),
     evidence: () => cluster.evidence(),
     destroy: async () => {
       await cluster.destroy();

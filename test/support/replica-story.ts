@@ -6,7 +6,7 @@ import type { LogEntry } from '../../node/replication/core/replica-state';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { Chance } from '../simulation/chance';
-import { lastOf, SimulatedStorage } from '../simulation/simulated-storage';
+import { lastOf, Registers, SimulatedStorage } from '../simulation/simulated-storage';
 import { asUnknown, payloadOf, writtenBy } from '../simulation/written';
 import type { Interpreter, ScriptCommand } from './golden-script';
 
@@ -54,7 +54,7 @@ export function replicaStory(): Interpreter {
 
 interface StoryNode {
   id: string;
-  storage: SimulatedStorage;
+  storage: SimulatedStorage<Registers>;
   replica: ShardReplica | null;
   starts: number;
   isCut: boolean;
@@ -189,7 +189,7 @@ class ReplicaStory {
 
   private create(ids: string[], options: Record<string, string>): void {
     for (const id of ids) {
-      const storage = new SimulatedStorage({ node: id, chance: UNLUCKY });
+      const storage = new SimulatedStorage({ node: id, chance: UNLUCKY, machine: new Registers() });
       const rest = { isCut: false, isDeaf: options.deaf === id, isOutdated: false, held: null, disk: { tookMs: 0, busyUntilMs: 0 }, delayed: null };
       this.nodes.set(id, { id, storage, replica: null, starts: 0, ...rest });
     }
@@ -418,7 +418,7 @@ class ReplicaStory {
   private tellStatus({ id, replica, storage }: StoryNode): void {
     if (replica === null) return this.say(`${id} is down`);
     const { role, epoch, phase, lastSequence, storedSequence, committed, applied, peers } = replica.status(this.nowMs);
-    const values = [...storage.values].map(([key, value]) => `${key}=${value}`).join(' ') || 'nothing';
+    const values = [...storage.machine.values].map(([key, value]) => `${key}=${value}`).join(' ') || 'nothing';
     const rank = phase === null ? role : `${phase} ${role}`;
     this.say(`${id}: ${rank} of epoch ${epoch}, log ${lastSequence}, stored ${storedSequence}, committed ${committed}, applied ${applied}: ${values}`);
     for (const peer of peers) this.say(`  ${peer.node}: ${peer.inSync ? 'in sync' : 'not in sync'}, ${peer.state}, has ${peer.match}`);

@@ -8,13 +8,22 @@ import type { ReshardView } from '../../service';
 import { checkQuota, type CollectionQuota } from '../collection-quota';
 import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord, type DropIntent } from '../collection-record';
 import { isCancellable, isUnderWay, NOTHING_COPIED, otherSets, type ReshardRecord, reshardFromEntry, reshardPath, RESHARDS_PREFIX, reshardToValue } from './reshard-record';
-import { ShardTransfers } from './shard-transfers';
+import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;
 /** Every failed attempt means that another change was made. */
 const ATTEMPTS_MAX = 32;
 /** The shards are asked for their terms. */
 const LOOK_MS = 10_000;
+
+/** One of them, for those who only look. */
+const NEW_SHARD_MS = 1_000;
+
+export interface NewShardReading {
+  collection: string;
+  shard: number;
+  vectors: number | null;
+}
 
 /** Begins reshards, gives them up and shows them. Somebody else drives them (Resharder). */
 export class ReshardRequests {
@@ -36,10 +45,11 @@ export class ReshardRequests {
     if (why !== null) throw new QuiverError('unavailable', why);
     const { record: seen } = await this.collection(name);
     if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
-    const term = await this.nextTerm(seen);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      // In this order, as for a creation: one that comes in between fails the transaction.
+      // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
+      // have been given up by then and left the shards in a later term than they were found in.
       const creations = await store.get(CREATIONS_PATH);
+      const term = await this.nextTerm(seen);
       const { record, entry } = await this.collection(name);
       if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
       const key = reshardPath(record.identity);
@@ -102,6 +112,23 @@ export class ReshardRequests {
   async list(): Promise<ReshardView[]> {
     const { entries } = await this.options.store.list(RESHARDS_PREFIX);
     return entries.map((entry) => viewOf(reshardFromEntry(entry))).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  }
+
+  /** The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not say. */
+  async newShards(): Promise<NewShardReading[]> {
+    const { store, shards, clock } = this.options;
+    const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'failed' && state !== 'retiring');
+    const found = coming.map(({ id, name, term, to }) => {
+      const transfers = new ShardTransfers({ shards, clock, reshard: id, term, timeoutMs: NEW_SHARD_MS });
+      return inBatches(idsOf(to), async (shard) => {
+        const vectors = await transfers.look(shard, Number.MAX_SAFE_INTEGER, 1).then(
+          ({ vectorCount }) => vectorCount,
+          () => null,
+        );
+        return { collection: name, shard: shard.shard, vectors };
+      });
+    });
+    return (await Promise.all(found)).flat();
   }
 
   /** Everything that takes room. */

@@ -55,6 +55,7 @@ export interface ClusterNode {
   address: string;
   zone: string;
   state: 'up' | 'draining' | 'drained' | 'down';
+  down_since: string | null;
   primaries: number;
   replicas: number;
   vectors: number;
@@ -79,7 +80,21 @@ export interface Cluster {
   coordinators: { id: string; address: string; pid: number; started_at: string }[];
   nodes: ClusterNode[];
   shards: ClusterShard[];
+  /** Of the reshards. */
+  new_shards: ClusterShard[];
   moves: { collection: string; shard: number; from: string; to: string; phase: string; progress: number }[];
+  reshards: ClusterReshard[];
+}
+
+export interface ClusterReshard {
+  collection: string;
+  from: number;
+  to: number;
+  state: 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+  /** Share of the vectors that are copied. */
+  fraction: number;
+  behind: number;
+  error: string | null;
 }
 
 export interface ApiKey {

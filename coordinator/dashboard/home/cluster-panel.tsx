@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, path } from '../api/client';
-import type { Cluster, ClusterNode, ClusterShard } from '../api/shapes';
-import { bytes, compact, percent, plural } from '../parts/format';
+import type { Cluster, ClusterNode, ClusterReshard, ClusterShard } from '../api/shapes';
+import { bytes, compact, dateTime, percent, plural } from '../parts/format';
 import { Meter } from '../parts/notice';
 import { Question } from '../parts/question';
 import { tell } from '../state/toasts';
@@ -39,6 +39,16 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
             <NodeCard key={node.id} node={node} cluster={cluster} onDrain={() => setDraining(node.id)} onUndrain={() => void undrain(node.id)} />
           ))}
         </ul>
+        {cluster.reshards.length > 0 && (
+          <div class="stack">
+            <h3>Changes of the number of shards</h3>
+            <ul class="stack">
+              {cluster.reshards.map((reshard) => (
+                <Reshard key={reshard.collection} reshard={reshard} cluster={cluster} />
+              ))}
+            </ul>
+          </div>
+        )}
         {cluster.moves.length > 0 && (
           <div class="stack">
             <h3>Moves under way</h3>
@@ -57,7 +67,7 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
             </ul>
           </div>
         )}
-        {cluster.mode === 'cluster' && cluster.shards.length > 0 && <ShardTable cluster={cluster} />}
+        {cluster.mode === 'cluster' && cluster.shards.length > 0 && <ShardTable title="Shards and replicas" shards={cluster.shards} nodes={cluster.nodes} />}
       </div>
       {draining !== null && (
         <Question
@@ -88,6 +98,7 @@ function NodeCard({ node, cluster, onDrain, onUndrain }: { node: ClusterNode; cl
       <p class="quiet small break">
         {node.address}
         {node.zone === '' ? '' : ` · zone ${node.zone}`}
+        {node.down_since === null ? '' : ` · down since ${dateTime(node.down_since)}`}
       </p>
       <dl class="node-facts">
         <Fact name="Primaries" value={String(node.primaries)} />
@@ -118,12 +129,33 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-function ShardTable({ cluster }: { cluster: Cluster }) {
-  const isDown = (id: string): boolean => cluster.nodes.some((node) => node.id === id && node.state === 'down');
-  const worstFirst = [...cluster.shards].sort((a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'));
+/** With the shards that it makes, as long as they are not those of the collection. */
+function Reshard({ reshard, cluster }: { reshard: ClusterReshard; cluster: Cluster }) {
+  const { collection, from, to, state, fraction, behind, error } = reshard;
+  const coming = cluster.new_shards.filter((shard) => shard.collection === collection);
+  const isBad = state === 'failed' || state === 'stuck';
   return (
-    <details open={worstFirst.some(({ state }) => state !== 'ok') || cluster.shards.length <= 12}>
-      <summary>Shards and replicas</summary>
+    <li class="move">
+      <span>
+        <strong>{collection}</strong>: {from} → {plural(to, 'shard')}
+      </span>
+      <span class={isBad ? 'tag bad' : 'quiet small'}>
+        {state}
+        {state === 'filling' ? ` ${percent(fraction)}${behind > 0 ? `, ${compact(behind)} changes behind` : ''}` : ''}
+      </span>
+      {state === 'filling' && <Meter share={fraction} label={`New shards of ${collection}`} />}
+      {error !== null && <p class="small break">{error}</p>}
+      {cluster.mode === 'cluster' && coming.length > 0 && <ShardTable title={`New shards of ${collection}`} shards={coming} nodes={cluster.nodes} />}
+    </li>
+  );
+}
+
+function ShardTable({ title, shards, nodes }: { title: string; shards: ClusterShard[]; nodes: ClusterNode[] }) {
+  const isDown = (id: string): boolean => nodes.some((node) => node.id === id && node.state === 'down');
+  const worstFirst = [...shards].sort((a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'));
+  return (
+    <details open={worstFirst.some(({ state }) => state !== 'ok') || shards.length <= 12}>
+      <summary>{title}</summary>
       <div class="table-box">
         <table>
           <thead>

@@ -14,6 +14,7 @@ function nodeData(view: NodeView) {
     zone: view.zone,
     pid: view.pid,
     state: view.state,
+    down_since: view.downSince,
     primaries: view.primaries,
     replicas: view.replicas,
     vectors: view.vectors,
@@ -70,13 +71,14 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       summary: 'Nodes, shards, moves and reshards',
       answer: { type: 'data', schema: schemas.clusterAnswer },
       handle: async () => {
-        const { mode, controller, coordinators, nodes, shards, moves, reshards } = await operations.cluster();
+        const { mode, controller, coordinators, nodes, shards, newShards, moves, reshards } = await operations.cluster();
         return dataAnswer({
           mode,
           controller,
           coordinators: coordinators.map(({ id, address, pid, startedAt }) => ({ id, address, pid, started_at: startedAt })),
           nodes: nodes.map(nodeData),
           shards: shards.map(shardData),
+          new_shards: newShards.map(shardData),
           moves,
           reshards: reshards.map(reshardData),
         });

@@ -28,6 +28,7 @@ export const nodeAnswer = z
     zone: z.string(),
     pid: z.int(),
     state: z.enum(['up', 'draining', 'drained', 'down']),
+    down_since: z.iso.datetime().nullable().meta({ description: 'When a node that is down was last a member; null if it is not down, or nobody saw it go.' }),
     primaries: z.int(),
     replicas: z.int(),
     vectors: z.int(),
@@ -57,6 +58,7 @@ export const clusterAnswer = z.object({
   coordinators: z.array(z.object({ id: z.string(), address: z.string(), pid: z.int(), started_at: z.iso.datetime() })),
   nodes: z.array(nodeAnswer),
   shards: z.array(shardAnswer),
+  new_shards: z.array(shardAnswer).meta({ description: 'Shards that are to take the place of those of a collection that changes their number.' }),
   moves: z.array(z.object({ collection: z.string(), shard: z.int(), from: z.string(), to: z.string(), phase: z.string(), progress: z.number() })),
   reshards: z.array(reshardAnswer).meta({ description: 'Collections that change their number of shards, or failed to.' }),
 });

@@ -77,7 +77,8 @@ async function victimOf(cluster: ClusterProcesses, victim: Victim, { from, to }:
 async function strayShards(cluster: ClusterProcesses): Promise<number> {
   const store = cluster.openStore();
   try {
-    return (await store.list(ASSIGNMENTS_PREFIX)).entries.length - (await cluster.view()).shards.length;
+    const { shards, new_shards: coming } = await cluster.view();
+    return (await store.list(ASSIGNMENTS_PREFIX)).entries.length - shards.length - coming.length;
   } finally {
     await store.close();
   }

@@ -20,10 +20,12 @@ export function checkFinalState(operations: readonly Operation[]): Violation[] {
   const differs = (operation: Operation, what: string): void => {
     violations.push({ rule: 'final: unequal', sentence: `${describeOperation(operation)} ${what}, unlike ${describeOperation(first)} with ${order.length} items`, operations: [first, operation] });
   };
+  const shards = finals.find(({ result }) => result.shards !== undefined)?.result.shards;
   const idsAsked = new Set(finals.filter(({ kind }) => kind === 'fetch').flatMap(({ ids }) => ids));
   for (const operation of finals) {
     const { kind, result, args, ids } = operation;
     if (result.count !== undefined && result.count !== order.length) differs(operation, `counted ${result.count}`);
+    if (result.shards !== undefined && result.shards !== shards) differs(operation, `showed ${result.shards} shards and not ${shards}`);
     const items = (result.items ?? result.hits ?? []).map(textOf);
     const { group } = args;
     if (group !== undefined) {

@@ -61,6 +61,7 @@ interface Register {
   type: KeyOperation['type'];
   state: State;
   saw: KeyOperation['saw'];
+  met: KeyOperation['met'];
   operation: KeyOperation;
 }
 
@@ -75,16 +76,18 @@ interface Impossible {
 function stepsOf(timeline: KeyTimeline): Step[] {
   const seen = new Set<string>();
   for (const { type, value } of timeline.operations) if (type === 'read' && value !== null) seen.add(value);
+  // What a condition names counts, too.
+  for (const { met } of timeline.operations) if (typeof met === 'string') seen.add(met);
   const steps: Step[] = [];
   timeline.operations.forEach((operation, number) => {
-    const { type, value, inv, saw } = operation;
+    const { type, value, inv, saw, met } = operation;
     const end = type === 'upsert' && value !== null ? (timeline.lives.get(value)?.effectBy ?? operation.ret) : operation.ret;
     if (end === Infinity) {
       steps.push({ at: inv, type: type === 'delete' ? 'openDelete' : 'openUpsert' });
       return;
     }
     const state = value === null ? null : type === 'read' || seen.has(value) ? value : UNSEEN;
-    const register: Register = { number, type, state, saw, operation };
+    const register: Register = { number, type, state, saw, met, operation };
     steps.push({ at: inv, type: 'call', register }, { at: end, type: 'end', register });
   });
   // At equal times calls go first: operations that touch count as overlapping.
@@ -143,8 +146,8 @@ function withDone(from: Configuration[], target: Register, underWay: UnderWay): 
   for (let configuration = stack.pop(); configuration !== undefined; configuration = stack.pop()) {
     if (reached.size + results.size > CONFIGURATIONS_MAX) return 'too many';
     const { state, done, usedDeletes, usedUpserts } = configuration;
-    for (const { number, type, state: written, saw } of underWay.pending.values()) {
-      if (type === 'read' || done.has(number) || !mayMeet(saw, state)) continue;
+    for (const { number, type, state: written, saw, met } of underWay.pending.values()) {
+      if (type === 'read' || done.has(number) || !mayMeet(saw, state) || (met !== undefined && met !== state)) continue;
       visit({ ...configuration, state: written, done: new Set(done).add(number) });
     }
     if (state !== null && usedDeletes < underWay.openDeletes) visit({ ...configuration, state: null, usedDeletes: usedDeletes + 1 });
@@ -190,7 +193,8 @@ class Frontier {
   }
 }
 
-function answerOf({ type, value, saw }: KeyOperation): string {
+function answerOf({ type, value, saw, met: condition }: KeyOperation): string {
+  if (condition !== undefined) return `wrote ${value} where only ${condition ?? 'nothing'} may have been`;
   if (type === 'read') return value === null ? 'found nothing' : `found ${value}`;
   const met = saw === null ? '' : saw === 'absent' ? ' where nothing was' : ' where something was';
   return type === 'delete' ? `deleted${met}` : `wrote ${value}${met}`;

@@ -1,5 +1,5 @@
 import type { ApiAnswer } from '../../support/api-client';
-import { isWrite, type OperationKind, type Outcome } from './operation';
+import { mayChange, type OperationKind, type Outcome } from './operation';
 
 /** Envelope codes that are given before anything is looked at or changed. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 422]);
@@ -13,7 +13,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 404, 409, 422]);
 export function outcomeOf(kind: OperationKind, idCount: number, answer: Pick<ApiAnswer, 'json'> | null): Outcome {
   const envelope = answer?.json ?? null;
   if (envelope?.status === 'success') return 'ok';
-  if (!isWrite(kind)) return 'fail';
+  if (!mayChange(kind)) return 'fail';
   const code = envelope?.error?.code;
   if (code === undefined) return 'unknown';
   if (code === 429) return idCount <= 1 ? 'fail' : 'unknown';

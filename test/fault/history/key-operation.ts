@@ -15,6 +15,8 @@ export interface KeyOperation {
   isCertain: boolean;
   /** Whether the id was there just before a write, as its answer says; null: not said. */
   saw: 'present' | 'absent' | null;
+  /** The one value that a conditional write can have met, null for none; undefined: any. */
+  met?: string | null;
   source: Operation;
   /** Place of the id in its request. */
   position: number;
@@ -54,6 +56,8 @@ function keyOperation(source: Operation, id: string, position: number, outcomes:
   const base = { inv, ret, isCertain, source, position };
   if (kind === 'upsert' || kind === 'bulk_upsert') {
     const status = isCertain && outcomes === 'exact' ? result.statuses?.[position] : undefined;
+    const { expects } = args;
+    if (expects !== undefined) return { ...base, type: 'upsert', value: args.values?.[position] ?? null, saw: expects === null ? 'absent' : 'present', met: expects };
     const saw = status === undefined ? null : status === 'inserted' ? 'absent' : 'present';
     return { ...base, type: 'upsert', value: args.values?.[position] ?? null, saw };
   }

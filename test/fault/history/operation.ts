@@ -1,5 +1,5 @@
 /** What a client of the service did: the verbs of the workload, each one request of the API. */
-export type OperationKind = 'upsert' | 'bulk_upsert' | 'delete' | 'delete_batch' | 'get' | 'fetch' | 'search' | 'hybrid' | 'count' | 'export' | 'scroll';
+export type OperationKind = 'upsert' | 'bulk_upsert' | 'delete' | 'delete_batch' | 'get' | 'fetch' | 'search' | 'hybrid' | 'count' | 'export' | 'scroll' | 'reshard' | 'cancel_reshard';
 
 /**
  * ok: answered with success. fail: refused in a way that says nothing was applied. unknown: no answer, or one that does
@@ -11,6 +11,8 @@ export type Outcome = 'ok' | 'fail' | 'unknown';
 export interface OperationArguments {
   /** Of an upsert: the value written to each id, in the order of `ids`. No value is written twice in a history. */
   values?: string[];
+  /** Of an upsert of one id: the value that has to be there, null for none; otherwise it is refused. */
+  expects?: string | null;
   /** Of a search: the text that the query vector (`vectorOf`) is made of. */
   query?: string;
   k?: number;
@@ -20,6 +22,8 @@ export interface OperationArguments {
   group?: number;
   /** Of an export or scroll: the most items it may answer. */
   limit?: number;
+  /** Of a reshard: the number of shards that is asked for. */
+  shards?: number;
 }
 
 /** An item as an answer showed it. */
@@ -46,6 +50,8 @@ export interface OperationResult {
   hits?: SeenHit[];
   /** Vectors in the collection: what a count, a search or an export says of it. */
   count?: number;
+  /** Of a count: how many shards the collection has. Of a reshard: how many it had. */
+  shards?: number;
 }
 
 /**
@@ -79,6 +85,11 @@ const SHOWN_MAX = 6;
 
 export function isWrite(kind: OperationKind): boolean {
   return kind === 'upsert' || kind === 'bulk_upsert' || kind === 'delete' || kind === 'delete_batch';
+}
+
+/** Whether it may change something, though nobody learns that it did. */
+export function mayChange(kind: OperationKind): boolean {
+  return isWrite(kind) || kind === 'reshard' || kind === 'cancel_reshard';
 }
 
 /** An operation as a phrase of a violation, with only what it did to `id` when that is given. */

@@ -17,7 +17,7 @@ export function operationsSuite(context: SuiteContext): void {
     test('the cluster is shown in snake case, nodes and shards complete', async () => {
       const name = await context.collection();
       const cluster = dataOf(await context.api.get('/v1/cluster'));
-      expect(Object.keys(cluster).sort()).toEqual(['controller', 'coordinators', 'mode', 'moves', 'nodes', 'reshards', 'shards']);
+      expect(Object.keys(cluster).sort()).toEqual(['controller', 'coordinators', 'mode', 'moves', 'new_shards', 'nodes', 'reshards', 'shards']);
       expect(cluster.coordinators[0]).toEqual({ id: expect.any(String), address: expect.any(String), pid: expect.any(Number), started_at: expect.stringMatching(/Z$/) });
       expect(cluster.nodes[0]).toEqual({
         id: expect.any(String),
@@ -25,6 +25,7 @@ export function operationsSuite(context: SuiteContext): void {
         zone: expect.any(String),
         pid: expect.any(Number),
         state: 'up',
+        down_since: null,
         primaries: expect.any(Number),
         replicas: expect.any(Number),
         vectors: expect.any(Number),

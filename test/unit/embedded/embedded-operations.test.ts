@@ -18,6 +18,10 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
       { collection: 'books', collectionUid: 'u1', shard: 1, status: status(2) },
       { collection: 'films', collectionUid: 'u2', shard: 0, status: null },
     ],
+    newShards: async () => [
+      { collection: 'books', shard: 0, vectors: 4 },
+      { collection: 'books', shard: 1, vectors: null },
+    ],
     reshards: async () => [],
     embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null }),
   });
@@ -48,11 +52,15 @@ describe('the embedded form as a cluster of one', () => {
       mode: 'embedded',
       controller: 'coordinator-1',
       coordinators: [{ id: 'coordinator-1', address: '127.0.0.1:8000', pid: 4711, startedAt: '2024-05-06T07:08:09.000Z' }],
-      nodes: [{ id: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711, state: 'up', primaries: 3, replicas: 0, vectors: 5, diskBytes: 200 }],
+      nodes: [{ id: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711, state: 'up', downSince: null, primaries: 3, replicas: 0, vectors: 5, diskBytes: 200 }],
       shards: [
         { collection: 'books', shard: 0, ...onNode, state: 'ok', vectors: 3, lastOperation: 9 },
         { collection: 'books', shard: 1, ...onNode, state: 'ok', vectors: 2, lastOperation: 9 },
         { collection: 'films', shard: 0, ...onNode, state: 'unavailable', vectors: 0, lastOperation: 0 },
+      ],
+      newShards: [
+        { collection: 'books', shard: 0, ...onNode, state: 'ok', vectors: 4, lastOperation: 0 },
+        { collection: 'books', shard: 1, ...onNode, state: 'unavailable', vectors: 0, lastOperation: 0 },
       ],
       moves: [],
       reshards: [],

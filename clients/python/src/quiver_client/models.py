@@ -929,6 +929,7 @@ class ClusterNode:
     replicas: int
     vectors: int
     disk_bytes: int
+    down_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -979,6 +980,7 @@ class ClusterState:
     shards: list[ClusterShard]
     moves: list[Move]
     reshards: list[Reshard] | None = None
+    new_shards: list[ClusterShard] | None = None
 
 
 @dataclass(frozen=True)

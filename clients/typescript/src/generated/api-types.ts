@@ -438,6 +438,8 @@ export interface Node {
   zone: string;
   pid: number;
   state: 'up' | 'draining' | 'drained' | 'down';
+  /** When a node that is down was last a member; null if it is not down, or nobody saw it go. */
+  down_since: string | null;
   primaries: number;
   replicas: number;
   vectors: number;
@@ -1655,6 +1657,8 @@ export interface Operations {
       }>;
       nodes: Node[];
       shards: Shard[];
+      /** Shards that are to take the place of those of a collection that changes their number. */
+      new_shards: Shard[];
       moves: Array<{
         collection: string;
         shard: number;

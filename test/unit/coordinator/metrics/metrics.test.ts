@@ -96,13 +96,14 @@ describe('the metrics of the cluster', () => {
     lagOperations: { 'node-0': 0, 'node-1': 20 },
     laterEpoch: null,
   } as const;
-  const node = { id: 'node-0', address: 'a:1', zone: '', pid: 1, state: 'up', primaries: 1, replicas: 0, vectors: 7, diskBytes: 500 } as const;
+  const node = { id: 'node-0', address: 'a:1', zone: '', pid: 1, state: 'up', downSince: null, primaries: 1, replicas: 0, vectors: 7, diskBytes: 500 } as const;
   const view: ClusterView = {
     mode: 'cluster',
     controller: 'coordinator-0',
     coordinators: [{ id: 'coordinator-0', address: 'a:2', pid: 2, startedAt: '' }],
     nodes: [node, { ...node, id: 'node-1', state: 'down', primaries: 0, replicas: 1 }],
     shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
+    newShards: [],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
     reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null }],
   };

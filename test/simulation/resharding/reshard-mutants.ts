@@ -1,0 +1,86 @@
+import type { ShardClient, WriteOperation } from '../../../shared/shard/shard-client';
+import type { ShardTransfer } from '../../../shared/shard/shard-read';
+import type { ShardTamper } from './shard-machine';
+
+/** A known-bad variant of what a reshard rests on. */
+export interface ReshardMutant {
+  name: string;
+  title: string;
+  /** A seed that is known to catch it, from which on the tests look. */
+  seed: number;
+  shard?: ShardTamper;
+  /** What coordinators' calls become on their way to shards. */
+  client?: (client: ShardClient) => ShardClient;
+}
+
+export const RESHARD_MUTANTS: ReshardMutant[] = [
+  {
+    name: 'R1',
+    title: 'a sealed or closed shard takes writes',
+    seed: 2,
+    shard: { gate: (gate) => (gate.stage === 'sealed' || gate.stage === 'closed' ? { ...gate, stage: 'tracking' } : gate) },
+  },
+  {
+    name: 'R2',
+    title: 'a closed shard answers reads',
+    seed: 19,
+    shard: { answers: ({ stage }) => stage === 'closed' },
+  },
+  {
+    name: 'R3',
+    title: 'what comes in a term that is over counts',
+    seed: 244,
+    shard: {
+      operations: (operations, { term }) => operations.map((operation) => ('term' in operation ? { ...operation, term: Math.max(operation.term, term) } : operation)),
+    },
+  },
+  {
+    name: 'R4',
+    title: 'what changed last before the seal is not taken over',
+    seed: 5,
+    client: (client) => ({
+      ...callsOf(client),
+      read: async (id, kind, request, call) => {
+        const answer = await client.read(id, kind, request, call);
+        if (kind !== 'transfer' || (answer as ShardTransfer).stage !== 'sealed') return answer;
+        return { ...(answer as ShardTransfer), externalIds: [], upTo: (answer as ShardTransfer).lastChange } as typeof answer;
+      },
+    }),
+  },
+  {
+    name: 'R5',
+    title: 'the new shards open while the old ones still answer',
+    seed: 92,
+    client: (client) => withoutStage(client, 'closed'),
+  },
+  {
+    name: 'R6',
+    title: 'the old shards are not sealed',
+    seed: 3,
+    client: (client) => withoutStage(client, 'sealed'),
+  },
+  {
+    name: 'R7',
+    title: 'a delete is not noted as a change',
+    seed: 7,
+    shard: { notes: (operations) => operations.every(({ type }) => type !== 'delete') },
+  },
+];
+
+function callsOf(client: ShardClient): ShardClient {
+  return {
+    open: (spec) => client.open(spec),
+    drop: (id) => client.drop(id),
+    write: (id, operations, call) => client.write(id, operations, call),
+    read: (id, kind, request, call) => client.read(id, kind, request, call),
+  };
+}
+
+/** Whoever asks for this stage is told that it is there. */
+function withoutStage(client: ShardClient, stage: string): ShardClient {
+  const isLeftOut = (operation: WriteOperation): boolean => operation.type === 'stage' && operation.stage === stage;
+  return {
+    ...callsOf(client),
+    write: async (id, operations, call) => (operations.some(isLeftOut) ? { outcomes: ['updated'], firstVersion: 0, present: [] } : client.write(id, operations, call)),
+  };
+}

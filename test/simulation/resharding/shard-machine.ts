@@ -1,0 +1,103 @@
+import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/records/shard-gate';
+import { UNCOUNTED, type VersionCount } from '../../../node/records/version-count';
+import { type PlanGround, planWrites, type PriorItem } from '../../../node/shard/write-plan';
+import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/shard/shard-read';
+import { resultOf } from '../../../shared/time/work-slices';
+import { answerPlainly, type PlainItem } from '../../support/plain-shard-client';
+import type { StateMachine } from '../simulated-storage';
+
+const known = new WeakMap<Buffer, WriteOperation[]>();
+
+/** A write as it is in a log. */
+export function payloadOfOperations(operations: WriteOperation[]): Buffer {
+  const payload = Buffer.from(operations.map(({ type }) => type).join(' '));
+  known.set(payload, operations);
+  return payload;
+}
+
+/** What a broken variant does to a shard. */
+export interface ShardTamper {
+  /** What is applied in the place of a write. */
+  operations?: (operations: WriteOperation[], gate: Gate) => WriteOperation[];
+  /** The gate by which a write is judged. What it becomes counts from the shard's own. */
+  gate?: (gate: Gate) => Gate;
+  /** Whether what a write changes is noted. */
+  notes?: (operations: WriteOperation[]) => boolean;
+  /** Whether a read is answered whatever the gate says. */
+  answers?: (gate: Gate) => boolean;
+}
+
+/** A shard's items, its gate and its versions after the operations of its log: planned as the shard plans them, kept in a map. */
+export class ShardMachine implements StateMachine {
+  private items = new Map<string, PlainItem & { slot: number }>();
+  private readonly bySlot = new Map<number, PlainItem>();
+  private slots = 0;
+  private gate: Gate = OPEN_GATE;
+  private versions: VersionCount = UNCOUNTED;
+  private changes: { change: number; externalId: string }[] = [];
+  private operations = 0;
+  private lastStamp = 0;
+
+  constructor(
+    private readonly spec: ShardSpec,
+    private readonly tamper: ShardTamper = {},
+    /** Told of every operation that came in a term that was over. */
+    private readonly onOutdated: (type: WriteOperation['type']) => void = () => undefined,
+  ) {}
+
+  reset(): void {
+    this.items.clear();
+    this.bySlot.clear();
+    this.slots = 0;
+    this.gate = OPEN_GATE;
+    this.versions = UNCOUNTED;
+    this.changes = [];
+    this.operations = 0;
+    this.lastStamp = 0;
+  }
+
+  apply(payload: Buffer): WriteResult {
+    const { tamper } = this;
+    const operations = known.get(payload)!;
+    for (const operation of operations) if ('term' in operation && operation.term < this.gate.term) this.onOutdated(operation.type);
+    const judged = tamper.gate?.(this.gate) ?? this.gate;
+    const ground: PlanGround = {
+      priorOf: (externalId) => this.priorOf(externalId),
+      vectorOf: (slot) => this.bySlot.get(slot)!.vector,
+      gate: judged,
+      versions: this.versions,
+      highestVersion: (except) => Math.max(0, ...[...this.items.values()].filter(({ slot }) => !except.has(slot)).map(({ version, stamp }) => version || stamp)),
+    };
+    const plan = resultOf(planWrites([tamper.operations?.(operations, this.gate) ?? operations], ground));
+    for (const { externalId } of plan.deletes) this.items.delete(externalId);
+    for (const { item } of plan.puts) {
+      const slot = ++this.slots;
+      const { externalId, stamp, version, metadata, text, vector } = item;
+      const stored = { externalId, stamp, version, metadata, text, vector, slot };
+      this.items.set(externalId, stored);
+      this.bySlot.set(slot, stored);
+      this.lastStamp = Math.max(this.lastStamp, stamp);
+    }
+    if (tamper.notes?.(operations) !== false) this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
+    this.versions = plan.versions;
+    const isStaged = plan.gate.stage !== judged.stage || plan.gate.term !== judged.term;
+    this.gate = isStaged || judged === this.gate ? plan.gate : { ...this.gate, lastChange: plan.gate.lastChange };
+    this.operations += 1;
+    return plan.results[0];
+  }
+
+  /** Errors: as a shard's. */
+  answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
+    const { spec, items, gate, changes, versions, operations, lastStamp } = this;
+    if (this.tamper.answers?.(gate) !== true) mustAnswer(gate, kind);
+    return answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp }, kind, request);
+  }
+
+  private priorOf(externalId: string): PriorItem | null {
+    const item = this.items.get(externalId);
+    if (item === undefined) return null;
+    const { slot, stamp, version, metadata, text } = item;
+    return { slot, recno: slot, stamp, version, metadata, text };
+  }
+}

@@ -1,0 +1,77 @@
+import { CONTROLLER_PATH } from '../../../shared/cluster/members';
+import type { ClusterStore, Guard } from '../../../shared/cluster-store/cluster-store';
+import type { Resharder } from '../../../coordinator/collections/reshard/resharder';
+import type { RunningService } from '../../../coordinator/service-factory';
+import { silentLogger } from '../../../shared/logs/logger';
+import type { ShardClient } from '../../../shared/shard/shard-client';
+import type { Clock } from '../../../shared/time/clock';
+import { plainService } from '../../support/plain-service';
+import type { SimulatedProcess } from './simulated-process';
+
+/** How long old shards stay: longer than any call with the record of before. */
+const RETIRE_MS = 5_000;
+export const REQUEST_MS = 3_000;
+const START_AGAIN_MS = 500;
+
+export interface CoordinatorParts {
+  process: SimulatedProcess;
+  store: ClusterStore;
+  shards: ShardClient;
+  clock: Clock;
+  /** What it says as a driver. */
+  say: (message: string) => void;
+}
+
+/** A coordinator as it ships, but for HTTP: its services, and the driver of reshards as long as it believes that it is the controller. */
+export class SimulatedCoordinator {
+  readonly office: { guard: Guard | null } = { guard: null };
+  /** null until it serves. */
+  service: RunningService | null = null;
+  private resharder: Resharder | null = null;
+
+  constructor(private readonly parts: CoordinatorParts) {
+    void this.start();
+  }
+
+  get process(): SimulatedProcess {
+    return this.parts.process;
+  }
+
+  /** It hears that it is the controller, by the entry of this revision. */
+  hold(revision: number): void {
+    this.office.guard = { key: CONTROLLER_PATH, revision };
+  }
+
+  /** It hears that another one is. */
+  lose(revision: number): void {
+    if (this.office.guard !== null && this.office.guard.revision < revision) this.office.guard = null;
+  }
+
+  kill(): void {
+    this.parts.process.kill();
+    this.service?.close();
+    void this.resharder?.close();
+    this.service = null;
+  }
+
+  /** Finishes what others left. */
+  async recover(): Promise<void> {
+    await this.service?.recover({ creationMs: Infinity });
+  }
+
+  private async start(): Promise<void> {
+    const { process, store, shards, clock, say } = this.parts;
+    const told = (level: string) => (fields: object, message: string) => say(`${process.name} ${level} ${message} ${(fields as { error?: Error | null }).error?.message ?? ''}`);
+    while (process.isAlive) {
+      try {
+        const log = { ...silentLogger, info: told('info'), warn: told('warn'), error: told('error') };
+        const { service } = await plainService({ store, shardClient: shards, clock, log, instanceId: process.name, environment: { REQUEST_TIMEOUT_MS: String(REQUEST_MS), DEFAULT_SHARDS: '1' } });
+        this.resharder = await service.driveReshards(this.office, RETIRE_MS);
+        this.service = service;
+        return;
+      } catch {
+        await new Promise((wake) => setTimeout(wake, START_AGAIN_MS));
+      }
+    }
+  }
+}
