@@ -53,6 +53,7 @@ import { indexFactories } from './index-factories';
 import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
+import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/replication-service';
 import { removeReplica } from './replication/shard-copy';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
@@ -131,6 +132,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     backups: backupPlaceOf(config),
   };
   const budget = new WriteBudget();
+  const ticks = new ReplicaTicks(clock);
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
@@ -156,6 +158,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
         shardOptions,
         budget,
         clock,
+        ticks,
         log,
         surroundings: (hosted) => ({
           links,

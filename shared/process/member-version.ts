@@ -16,6 +16,8 @@ export const FEATURES = [
   'versions',
   /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
   'backup',
+  /** A node takes the heartbeats of many quiet shards in one message (AppendFrame.beats). */
+  'node-beats',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

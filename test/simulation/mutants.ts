@@ -7,6 +7,8 @@ import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import { TIMINGS } from '../../node/replication/core/timings';
 import { anatomyOf, onLeading } from './anatomy';
 import type { FaultMix, Strike } from './faults';
+import type { BeatReceiver } from '../../node/replication/core/beat-receiver';
+import type { BeatSender } from '../../node/replication/core/beat-sender';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 import type { SimulatedStorage } from './simulated-storage';
 
@@ -23,6 +25,8 @@ export interface Mutant {
   /** Mean time between two of them. */
   strikeEveryMs?: number;
   core?(replica: ShardReplica, clock: () => number): void;
+  beatSender?(beats: BeatSender): void;
+  beatReceiver?(beats: BeatReceiver): void;
   /** See SimulationOptions. */
   outdates?: true;
   restart?(storage: SimulatedStorage): void;
@@ -495,6 +499,33 @@ export const MUTANTS: Mutant[] = [
     core: (replica) => {
       const { follower, progress, log } = anatomyOf(replica);
       follower.mayInstall = (epoch, last) => last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
+    },
+  },
+  {
+    name: 'M38',
+    title: 'an answer to a beat counts for members that it excepts',
+    minInSync: 1,
+    seed: 1,
+    faults: { lulls: true },
+    beatSender: (beats) => void (beats.acknowledged = (members) => members),
+  },
+  {
+    name: 'M39',
+    title: 'a beat of a session that the receiver does not know counts as taken',
+    minInSync: 1,
+    seed: 1,
+    faults: { lulls: true, crashes: true },
+    beatReceiver: (beats) => void (beats.knows = () => true),
+  },
+  {
+    name: 'M40',
+    title: 'a beat counts for members that have left its set',
+    minInSync: 1,
+    seed: 1,
+    faults: { lulls: true },
+    beatReceiver: (beats) => {
+      const receive = beats.receive.bind(beats);
+      beats.receive = (beat, deliver) => receive({ ...beat, left: [] }, deliver);
     },
   },
 ];

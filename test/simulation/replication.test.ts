@@ -36,6 +36,8 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
       'desertions',
       'splits',
       'lostHandovers',
+      'lulls',
+      'beatAcks',
       'wipes',
       'removals',
       'handovers',

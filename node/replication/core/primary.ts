@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { isSameReplica, minInSyncOf, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { GivenShares } from './given-shares';
@@ -44,6 +44,8 @@ export class Primary {
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
+  /** What the peers were last made of. */
+  private reconciled: { assignment: ShardAssignment; pending: Membership['pending']; leftovers: number } | null = null;
   private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
@@ -239,6 +241,12 @@ export class Primary {
 
   private reconcilePeers(nowMs: number): void {
     const assignment = this.membership.confirmed!;
+    const { pending } = this.membership;
+    const leftovers = this.membership.leftovers().length;
+    const { reconciled } = this;
+    // Each step asks, and most change nothing of it.
+    if (reconciled !== null && reconciled.assignment === assignment && reconciled.pending === pending && reconciled.leftovers === leftovers) return;
+    this.reconciled = { assignment, pending, leftovers };
     this.peers.reconcile([...assignment.replicas, ...this.membership.maximal().map((member) => member.node)], nowMs);
   }
 
@@ -256,6 +264,7 @@ export class Primary {
   private commit(nowMs: number): void {
     if (this.phase !== 'active' && this.phase !== 'serving') return;
     if (!this.membership.hasEnough()) return;
+    if (this.progress.committed >= this.log.lastSequence) return this.progress.applyNext(this.log.storedSequence);
     let sequence = this.log.storedSequence;
     for (const member of [...this.membership.maximal(), ...this.shares.holders(nowMs)]) sequence = Math.min(sequence, this.matchOf(member));
     this.progress.advance(sequence, this.log.storedSequence);
