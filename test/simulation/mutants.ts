@@ -492,7 +492,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M37',
     title: 'a copy that comes late replaces what was acknowledged before a restart',
     minInSync: 2,
-    seed: 217,
+    seed: 6252,
     strikeEveryMs: 300,
     faults: { crashes: true, trims: true, partitions: true, longDelays: 0.15, ordered: false },
     strikes: ['crashes', 'crashes', 'trims', 'trims', 'partitions'],
