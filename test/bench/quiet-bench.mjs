@@ -84,7 +84,7 @@ async function begin({ name, folder, nodes, collections, shards, replicas, port 
         headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
         body: JSON.stringify({ name: `quiet-${i}`, dim: 4, shards, replicas }),
       });
-      const { status, error } = await answer.json();
+      const { status, error } = /** @type {{ status: string, error?: unknown }} */ (await answer.json());
       if (status !== 'success') throw new Error(`${name}: a collection could not be made: ${JSON.stringify(error)}`);
     }
     const { processes } = JSON.parse(readFileSync(join(scratch, 'cluster.json'), 'utf8'));
