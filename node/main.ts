@@ -56,6 +56,7 @@ import { indexFactories } from './index-factories';
 import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
+import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/replication-service';
 import { removeReplica } from './replication/shard-copy';
 import { SettledWrites } from './replication/settled-writes';
@@ -143,6 +144,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     backups: backupPlaceOf(config),
   };
   const budget = new WriteBudget();
+  const ticks = new ReplicaTicks(clock);
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
@@ -169,6 +171,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
         shardOptions,
         budget,
         clock,
+        ticks,
         log,
         isShipped: config.backupLog === 'true',
         surroundings: (hosted) => ({

@@ -17,6 +17,7 @@ const BENCHES = {
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
+  quiet: ['../test/bench/quiet-bench.mjs', 'quietBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],
   backup: ['../test/bench/backup-bench.mjs', 'backupBench'],

@@ -9,6 +9,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { MARK_FILE } from '../replication/log-mark';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
+import type { ReplicaTicks } from '../replication/replica-ticks';
 import type { LogPosition } from '../replication/core/messages';
 import { type LogPin, RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
@@ -35,6 +36,8 @@ export interface ReplicatedShardOptions {
   shardOptions: ShardOptions;
   budget: WriteBudget;
   clock: Clock;
+  /** See Replica. */
+  ticks?: ReplicaTicks;
   log: Logger;
   /** Whether logs are shipped to a backup target. */
   isShipped?: boolean;
@@ -70,6 +73,7 @@ export class ReplicatedShard implements HostedReplica {
       ...found,
       changeIdPrefix: options.changeIdPrefix,
       clock: options.clock,
+      ticks: options.ticks,
       log: options.log,
       isShipped: options.isShipped,
       surroundings: options.surroundings(this),

@@ -1,12 +1,15 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import type { ShardId } from '../../shared/shard/shard-client';
+import { beatFromWire, type WireBeat, type WireBeatAck } from './beat-frames';
+import { BeatReceiver } from './core/beat-receiver';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { ackToWire, appendFromWire, type WireAck, type WireAppend } from './replication-frames';
 
 /** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
 const ACK_BYTES = 200;
+const NUMBER_BYTES = 10;
 /** Bytes of payload pieces that wait for their append: a sender sends at most one of the longest at a time. */
 const PIECES_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -14,21 +17,30 @@ interface Frame {
   node: string;
   pieces: { payloadId: number; bytes: Buffer }[];
   appends: WireAppend[];
+  beats: WireBeat[];
+}
+
+interface Answers {
+  acks: WireAck[];
+  beats: WireBeatAck[];
 }
 
 /** The receiving end of a stream of appends. Acknowledgements are sent back on it. */
 export class AckStream {
   /** The sender's name; '' before its first frame. */
   node = '';
-  private readonly call: ServerDuplexStream<Frame, { acks: WireAck[] }>;
-  private readonly sender: FrameSender<{ acks: WireAck[] }>;
+  private readonly call: ServerDuplexStream<Frame, Answers>;
+  private readonly sender: FrameSender<Answers>;
+  /** null before the sender has said its name. */
+  private beats: BeatReceiver | null = null;
   private readonly pieces = new Map<number, Buffer[]>();
   private piecesBytes = 0;
 
-  constructor(parts: { call: ServerDuplexStream<Frame, { acks: WireAck[] }>; named: () => void; append: (shard: ShardId, message: AppendMessage) => void; ended: () => void }) {
+  /** `self`: this node's name. */
+  constructor(parts: { self: string; call: ServerDuplexStream<Frame, Answers>; named: () => void; append: (shard: ShardId, message: AppendMessage) => void; ended: () => void }) {
     this.call = parts.call;
     this.sender = new FrameSender({
-      emptyFrame: () => ({ acks: [] as WireAck[] }),
+      emptyFrame: (): Answers => ({ acks: [], beats: [] }),
       write: (frame, taken) => void this.call.write(frame, (error?: Error | null) => error ?? taken()),
       stallMs: STALL_MS,
       stalled: () => this.close(),
@@ -45,6 +57,7 @@ export class AckStream {
       if (this.node === '') {
         if (frame.node === '') return this.close();
         this.node = frame.node;
+        this.beats = new BeatReceiver({ self: parts.self, from: frame.node });
         parts.named();
       }
       for (const { payloadId, bytes } of frame.pieces) this.keepPiece(payloadId, bytes);
@@ -52,6 +65,7 @@ export class AckStream {
         const { shard, message } = appendFromWire(wire, this.node, (payloadId) => this.join(payloadId));
         parts.append(shard, message);
       }
+      for (const wire of frame.beats) this.answer(this.beats!.receive(beatFromWire(wire), parts.append));
       return undefined;
     });
     this.call.on('end', () => {
@@ -64,6 +78,7 @@ export class AckStream {
   }
 
   send(shard: ShardId, ack: AppendAck): void {
+    if (this.beats?.covers(shard, ack) === true) return;
     const wire = ackToWire(shard, ack);
     this.sender.push({ bytes: ACK_BYTES, addTo: (frame) => frame.acks.push(wire) });
   }
@@ -74,6 +89,10 @@ export class AckStream {
       this.call.end();
       this.call.destroy();
     });
+  }
+
+  private answer(beat: WireBeatAck | null): void {
+    if (beat !== null) this.sender.push({ bytes: ACK_BYTES + beat.excepted.length * NUMBER_BYTES, addTo: (frame) => frame.beats.push(beat) });
   }
 
   private keepPiece(payloadId: number, bytes: Buffer): void {

@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
-import type { MemberVersion } from '../../shared/process/member-version';
+import { everyoneKnows, type MemberVersion } from '../../shared/process/member-version';
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
+import { type WireBeat, type WireBeatAck, beatToWire } from './beat-frames';
+import { BeatSender } from './core/beat-sender';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { entryBytes } from './entry-cache';
 import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
@@ -17,6 +20,7 @@ const QUEUE_BYTES_MAX = 192 * 1024 * 1024;
 /** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
 const HEADER_BYTES = 300;
+const NUMBER_BYTES = 10;
 /**
  * Appends of so many bytes, as one that catches up gets, wait behind what is smaller: heartbeats and ordinary writes of other
  * shards, whose leases would run out and whose clients wait.
@@ -27,6 +31,7 @@ interface Frame {
   node: string;
   pieces: { payloadId: number; bytes: Buffer }[];
   appends: WireAppend[];
+  beats: WireBeat[];
 }
 
 /** One stream of appends to another node, from its opening to its end. Acknowledgements come back on it. */
@@ -37,13 +42,26 @@ export class AppendStream {
   private isFirst = true;
   /** By shard, how many appends wait among the bulk. Those that follow must not overtake them. */
   private readonly bulk = new Map<string, number>();
+  /** For the heartbeats of quiet shards, if the other side knows beats; null until that is known. */
+  private beats: BeatSender | null = null;
+  private isFlushing = false;
   private isOver = false;
 
-  constructor(parts: { channel: RpcChannel; nodeId: string; listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void } }) {
-    const { nodeId, listener } = parts;
-    this.stream = parts.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
-      ready: listener.ready,
+  /** `to`: the name of the node at the other end. */
+  constructor(parts: {
+    channel: RpcChannel;
+    nodeId: string;
+    to: string;
+    listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
+  }) {
+    const { nodeId, to, listener } = parts;
+    this.stream = parts.channel.open<Frame, { acks: WireAck[]; beats: WireBeatAck[] }>(replicationDefinition.Exchange as never, {
+      ready: (version) => {
+        if (everyoneKnows('node-beats', [version])) this.beats = new BeatSender({ to, sessionPrefix: randomUUID() });
+        listener.ready(version);
+      },
       frame: (frame) => {
+        for (const beat of frame.beats) for (const { shard, ack } of this.beats?.answered(beat) ?? []) listener.ack(shard, ack);
         for (const wire of frame.acks) {
           const found = ackFromWire(wire);
           if (found !== null) listener.ack(found.shard, found.ack);
@@ -58,7 +76,7 @@ export class AppendStream {
       emptyFrame: () => {
         const node = this.isFirst ? nodeId : '';
         this.isFirst = false;
-        return { node, pieces: [], appends: [] };
+        return { node, pieces: [], appends: [], beats: [] };
       },
       write: (frame, taken) => this.stream.write(frame, taken),
       stallMs: STALL_MS,
@@ -68,6 +86,18 @@ export class AppendStream {
 
   send(shard: ShardId, message: AppendMessage): void {
     if (this.isOver) return;
+    if (this.beats !== null && !this.bulk.has(shardKey(shard)) && this.beats.take(shard, message)) return this.flushSoon();
+    this.sendAlone(shard, message);
+  }
+
+  close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.sender.close();
+    this.stream.cancel();
+  }
+
+  private sendAlone(shard: ShardId, message: AppendMessage): void {
     const before = this.nextPayloadId;
     const append = appendToWire(shard, message, (payload) => this.sendPieces(payload));
     const hasPieces = this.nextPayloadId > before;
@@ -81,11 +111,24 @@ export class AppendStream {
     if (this.sender.queuedBytes > QUEUE_BYTES_MAX) this.stream.cancel();
   }
 
-  close(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.sender.close();
-    this.stream.cancel();
+  /** Once in a turn of the event loop, in which the quiet shards of a node have their heartbeats. */
+  private flushSoon(): void {
+    if (this.isFlushing) return;
+    this.isFlushing = true;
+    setImmediate(() => {
+      this.isFlushing = false;
+      if (!this.isOver) this.flushBeats();
+    });
+  }
+
+  private flushBeats(): void {
+    const { beat, alone } = this.beats!.flush();
+    for (const { shard, message } of alone) this.sendAlone(shard, message);
+    if (beat === null) return;
+    let bytes = HEADER_BYTES + beat.left.length * NUMBER_BYTES;
+    for (const { recorded } of beat.joined) bytes += HEADER_BYTES + recorded.length * HEADER_BYTES;
+    const wire = beatToWire(beat);
+    this.sender.push({ bytes, addTo: (frame) => frame.beats.push(wire) }, true);
   }
 
   private pushBulk(key: string, bytes: number, append: WireAppend): void {

@@ -30,7 +30,7 @@ interface Outbound {
  * there is something to send (a primary always has heartbeats), and opened again when it breaks.
  */
 export class GrpcReplicationLinks implements ReplicationLinks {
-  private readonly nodeId: string;
+  readonly nodeId: string;
   private readonly addressOf: (node: string) => string | null;
   private readonly channels: RpcChannels;
   private readonly clock: Clock;
@@ -119,6 +119,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     const stream: AppendStream = new AppendStream({
       channel: this.channels.to(outbound.address),
       nodeId: this.nodeId,
+      to: node,
       listener: {
         ready: (version) => {
           if (outbound.stream !== stream) return;

@@ -17,6 +17,7 @@ import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
 import type { UnappliedWrite } from './core/write-ledger';
 import { entryBytes, EntryCache } from './entry-cache';
 import type { ReplicaStorage } from './replica-storage';
+import { ReplicaTicks, type Ticking } from './replica-ticks';
 import type { ReplicationLinks } from './replication-links';
 import { epochAt } from './log-survey';
 import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
@@ -103,8 +104,8 @@ export class Replica implements ShippableLog {
   private readonly applications: Waiters;
   /** The last question to the primary for a commit. */
   private asked = { position: 0, atMs: -Infinity };
-  private timer: NodeJS.Timeout | null = null;
-  private timerAtMs = Infinity;
+  private readonly ticks: ReplicaTicks;
+  private readonly ticking: Ticking = { act: (nowMs) => this.handle({ type: 'tick' }, nowMs) };
   /** Nodes that a copy is on its way to. */
   private readonly copying = new Set<string>();
   private trimming = false;
@@ -124,6 +125,8 @@ export class Replica implements ShippableLog {
     isNew?: boolean;
     changeIdPrefix: string;
     clock: Clock;
+    /** That of all replicas of the process; it has the same clock. */
+    ticks?: ReplicaTicks;
     log: Logger;
     surroundings: ReplicaSurroundings;
     logLimits?: LogLimits;
@@ -134,6 +137,7 @@ export class Replica implements ShippableLog {
     this.id = options.id;
     this.limits = options.logLimits ?? LOG_LIMITS;
     this.clock = options.clock;
+    this.ticks = options.ticks ?? new ReplicaTicks(options.clock);
     this.waiters = new Waiters(options.clock);
     this.applications = new Waiters(options.clock);
     this.log = options.log;
@@ -319,7 +323,7 @@ export class Replica implements ShippableLog {
   /** Stops taking part; calls that wait fail. The storage stays open: it is the caller's. */
   close(): void {
     this.closed = true;
-    if (this.timer !== null) clearTimeout(this.timer);
+    this.ticks.set(this.ticking, Infinity);
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
     this.waiters.wake();
     this.applications.wake();
@@ -329,15 +333,15 @@ export class Replica implements ShippableLog {
     return this.unshippedFrom !== Infinity;
   }
 
-  private handle(event: ReplicaEvent): void {
+  private handle(event: ReplicaEvent, nowMs = this.clock.monotonicMs()): void {
     if (this.closed) return;
     if (this.installing) {
       if (event.type === 'assignment') this.postponed = event;
       return;
     }
     const { applied } = this.core;
-    for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
-    this.arm();
+    for (const effect of this.core.step(event, nowMs)) this.carryOut(effect);
+    if (!this.closed) this.ticks.set(this.ticking, this.core.nextTickAt());
     this.waiters.wake();
     if (this.core.applied !== applied) this.applications.wake();
   }
@@ -499,19 +503,6 @@ export class Replica implements ShippableLog {
 
   private elsewhere(): QuiverError {
     return new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
-  }
-
-  private arm(): void {
-    const atMs = this.core.nextTickAt();
-    if (atMs === this.timerAtMs && this.timer !== null) return;
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timerAtMs = atMs;
-    this.timer = null;
-    if (atMs === Infinity) return;
-    this.timer = deadlineTimer(atMs - this.clock.monotonicMs(), () => {
-      this.timer = null;
-      this.handle({ type: 'tick' });
-    });
   }
 }
 

@@ -18,6 +18,7 @@ export class ReplicationService implements RpcService {
         // The sender waits for these headers before it regards the stream as ready.
         call.sendMetadata(new Metadata());
         const stream: AckStream = new AckStream({
+          self: links.nodeId,
           call,
           named: () => links.accept(stream),
           append: (shard, message) => links.arrived(shard, message),

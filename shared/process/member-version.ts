@@ -18,6 +18,8 @@ export const FEATURES = [
   'backup',
   /** Shards begin with what a backup has and the log after it (ShardSeed.log). */
   'backup-log',
+  /** A node takes the heartbeats of many quiet shards in one message (AppendFrame.beats). */
+  'node-beats',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

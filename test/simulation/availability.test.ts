@@ -26,7 +26,7 @@ class Scene {
   readonly network: Network;
   readonly oracle = new Oracle();
 
-  constructor(seed: number, minInSync: number, ids = NODES) {
+  constructor(seed: number, minInSync: number, ids = NODES, until = FAULT_AT_MS + SERVED_AGAIN_WITHIN_MS + 5000) {
     const { schedule, counts, nodes, oracle } = this;
     const chance = new Chance(seed);
     this.network = new Network({ schedule, chance });
@@ -40,7 +40,7 @@ class Scene {
     new SimulatedController('k1', ids.length, around);
     let value = 0;
     for (let i = 0; i < 5; i += 1) {
-      const client = new SimulatedClient({ name: `c${i}`, until: FAULT_AT_MS + SERVED_AGAIN_WITHIN_MS + 5000, around, nextValue: () => ++value });
+      const client = new SimulatedClient({ name: `c${i}`, until, around, nextValue: () => ++value });
       schedule.after(2000, () => client.run());
     }
     schedule.runUntil(FAULT_AT_MS);
@@ -77,6 +77,28 @@ describe.each([1, 2])('with at least %i in sync', (minInSync) => {
       scene.oracle.checkHistory();
     }
   });
+});
+
+test('a primary whose disk is slow hands over once, and is left out of the in-sync set', () => {
+  const leaders: string[] = [];
+  for (let seed = 1; seed <= 3; seed += 1) {
+    const scene = new Scene(seed, 2, NODES, FAULT_AT_MS + 85_000);
+    const { primary: slow, etcd, schedule } = scene;
+    leaders.length = 0;
+    etcd.onChanged = (_author, before, after) => {
+      if (after.primary!.node !== before.primary?.node) leaders.push(after.primary!.node);
+    };
+    const healthy = scene.served(FAULT_AT_MS, FAULT_AT_MS + 2000);
+    // On average: few take less than what counts as long.
+    slow.syncMs = 400;
+    schedule.runUntil(FAULT_AT_MS + 50_000);
+    const later = scene.served(FAULT_AT_MS + 50_000, FAULT_AT_MS + 52_000);
+    expect([seed, leaders.length, etcd.current.assignment.inSync.map(({ node }) => node).includes(slow.id)]).toEqual([seed, 1, false]);
+    expect(later.writes).toBeGreaterThan(healthy.writes / 2);
+    schedule.runUntil(FAULT_AT_MS + 80_000);
+    expect([seed, leaders]).toEqual([seed, [etcd.current.assignment.primary!.node]]);
+    scene.oracle.checkHistory();
+  }
 });
 
 test('a primary with another replica, fewer than the minimum, shows nothing outdated once an eligible one leads', () => {

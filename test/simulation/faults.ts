@@ -41,6 +41,8 @@ export interface FaultMix {
   lostHandovers: boolean;
   /** Some nodes apply their log slowly. */
   slowApplies: boolean;
+  /** Again and again, clients write nothing for a while: shards are quiet. */
+  lulls: boolean;
 }
 
 export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions' | 'splits' | 'lostHandovers';
@@ -80,6 +82,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     splits: false,
     lostHandovers: false,
     slowApplies: false,
+    lulls: false,
   };
 }
 
@@ -92,8 +95,13 @@ export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<Faul
     splits: chance.happens(0.3),
     lostHandovers: chance.happens(0.3),
     slowApplies: chance.happens(0.3),
+    lulls: chance.happens(0.4),
   };
 }
+
+/** Long enough to be quiet, and ends at another moment of the other faults each time. */
+const LULL_MS = 1700;
+const LULL_EVERY_MS = 2900;
 
 /** At most one store is lost within this time: more at once is beyond what the protocol promises. */
 const WIPE_INTERVAL_MS = 9000;
@@ -133,6 +141,7 @@ export class Faults {
     etcd.onJoined = (node) => this.joined(node);
     if (mix.slowApplies) for (const node of nodes.values()) node.applyMs = chance.pick([0.5, 5, 30]);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
+    if (mix.lulls) this.lull();
     this.strike();
   }
 
@@ -157,6 +166,14 @@ export class Faults {
       if (node.paused) node.resume();
       if (!node.up) node.start();
     }
+  }
+
+  private lull(): void {
+    const { schedule, counts } = this.around;
+    if (schedule.now > this.until) return;
+    this.around.lullUntil = schedule.now + LULL_MS;
+    counts.lulls++;
+    schedule.after(LULL_EVERY_MS, () => this.lull());
   }
 
   private strike(): void {

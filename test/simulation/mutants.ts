@@ -7,6 +7,8 @@ import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import { TIMINGS } from '../../node/replication/core/timings';
 import { anatomyOf, onLeading } from './anatomy';
 import type { FaultMix, Strike } from './faults';
+import type { BeatReceiver } from '../../node/replication/core/beat-receiver';
+import type { BeatSender } from '../../node/replication/core/beat-sender';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 import type { SimulatedStorage } from './simulated-storage';
 
@@ -23,6 +25,8 @@ export interface Mutant {
   /** Mean time between two of them. */
   strikeEveryMs?: number;
   core?(replica: ShardReplica, clock: () => number): void;
+  beatSender?(beats: BeatSender): void;
+  beatReceiver?(beats: BeatReceiver): void;
   /** See SimulationOptions. */
   outdates?: true;
   restart?(storage: SimulatedStorage): void;
@@ -47,6 +51,8 @@ export const HAPPENS = [
   'desertions',
   'splits',
   'lostHandovers',
+  'lulls',
+  'beatAcks',
   'wipes',
   'removals',
   'handovers',
@@ -64,14 +70,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M1',
     title: 'a shrink counts before it is confirmed',
     minInSync: 2,
-    seed: 16,
+    seed: 17,
     core: (replica) => requireWithout(replica, 'shrink'),
   },
   {
     name: 'M2',
     title: 'a replica accepts a lower epoch',
     minInSync: 2,
-    seed: 62,
+    seed: 121,
     strikeEveryMs: 600,
     faults: { zombies: true, crashes: true, longDelays: 0.08 },
     strikes: ['zombies', 'zombies', 'crashes', 'partitions'],
@@ -104,7 +110,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M4',
     title: 'reads before the barrier is committed',
     minInSync: 2,
-    seed: 90,
+    seed: 141,
     core: (replica) => onLeading(replica, (primary) => void (primary.isBarrierApplied = () => true)),
   },
   {
@@ -131,7 +137,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M7',
     title: 'a replica joins before it has caught up',
     minInSync: 2,
-    seed: 26,
+    seed: 32,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -145,7 +151,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M8',
     title: 'the store id is ignored',
     minInSync: 2,
-    seed: 46,
+    seed: 47,
     faults: { wipes: true, crashes: true },
     core: (replica) => {
       const { membership } = anatomyOf(replica);
@@ -189,7 +195,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M10',
     title: 'entries are taken without the one before them',
     minInSync: 2,
-    seed: 55,
+    seed: 71,
     faults: CALM,
     core: (replica) => {
       const { follower, log } = anatomyOf(replica);
@@ -207,7 +213,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M12',
     title: 'the lease is a flag kept by a timer',
     minInSync: 2,
-    seed: 1634,
+    seed: 1691,
     strikeEveryMs: 1500,
     faults: { zombies: true, pauses: true, loss: 0, longDelays: 0 },
     strikes: ['zombies', 'pauses'],
@@ -239,7 +245,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M14',
     title: 'an unanswered expand is taken as failed',
     minInSync: 2,
-    seed: 134,
+    seed: 182,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -292,7 +298,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M19',
     title: 'an unanswered change is settled by a plain read',
     minInSync: 2,
-    seed: 1101,
+    seed: 1580,
     strikeEveryMs: 500,
     faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
     strikes: ['crashes', 'partitions'],
@@ -336,7 +342,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M23',
     title: 'a refused expand is forgotten while a copy of it is under way',
     minInSync: 2,
-    seed: 541,
+    seed: 587,
     strikeEveryMs: 300,
     faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -353,7 +359,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M24',
     title: 'a move ends with fewer in sync than the minimum',
     minInSync: 2,
-    seed: 134,
+    seed: 176,
     faults: { moves: true, crashes: true },
     plan: (picture) => {
       const alone = picture.assignments.map((found) => ({ ...found, assignment: { ...found.assignment, minInSync: 1 } }));
@@ -438,7 +444,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M31',
     title: "a follower's share lasts too long",
     minInSync: 1,
-    seed: 17,
+    seed: 18,
     strikeEveryMs: 2500,
     faults: { partitions: true, pauses: true },
     strikes: ['partitions', 'pauses'],
@@ -488,7 +494,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M35',
     title: 'a primary that hands over leaves shares behind',
     minInSync: 1,
-    seed: 15,
+    seed: 31,
     strikeEveryMs: 3000,
     faults: { lostHandovers: true },
     strikes: ['lostHandovers'],
@@ -498,7 +504,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M36',
     title: 'followers hear of commits that the primary has not applied',
     minInSync: 2,
-    seed: 93,
+    seed: 348,
     faults: { slowApplies: true },
     core: (replica) =>
       onLeading(replica, ({ peers }, { progress }) => {
@@ -509,13 +515,40 @@ export const MUTANTS: Mutant[] = [
     name: 'M37',
     title: 'a copy that comes late replaces what was acknowledged before a restart',
     minInSync: 2,
-    seed: 217,
+    seed: 6252,
     strikeEveryMs: 300,
     faults: { crashes: true, trims: true, partitions: true, longDelays: 0.15, ordered: false },
     strikes: ['crashes', 'crashes', 'trims', 'trims', 'partitions'],
     core: (replica) => {
       const { follower, progress, log } = anatomyOf(replica);
       follower.mayInstall = (epoch, last) => last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
+    },
+  },
+  {
+    name: 'M38',
+    title: 'an answer to a beat counts for members that it excepts',
+    minInSync: 1,
+    seed: 1,
+    faults: { lulls: true },
+    beatSender: (beats) => void (beats.acknowledged = (members) => members),
+  },
+  {
+    name: 'M39',
+    title: 'a beat of a session that the receiver does not know counts as taken',
+    minInSync: 1,
+    seed: 2,
+    faults: { lulls: true, crashes: true },
+    beatReceiver: (beats) => void (beats.knows = () => true),
+  },
+  {
+    name: 'M40',
+    title: 'a beat counts for members that have left its set',
+    minInSync: 1,
+    seed: 1,
+    faults: { lulls: true },
+    beatReceiver: (beats) => {
+      const receive = beats.receive.bind(beats);
+      beats.receive = (beat, deliver) => receive({ ...beat, left: [] }, deliver);
     },
   },
 ];

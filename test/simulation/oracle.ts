@@ -1,5 +1,6 @@
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { LogEntry } from '../../node/replication/core/replica-state';
+import type { AppendAck, AppendHeader } from '../../node/replication/core/messages';
 import { isDue } from './simulated-storage';
 import { Violation } from './violation';
 import { writtenBy } from './written';
@@ -15,10 +16,25 @@ export interface Operation {
   answeredAt: number;
 }
 
+/** What beats abbreviate. */
+type Said = AppendAck | AppendHeader;
+
 /** Knows what was committed, and checks that everyone agrees on it and that clients saw one history. */
 export class Oracle {
+  /** What replicas gave to the network, as texts. */
+  private readonly said = new Set<string>();
   readonly committed: LogEntry[] = [];
   readonly operations: Operation[] = [];
+
+  /** A replica says this to another one. */
+  says(from: string, to: string, what: Said): void {
+    this.said.add(saying(from, to, what));
+  }
+
+  /** A replica takes this as said by another one, because a beat stands for it. */
+  takes(from: string, to: string, what: Said): void {
+    if (!this.said.has(saying(from, to, what))) throw new Violation(`${to} takes what ${from} has not said: ${JSON.stringify(what)}`);
+  }
 
   /** A replica holds the entries up to `sequence` for committed; it was at `from` before. */
   commit(replica: string, entries: LogEntry[], from: number, sequence: number): void {
@@ -99,6 +115,11 @@ function checkKey(operations: Operation[], positions: Map<string, number>): void
       throw new Violation(`not linearizable: ${operation.type} of ${operation.key} at ${position}, begun at ${operation.invokedAt.toFixed(0)}, after one at ${done}`);
     }
   }
+}
+
+function saying(from: string, to: string, what: Said): string {
+  if ('result' in what) return `${from}>${to} ${what.epoch} ${what.replica.store} ${what.sentAt} ${what.awaited} ${JSON.stringify(what.result)}`;
+  return `${from}>${to} ${what.epoch} ${what.prev.epoch} ${what.prev.sequence} ${what.commit} ${what.sentAt} ${what.sharesSince} ${JSON.stringify(what.recorded)}`;
 }
 
 function isSameEntry(one: LogEntry, other: LogEntry): boolean {

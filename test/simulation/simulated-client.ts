@@ -26,7 +26,7 @@ export class SimulatedClient {
   run(): void {
     const { schedule, chance, oracle } = this.around;
     if (schedule.now > this.until) return;
-    const isWrite = chance.happens(0.5);
+    const isWrite = chance.happens(0.5) && schedule.now >= (this.around.lullUntil ?? 0);
     const key = chance.pick(KEYS);
     const operation: Operation = { type: isWrite ? 'write' : 'read', key, value: isWrite ? this.nextValue() : null, invokedAt: schedule.now, answeredAt: Infinity };
     oracle.operations.push(operation);

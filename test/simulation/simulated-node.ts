@@ -1,8 +1,11 @@
 import { strict as assert } from 'node:assert';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { BeatReceiver } from '../../node/replication/core/beat-receiver';
+import { BeatSender } from '../../node/replication/core/beat-sender';
+import type { Beat } from '../../node/replication/core/beat';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
-import type { OutgoingAppend } from '../../node/replication/core/messages';
+import type { AppendMessage, OutgoingAppend } from '../../node/replication/core/messages';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import type { WriteSource } from '../../shared/shard/write-source';
@@ -28,7 +31,11 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   machine: () => Machine;
   counts: Record<string, number>;
   mutant: Mutant | null;
+  /** Clients write nothing before. */
+  lullUntil?: number;
 }
+
+const SHARD = { collectionUid: 'c', shard: 0 };
 
 /** Clocks run up to this much too fast or too slow. */
 const CLOCK_ERROR = 0.05;
@@ -68,6 +75,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private writes = 0;
   private latest: Versioned | null = null;
   private goneSince: number | null = null;
+  /** By the node at the other end: of the streams to it, and from it. */
+  private readonly beatsTo = new Map<string, BeatSender>();
+  private readonly beatsFrom = new Map<string, BeatReceiver>();
+  private streams = 0;
 
   constructor(id: string, around: NodeSurroundings<Machine>) {
     this.id = id;
@@ -100,6 +111,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.deferred = [];
     this.latest = null;
     this.goneSince = null;
+    this.beatsTo.clear();
+    this.beatsFrom.clear();
     this.around.mutant?.restart?.(this.storage);
     if (this.storage.disk.promisedEpoch > 0 || this.storage.disk.entries.length > 0) this.open();
     this.keepRegistered();
@@ -164,6 +177,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (replica === null) return;
     const effects = replica.step(event, this.clock());
     for (const effect of effects) this.carryOut(effect, replica);
+    this.flushBeats();
     if (this.replica !== replica) return;
     this.observe(replica);
     this.scheduleTick(replica);
@@ -275,6 +289,64 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.answers.clear();
   }
 
+  /** A stream's end forgets what both ends knew of it. */
+  private endStream(to: string): void {
+    this.beatsTo.delete(to);
+  }
+
+  private beatsOf(to: string): BeatSender {
+    let beats = this.beatsTo.get(to);
+    if (beats === undefined) {
+      beats = new BeatSender({ to, sessionPrefix: `${this.id}.${this.generation}.${++this.streams}` });
+      this.around.mutant?.beatSender?.(beats);
+      this.beatsTo.set(to, beats);
+    }
+    return beats;
+  }
+
+  private receiverOf(from: string): BeatReceiver {
+    let beats = this.beatsFrom.get(from);
+    if (beats === undefined) {
+      beats = new BeatReceiver({ self: this.id, from });
+      this.around.mutant?.beatReceiver?.(beats);
+      this.beatsFrom.set(from, beats);
+    }
+    return beats;
+  }
+
+  private flushBeats(): void {
+    for (const [to, beats] of this.beatsTo) {
+      const { beat, alone } = beats.flush();
+      for (const { message } of alone) this.transmit(to, message);
+      if (beat === null) continue;
+      this.around.counts.beats++;
+      const target = this.around.nodes.get(to)!;
+      this.stream(to, () => target.receive(() => target.hear(this.id, beat)));
+    }
+  }
+
+  private hear(from: string, beat: Beat): void {
+    const answer = this.receiverOf(from).receive(beat, (_shard, message) => {
+      this.around.oracle.takes(from, this.id, message);
+      this.step({ type: 'append', message });
+    });
+    const sender = this.around.nodes.get(from)!;
+    if (answer === null) return;
+    this.around.network.stream(
+      this.id,
+      from,
+      () =>
+        sender.receive(() => {
+          for (const { ack } of sender.beatsOf(this.id).answered(answer)) {
+            this.around.counts.beatAcks++;
+            this.around.oracle.takes(this.id, from, ack);
+            sender.step({ type: 'appendAck', ack });
+          }
+        }),
+      () => {},
+    );
+  }
+
   private scheduleTick(replica: ShardReplica): void {
     const at = replica.nextTickAt();
     if (at >= this.ticksAt || at === Infinity) return;
@@ -306,6 +378,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
       case 'sendAppend':
         return this.sendAppend(effect.to, effect.message);
       case 'sendAck': {
+        around.oracle.says(this.id, effect.to, effect.ack);
+        if (this.beatsFrom.get(effect.to)?.covers(SHARD, effect.ack) === true) return undefined;
         const target = around.nodes.get(effect.to)!;
         return around.network.stream(
           this.id,
@@ -360,16 +434,27 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   private sendAppend(to: string, outgoing: OutgoingAppend): void {
-    const { network, nodes } = this.around;
+    const { nodes } = this.around;
     const { range, ...header } = outgoing;
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
     const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
-    network.stream(
-      this.id,
-      to,
-      () => target.receive(() => target.step({ type: 'append', message })),
-      () => this.receive(() => this.step({ type: 'streamStarted', node: to })),
+    if (range === null) this.around.oracle.says(this.id, to, message);
+    // An outdated program knows no beats either.
+    if (target.isOutdated || !this.beatsOf(to).take(SHARD, message)) this.transmit(to, message);
+  }
+
+  private transmit(to: string, message: AppendMessage): void {
+    const target = this.around.nodes.get(to)!;
+    this.stream(to, () => target.receive(() => target.step({ type: 'append', message })));
+  }
+
+  private stream(to: string, deliver: () => void): void {
+    this.around.network.stream(this.id, to, deliver, () =>
+      this.receive(() => {
+        this.endStream(to);
+        this.step({ type: 'streamStarted', node: to });
+      }),
     );
   }
 

@@ -3,6 +3,9 @@ import type { Proposal } from './membership';
 import type { Peer } from './peer';
 import { TIMINGS } from './timings';
 
+/** What is being stored, what waits behind it, and as much again. */
+const SYNCS_OF_HANDOVER = 4;
+
 /** What an active primary knows when it decides whether to change the assignment. */
 export interface MembershipView {
   self: ReplicaId;
@@ -20,6 +23,11 @@ export interface MembershipView {
   handoverTo: string | null | undefined;
   /** For how long the primary's own log has stored nothing of what waits for it; 0 if nothing waits. */
   ownStallMs: number;
+  /** How long its own log takes for what it stores, if that is slow beside the others; else 0. */
+  ownSlowMs: number;
+  /** For how long nothing was heard of the assignment, and nothing was asked for to that end. */
+  heardMs: number;
+  askedMs: number;
   /** For how long it could have heard of others: since it leads, or since its process last stood still. */
   awakeMs: number;
   /** When the last share that was given to a follower is over; see GivenShares. */
@@ -35,7 +43,7 @@ export interface MembershipView {
  * left to write.
  */
 export function decideMembership(view: MembershipView): Proposal | null {
-  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideHandover(view);
+  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideAsking(view) ?? decideHandover(view);
 }
 
 /**
@@ -157,18 +165,47 @@ export function decideMove(view: MembershipView): Proposal | null {
 }
 
 /**
- * Whether the primary should give up its role: because it was asked to, or because it leaves the shard and its
- * successors are ready.
+ * Whether the primary should give up its role: because it was asked to, because it leaves the shard and its successors are
+ * ready, or because its disk is slow and another's is not.
  */
 export function wantsHandover(view: MembershipView): boolean {
+  return isToHandOver(view) || yieldsToQuicker(view);
+}
+
+function isToHandOver(view: MembershipView): boolean {
   return view.handoverTo !== undefined || (moveEnded(view) !== null && view.assignment.removing.includes(view.self.node));
+}
+
+/** Writes stop for a handover. So it is begun only while the cluster store is known to be there. */
+function yieldsToQuicker(view: MembershipView): boolean {
+  return view.ownSlowMs > 0 && view.heardMs < TIMINGS.slowHandoverMs + view.ownSlowMs * SYNCS_OF_HANDOVER && quickerOf(view).length > 0;
+}
+
+/**
+ * Who may take the lead of a primary with a slow disk: whose disk is much quicker. As a follower the slow one is left out of
+ * the in-sync set, if two others are in sync; if not, each write would wait for it as before, and nothing were gained.
+ */
+function quickerOf({ assignment, self, peers, ownSlowMs, serving, nowMs }: MembershipView): ReplicaId[] {
+  if (!serving || assignment.inSync.length <= keptThoughSlow(assignment)) return [];
+  return assignment.inSync.filter((member) => {
+    const peer = peers.get(member.node);
+    if (isSameReplica(member, self) || assignment.removing.includes(member.node) || peer === undefined) return false;
+    return peer.is(member) && peer.isFresh(nowMs) && !peer.isLeftOut(nowMs) && peer.meanPace.isMuchLessThan(ownSlowMs);
+  });
+}
+
+/** Asks whether the cluster store is there, by a change that changes nothing, before a primary with a slow disk hands over. */
+function decideAsking(view: MembershipView): Proposal | null {
+  if (view.ownSlowMs === 0 || isToHandOver(view) || view.heardMs < TIMINGS.slowAskMs || view.askedMs < TIMINGS.slowAskMs) return null;
+  return quickerOf(view).length > 0 ? { kind: 'settle', assignment: view.assignment, requires: [] } : null;
 }
 
 /** Hands the primary's role to an in-sync member that has the whole log. Writes must have stopped. */
 export function decideHandover(view: MembershipView): Proposal | null {
   const { assignment } = view;
   if (!view.serving || !wantsHandover(view) || view.committed < view.lastSequence) return null;
-  const candidates = assignment.inSync.filter((member) => {
+  const able = isToHandOver(view) ? assignment.inSync : quickerOf(view);
+  const candidates = able.filter((member) => {
     const peer = view.peers.get(member.node);
     return (
       (typeof view.handoverTo === 'string' ? member.node === view.handoverTo : !assignment.removing.includes(member.node)) &&

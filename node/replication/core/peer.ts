@@ -1,6 +1,6 @@
 import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { AppendAck, LogPosition } from './messages';
-import { StorePace } from './store-pace';
+import { MeanStorePace, StorePace, Syncs } from './store-pace';
 import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';
 
 /**
@@ -36,6 +36,8 @@ export class Peer {
   announced = 0;
   awaited = 0;
   readonly pace = new StorePace();
+  readonly meanPace = new MeanStorePace();
+  private readonly syncs = new Syncs();
   /** It is not to be in sync before, because it is slow. */
   slowUntil = -Infinity;
   /** Since when the first of those in flight is what it has to store next. */
@@ -117,7 +119,7 @@ export class Peer {
     this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
     if (sentAt > this.heard.sentAt) this.heard = { sentAt, atMs: at.nowMs };
     if (this.inFlight.length > 0 && this.inFlight[0] <= this.match) {
-      this.pace.note(at.nowMs - this.headSince, at.ownMs, at.nowMs);
+      this.notePace(at.nowMs - this.headSince, at);
       this.headSince = at.nowMs;
       while (this.inFlight.length > 0 && this.inFlight[0] <= this.match) this.inFlight.shift();
     }
@@ -127,6 +129,12 @@ export class Peer {
       this.next = result.agreed + 1;
     }
     this.next = Math.max(this.next, this.match + 1);
+  }
+
+  private notePace(tookMs: number, { nowMs, ownMs }: { nowMs: number; ownMs: number }): void {
+    if (!this.syncs.isAnother(tookMs, nowMs)) return;
+    this.pace.note(tookMs, ownMs, nowMs);
+    this.meanPace.note(tookMs);
   }
 
   /** Whether a mismatch at `prev` tells something new; a late one does not. */

@@ -4,7 +4,7 @@ import type { ReplicaEffect } from './effects';
 import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
-import { OwnStorePace } from './store-pace';
+import { MeanStorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /** What only heartbeats carry. */
@@ -20,7 +20,7 @@ export class Peers {
   /** Since when the followers are asked to give up their shares in the lease; null when they are not. */
   withdrawsSharesSince: number | null = null;
   /** The primary's, beside which others are slow. */
-  readonly ownPace = new OwnStorePace();
+  readonly ownPace = new MeanStorePace();
   private readonly self: ReplicaId;
   private readonly epoch: number;
   private readonly log: StableLog;

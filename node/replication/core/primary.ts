@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { isSameReplica, minInSyncOf, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { GivenShares } from './given-shares';
@@ -11,6 +11,7 @@ import type { Peer } from './peer';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
+import { StorePace, Syncs } from './store-pace';
 import { SHARE_GIVEN_MS, TIMINGS } from './timings';
 
 /**
@@ -44,6 +45,14 @@ export class Primary {
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
+  /** How often its own disk takes long beside theirs. */
+  private readonly slowness = new StorePace();
+  private readonly syncs = new Syncs();
+  /** The last revision of the assignment, and since when it is known: the cluster store was there then. */
+  private heard = { revision: 0, atMs: -Infinity };
+  private askedAt = -Infinity;
+  /** What the peers were last made of. */
+  private reconciled: { assignment: ShardAssignment; pending: Membership['pending']; leftovers: number } | null = null;
   private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
@@ -92,9 +101,10 @@ export class Primary {
     this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
     if (underway === null || underway !== this.own.underway) {
-      if (this.own.underway !== null) this.peers.ownPace.note(nowMs - this.own.atMs);
+      if (this.own.underway !== null) this.noteOwnPace(nowMs - this.own.atMs, nowMs);
       this.own = { atMs: nowMs, underway };
     }
+    if (this.heard.revision !== this.membership.revision) this.heard = { revision: this.membership.revision, atMs: nowMs };
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
     if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
@@ -227,6 +237,14 @@ export class Primary {
     return until;
   }
 
+  private noteOwnPace(tookMs: number, nowMs: number): void {
+    if (!this.syncs.isAnother(tookMs, nowMs)) return;
+    this.peers.ownPace.note(tookMs);
+    let quickestMs = Infinity;
+    for (const { meanPace } of this.peers.byNode.values()) quickestMs = Math.min(quickestMs, meanPace.meanMs);
+    this.slowness.note(tookMs, quickestMs, nowMs);
+  }
+
   private isAlone(): boolean {
     const maximal = this.membership.maximal();
     return maximal.length === 1 && isSameReplica(maximal[0], this.self);
@@ -239,6 +257,12 @@ export class Primary {
 
   private reconcilePeers(nowMs: number): void {
     const assignment = this.membership.confirmed!;
+    const { pending } = this.membership;
+    const leftovers = this.membership.leftovers().length;
+    const { reconciled } = this;
+    // Each step asks, and most change nothing of it.
+    if (reconciled !== null && reconciled.assignment === assignment && reconciled.pending === pending && reconciled.leftovers === leftovers) return;
+    this.reconciled = { assignment, pending, leftovers };
     this.peers.reconcile([...assignment.replicas, ...this.membership.maximal().map((member) => member.node)], nowMs);
   }
 
@@ -256,6 +280,7 @@ export class Primary {
   private commit(nowMs: number): void {
     if (this.phase !== 'active' && this.phase !== 'serving') return;
     if (!this.membership.hasEnough()) return;
+    if (this.progress.committed >= this.log.lastSequence) return this.progress.applyNext(this.log.storedSequence);
     let sequence = this.log.storedSequence;
     for (const member of [...this.membership.maximal(), ...this.shares.holders(nowMs)]) sequence = Math.min(sequence, this.matchOf(member));
     this.progress.advance(sequence, this.log.storedSequence);
@@ -269,6 +294,7 @@ export class Primary {
     if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
     if (proposal.kind === 'handover' && this.membership.hasEnough() && this.mustWithdrawShares(nowMs)) return;
     this.membership.propose(proposal, nowMs);
+    if (proposal.kind === 'settle') this.askedAt = nowMs;
     if (proposal.kind !== 'handover') return;
     if (!this.membership.hasEnough()) {
       // It serves nothing, and its successor waits as after a death. If none of the others is a member any more, it is
@@ -312,6 +338,9 @@ export class Primary {
       handoverTo: this.handoverTo,
       ownStallMs: this.own.underway === null ? 0 : nowMs - Math.max(this.own.atMs, this.awakeSince),
       awakeMs: nowMs - this.awakeSince,
+      ownSlowMs: this.slowness.isSlow(nowMs) ? this.peers.ownPace.meanMs : 0,
+      heardMs: nowMs - this.heard.atMs,
+      askedMs: nowMs - this.askedAt,
       sharesUntil: this.shares.until,
       shareHolders: this.shares.holders(nowMs),
       nowMs,

@@ -6,19 +6,46 @@ const WEIGHT = 0.1;
 const SLOW_SHARE = 0.5;
 /** Of so few times nothing is said. */
 const TIMES_MIN = 20;
-/** Long is what takes so many times as long as the primary's own disk: where all disks are slow, there is nobody to do without. */
+/**
+ * Long is what takes so many times as long as the primary's own disk, or for that as the quickest of the others: where all
+ * disks are slow, there is nobody to do without.
+ */
 const TIMES_AS_LONG = 4;
 
-/** How long a primary's own log takes, on average of late, for what it has to store next, in milliseconds. */
-export class OwnStorePace {
-  meanMs = 0;
+/** For such a share of the time that a sync took, what else is stored counts as stored with it. */
+const SAME_SYNC_SHARE = 0.25;
 
-  note(tookMs: number): void {
-    this.meanMs += (tookMs - this.meanMs) * WEIGHT;
+/**
+ * Tells a sync from what comes right after it because it was stored by the same one. That says nothing of the disk, and would
+ * make a slow one that is busy look quick.
+ */
+export class Syncs {
+  private until = -Infinity;
+
+  isAnother(tookMs: number, nowMs: number): boolean {
+    if (nowMs < this.until) return false;
+    this.until = nowMs + tookMs * SAME_SYNC_SHARE;
+    return true;
   }
 }
 
-/** How often, of late, a follower takes long for what it has to store next. */
+/** How long a replica takes, on average of late, for what it has to store next, in milliseconds. */
+export class MeanStorePace {
+  meanMs = 0;
+  private times = 0;
+
+  note(tookMs: number): void {
+    this.meanMs += (tookMs - this.meanMs) * WEIGHT;
+    this.times += 1;
+  }
+
+  /** Whether it is known to take less than a replica that takes so long, by as much as makes that one slow. */
+  isMuchLessThan(ms: number): boolean {
+    return this.times >= TIMES_MIN && ms >= this.meanMs * TIMES_AS_LONG;
+  }
+}
+
+/** How often, of late, a replica takes long for what it has to store next, beside others. */
 export class StorePace {
   private longShare = 0;
   private notedAt = -Infinity;
@@ -26,11 +53,11 @@ export class StorePace {
   private slowSince: number | null = null;
   private times = 0;
 
-  /** It stored something `tookMs` after that was the next to be stored; the primary takes `ownMs` of late. */
-  note(tookMs: number, ownMs: number, nowMs: number): void {
+  /** It stored something `tookMs` after that was the next to be stored; one beside which it is judged takes `otherMs` of late. */
+  note(tookMs: number, otherMs: number, nowMs: number): void {
     if (this.isForgotten(nowMs)) this.longShare = 0;
     this.notedAt = nowMs;
-    const isLong = tookMs >= Math.max(TIMINGS.slowStoreMs, ownMs * TIMES_AS_LONG);
+    const isLong = tookMs >= Math.max(TIMINGS.slowStoreMs, otherMs * TIMES_AS_LONG);
     this.longShare += ((isLong ? 1 : 0) - this.longShare) * WEIGHT;
     if (this.longShare < SLOW_SHARE) {
       this.slowSince = null;

@@ -24,6 +24,13 @@ export const TIMINGS = {
   /** A slow replica is left out of the in-sync set until it was not slow for this long, so that it does not come and go. */
   slowOutMs: 60_000,
   /**
+   * A primary with a slow disk hands over only so long after the cluster store last confirmed something of it, and four
+   * times as long as it takes for what it stores: writes wait meanwhile, and would wait for an outage of the cluster store.
+   */
+  slowHandoverMs: 1000,
+  /** So often it asks whether the cluster store is there for that. */
+  slowAskMs: 10_000,
+  /**
    * A primary whose own log stores nothing for this long gives its role to another: later than a follower leaves for
    * the same reason, so that a stall that all feel does not change who leads.
    */

@@ -5,6 +5,8 @@ import { COLLECTION, underLoad } from './under-load';
 
 /** A write that the hung disk has not stored is told as unknown, or that it may be sent again. */
 const isRetriable = (message: string): boolean => /may be retried|did not confirm the write in time/.test(message);
+/** Of each sync: slow by the rule (TIMINGS.slowStoreMs) even when the other disks have to wait. */
+const SLOW_MS = 250;
 const on = sharedCluster({ disks: true });
 const onDisks = HAS_DISKS_UNDER_TEST ? test : test.skip;
 
@@ -30,5 +32,15 @@ onDisks('a follower whose disk hangs leaves the in-sync set, and is back in it a
     expect((await cluster.shardOf(COLLECTION)).primary).toBe(primary);
     disk.restore();
     await cluster.settled();
+  });
+});
+
+onDisks('a primary whose disk is slow hands over to one whose disk is not, and clients see no error', async () => {
+  await underLoad('slow-a-disk', { on, shards: 1, replicas: 3, mayFail: isRetriable }, async ({ cluster }) => {
+    const primary = await cluster.primaryOf(COLLECTION);
+    const disk = cluster.diskOf(primary.id);
+    disk.slow(SLOW_MS);
+    await eventually('another leads', async () => (await cluster.shardOf(COLLECTION)).primary !== primary.id, 60_000);
+    disk.restore();
   });
 });

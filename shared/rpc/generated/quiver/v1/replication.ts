@@ -6,22 +6,82 @@ import type { MethodDefinition } from '@grpc/proto-loader'
 
 export interface AckFrame {
   'acks'?: (ShardAck)[];
+  'beats'?: (BeatAck)[];
 }
 
 export interface AckFrame__Output {
   'acks': (ShardAck__Output)[];
+  'beats': (BeatAck__Output)[];
 }
 
 export interface AppendFrame {
   'node'?: (string);
   'pieces'?: (PayloadPiece)[];
   'appends'?: (ShardAppend)[];
+  'beats'?: (Beat)[];
 }
 
 export interface AppendFrame__Output {
   'node': (string);
   'pieces': (PayloadPiece__Output)[];
   'appends': (ShardAppend__Output)[];
+  'beats': (Beat__Output)[];
+}
+
+export interface Beat {
+  'session'?: (string);
+  'generation'?: (number | string | Long);
+  'base'?: (number | string | Long);
+  'sentAt'?: (number | string);
+  'sharesSince'?: (number | string);
+  'joined'?: (BeatMember)[];
+  'left'?: (number | string | Long)[];
+}
+
+export interface Beat__Output {
+  'session': (string);
+  'generation': (number);
+  'base': (number);
+  'sentAt': (number);
+  'sharesSince': (number);
+  'joined': (BeatMember__Output)[];
+  'left': (number)[];
+}
+
+export interface BeatAck {
+  'session'?: (string);
+  'generation'?: (number | string | Long);
+  'sentAt'?: (number | string);
+  'excepted'?: (number | string | Long)[];
+  'isUnknown'?: (boolean);
+}
+
+export interface BeatAck__Output {
+  'session': (string);
+  'generation': (number);
+  'sentAt': (number);
+  'excepted': (number)[];
+  'isUnknown': (boolean);
+}
+
+export interface BeatMember {
+  'id'?: (number | string | Long);
+  'collectionUid'?: (string);
+  'shard'?: (number);
+  'epoch'?: (number | string | Long);
+  'prev'?: (LogPosition | null);
+  'commit'?: (number | string | Long);
+  'recorded'?: (RecordedMatch)[];
+}
+
+export interface BeatMember__Output {
+  'id': (number);
+  'collectionUid': (string);
+  'shard': (number);
+  'epoch': (number);
+  'prev': (LogPosition__Output | null);
+  'commit': (number);
+  'recorded': (RecordedMatch__Output)[];
 }
 
 export interface ChunkPiece {

@@ -1,0 +1,39 @@
+import type { Beat, BeatAck, BeatMember } from './core/beat';
+import type { LogPosition } from './core/messages';
+
+/** Beats as in proto/quiver/v1/replication.proto, loaded as replication-frames.ts says. */
+export interface WireBeat extends Omit<Beat, 'joined'> {
+  joined: WireBeatMember[];
+}
+
+interface WireBeatMember {
+  id: number;
+  collectionUid: string;
+  shard: number;
+  epoch: number;
+  prev: LogPosition | null;
+  commit: number;
+  recorded: { replica: { node: string; store: string } | null; epoch: number; match: number }[];
+}
+
+/** The same in both forms. */
+export type WireBeatAck = BeatAck;
+
+export function beatToWire({ joined, ...beat }: Beat): WireBeat {
+  return { ...beat, joined: joined.map(({ shard, ...member }) => ({ ...member, ...shard })) };
+}
+
+export function beatFromWire({ joined, ...beat }: WireBeat): Beat {
+  return { ...beat, joined: joined.map(memberFromWire) };
+}
+
+function memberFromWire({ id, collectionUid, shard, epoch, prev, commit, recorded }: WireBeatMember): BeatMember {
+  return {
+    id,
+    shard: { collectionUid, shard },
+    epoch,
+    prev: prev ?? { epoch: 0, sequence: 0 },
+    commit,
+    recorded: recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }])),
+  };
+}

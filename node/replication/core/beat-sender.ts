@@ -1,0 +1,195 @@
+import { shardKey } from '../../../shared/cluster/members';
+import type { ShardId } from '../../../shared/shard/shard-client';
+import { type Beat, type BeatAck, type BeatMember, expectedAck, isRepetition } from './beat';
+import type { AppendAck, AppendMessage } from './messages';
+
+/** Members that one beat makes known, so that it fits into a frame; the others' heartbeats go alone once more. */
+const JOINED_MAX = 500;
+/** Beats whose answers are waited for: a replica that is silent for so many has left the in-sync set long ago. */
+const SENT_MAX = 32;
+/** What was said last is remembered of so many shards, and of all members. */
+const KNOWN_MAX = 4096;
+
+/** What is to be sent of the heartbeats that were taken: together, or each alone. */
+export interface Flushed {
+  beat: Beat | null;
+  alone: { shard: ShardId; message: AppendMessage }[];
+}
+
+interface Known {
+  member: BeatMember;
+  isMember: boolean;
+}
+
+interface Taken {
+  known: Known;
+  shard: ShardId;
+  message: AppendMessage;
+}
+
+/**
+ * Abbreviates the heartbeats to one node. One that says the same as the shard's last one to this node is put together with
+ * the others of its moment; a set of members that is agreed with the receiver stands for them.
+ *
+ * Membership needs no decision of its own: a beat's members are those whose heartbeats were given to it, so a shard that
+ * writes, changes its epoch, gets other replicas or is closed is in no later beat, because it says something else or nothing.
+ *
+ * An acknowledged beat counts for a member only if its own receiver says so: under the same session, for the same generation
+ * and moment, and without an exception for that member.
+ */
+export class BeatSender {
+  private readonly to: string;
+  private readonly sessionPrefix: string;
+  private sessions = 0;
+  private ids = 0;
+  private session!: string;
+  private generation!: number;
+  /** The receiver is known to have had the members of this generation. */
+  private acked!: number;
+  /** By id. */
+  private members!: Map<number, Known>;
+  /** Changes of the set since `acked`, by id; null: it left. */
+  private changes!: Map<number, { generation: number; member: BeatMember | null }>;
+  /** By moment, what went out and was not answered. */
+  private sent!: Map<number, { generation: number; members: BeatMember[] }>;
+  /** The members as a list that is shared until they change. */
+  private list!: BeatMember[];
+  /** What each shard said last, by shardKey. */
+  private readonly known = new Map<string, Known>();
+  private taken: Taken[] = [];
+
+  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. */
+  constructor(options: { to: string; sessionPrefix: string }) {
+    this.to = options.to;
+    this.sessionPrefix = options.sessionPrefix;
+    this.begin();
+  }
+
+  /** Takes what may be abbreviated, to be sent by the next `flush`; false: it is to be sent as it is. */
+  take(shard: ShardId, message: AppendMessage): boolean {
+    if (message.entries.length > 0 || message.releasesLease || message.withdrawsShare || expectedAck(message, this.to, 0) === null) return false;
+    const key = shardKey(shard);
+    const known = this.known.get(key);
+    if (known === undefined || !isRepetition(known.member, message)) {
+      const { epoch, prev, commit, recorded } = message;
+      if (this.known.size >= KNOWN_MAX && this.known.size > this.members.size * 2) this.forget();
+      this.known.set(key, { member: { id: ++this.ids, shard, epoch, prev, commit, recorded }, isMember: false });
+      return false;
+    }
+    this.taken.push({ known, shard, message });
+    return true;
+  }
+
+  /** What to send of what was taken since the last one: call it once the heartbeats of a moment are there. */
+  flush(): Flushed {
+    const { taken } = this;
+    this.taken = [];
+    const alone: Flushed['alone'] = [];
+    const [together, ...others] = momentsOf(taken);
+    for (const { shard, message } of others.flat()) alone.push({ shard, message });
+    if (together === undefined) return { beat: null, alone };
+    // A few that came late, or are not as quiet as the others, don't change the set.
+    if (together.length * 2 < this.members.size) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
+    const beat = this.beatOf(together, alone);
+    return { beat, alone };
+  }
+
+  /** The answers that an answer stands for. */
+  answered(ack: BeatAck): { shard: ShardId; ack: AppendAck }[] {
+    if (!this.isOfSession(ack)) return [];
+    if (ack.isUnknown) {
+      this.begin();
+      return [];
+    }
+    const sent = this.sent.get(ack.sentAt);
+    if (sent === undefined || sent.generation !== ack.generation) return [];
+    this.sent.delete(ack.sentAt);
+    if (ack.generation > this.acked) {
+      this.acked = ack.generation;
+      for (const [id, { generation }] of this.changes) if (generation <= this.acked) this.changes.delete(id);
+    }
+    return this.acknowledged(sent.members, new Set(ack.excepted)).map((member) => ({ shard: member.shard, ack: expectedAck(member, this.to, ack.sentAt)! }));
+  }
+
+  isOfSession(ack: BeatAck): boolean {
+    return ack.session === this.session;
+  }
+
+  acknowledged(members: BeatMember[], excepted: ReadonlySet<number>): BeatMember[] {
+    return excepted.size === 0 ? members : members.filter(({ id }) => !excepted.has(id));
+  }
+
+  private begin(): void {
+    this.session = `${this.sessionPrefix}-${++this.sessions}`;
+    this.generation = 0;
+    this.acked = 0;
+    for (const known of this.members?.values() ?? []) known.isMember = false;
+    this.members = new Map();
+    this.changes = new Map();
+    this.sent = new Map();
+    this.list = [];
+  }
+
+  /** `alone` gets those for which there is no room. */
+  private beatOf(together: Taken[], alone: Flushed['alone']): Beat {
+    let isNew = false;
+    let room = JOINED_MAX;
+    for (const { member } of this.changes.values()) if (member !== null) room -= 1;
+    let staying = 0;
+    const next: Known[] = [];
+    for (const one of together) {
+      if (one.known.isMember) staying += 1;
+      else if (room <= 0) {
+        alone.push({ shard: one.shard, message: one.message });
+        continue;
+      } else {
+        room -= 1;
+        isNew = true;
+      }
+      next.push(one.known);
+    }
+    if (isNew || staying < this.members.size) this.change(next);
+    const { sentAt, sharesSince } = together[0].message;
+    this.sent.set(sentAt, { generation: this.generation, members: this.list });
+    if (this.sent.size > SENT_MAX) this.sent.delete(this.sent.keys().next().value!);
+    const beat: Beat = { session: this.session, generation: this.generation, base: this.acked, sentAt, sharesSince, joined: [], left: [] };
+    for (const [id, { member }] of this.changes) {
+      if (member === null) beat.left.push(id);
+      else beat.joined.push(member);
+    }
+    return beat;
+  }
+
+  private change(next: Known[]): void {
+    const generation = ++this.generation;
+    const before = this.members;
+    this.members = new Map(next.map((known) => [known.member.id, known]));
+    for (const [id, known] of before) {
+      if (this.members.has(id)) continue;
+      known.isMember = false;
+      this.changes.set(id, { generation, member: null });
+    }
+    for (const known of next) {
+      if (known.isMember) continue;
+      known.isMember = true;
+      this.changes.set(known.member.id, { generation, member: known.member });
+    }
+    this.list = next.map(({ member }) => member);
+  }
+
+  private forget(): void {
+    for (const [key, { isMember }] of this.known) if (!isMember) this.known.delete(key);
+  }
+}
+
+/** The heartbeats of each moment that say the same of shares, the most first. */
+function momentsOf(taken: Taken[]): Taken[][] {
+  const moments: Taken[][] = [];
+  for (const one of taken) {
+    const { sentAt, sharesSince } = one.message;
+    const moment = moments.find(([{ message }]) => message.sentAt === sentAt && message.sharesSince === sharesSince);
+    if (moment === undefined) moments.push([one]);
+    else moment.push(one);
+  }
+  return moments.length < 2 ? moments : moments.sort((a, b) => b.length - a.length);
+}

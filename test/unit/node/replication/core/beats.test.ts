@@ -1,0 +1,166 @@
+import type { Beat, BeatAck } from '../../../../../node/replication/core/beat';
+import { BeatReceiver } from '../../../../../node/replication/core/beat-receiver';
+import { BeatSender } from '../../../../../node/replication/core/beat-sender';
+import type { AppendAck, AppendMessage } from '../../../../../node/replication/core/messages';
+import { Chance } from '../../../../simulation/chance';
+
+/** Beats stand for heartbeats, no more and no less, whatever becomes of the messages. */
+
+const SHARDS = 12;
+const MOMENTS = 150;
+const SEED = Number(process.env.SEED ?? 1);
+console.log(`beats: SEED=${SEED}`);
+
+function heartbeat(sequence: number, sentAt: number, sharesSince = 0): AppendMessage {
+  const recorded = [{ replica: { node: 'b', store: 'b.0' }, epoch: 1, match: sequence }];
+  return { epoch: 1, from: 'a', prev: { epoch: 1, sequence }, commit: sequence, sentAt, releasesLease: false, sharesSince, withdrawsShare: false, recorded, entries: [] };
+}
+
+function match(sequence: number, sentAt: number): AppendAck {
+  return { epoch: 1, replica: { node: 'b', store: 'b.0' }, sentAt, awaited: 0, result: { type: 'match', match: sequence, agreed: sequence } };
+}
+
+const shardOf = (shard: number): { collectionUid: string; shard: number } => ({ collectionUid: 'c', shard });
+
+test('a beat stands for each heartbeat that is said again, and its answer for theirs', () => {
+  const sender = new BeatSender({ to: 'b', sessionPrefix: 's' });
+  const receiver = new BeatReceiver({ self: 'b', from: 'a' });
+  expect([1, 2, 3].map((shard) => sender.take(shardOf(shard), heartbeat(shard, 100)))).toEqual([false, false, false]);
+  expect(sender.flush()).toEqual({ beat: null, alone: [] });
+  expect([1, 2, 3].map((shard) => sender.take(shardOf(shard), heartbeat(shard, 300, 100)))).toEqual([true, true, true]);
+  const { beat } = sender.flush();
+  const delivered: AppendMessage[] = [];
+  const ack = receiver.receive(beat!, (shard, message) => {
+    delivered.push(message);
+    if (shard.shard !== 2) expect(receiver.covers(shard, match(shard.shard, 300))).toBe(true);
+    else expect(receiver.covers(shard, { ...match(2, 300), awaited: 7 })).toBe(false);
+  })!;
+  expect(delivered).toEqual([1, 2, 3].map((shard) => heartbeat(shard, 300, 100)));
+  expect(sender.answered(ack)).toEqual([1, 3].map((shard) => ({ shard: shardOf(shard), ack: match(shard, 300) })));
+  expect(sender.answered(ack)).toEqual([]);
+});
+
+test('while nothing changes a beat names no member', () => {
+  const { sender, receiver, exchange } = pair();
+  for (let sentAt = 100; sentAt < 1000; sentAt += 200) exchange(sentAt);
+  for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(1, 1100));
+  const { beat, alone } = sender.flush();
+  expect([beat!.joined, beat!.left, alone]).toEqual([[], [], []]);
+  let delivered = 0;
+  receiver.receive(beat!, () => (delivered += 1));
+  expect(delivered).toBe(SHARDS);
+});
+
+test('a few heartbeats at a moment of their own go alone, and leave the set as it is', () => {
+  const { sender, exchange } = pair();
+  for (let sentAt = 100; sentAt < 1000; sentAt += 200) exchange(sentAt);
+  sender.take(shardOf(3), heartbeat(1, 1050));
+  expect(sender.flush()).toEqual({ beat: null, alone: [{ shard: shardOf(3), message: heartbeat(1, 1050) }] });
+  expect(exchange(1100).beat!.left).toEqual([]);
+});
+
+test('a receiver that began anew takes nothing of a set that it never had, and gets it whole', () => {
+  const { sender, exchange } = pair();
+  for (let sentAt = 100; sentAt < 1000; sentAt += 200) exchange(sentAt);
+  const anew = new BeatReceiver({ self: 'b', from: 'a' });
+  for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(1, 1100));
+  const refusal = anew.receive(sender.flush().beat!, () => fail('delivered'))!;
+  expect(refusal.isUnknown).toBe(true);
+  expect(sender.answered(refusal)).toEqual([]);
+  for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(1, 1300));
+  let delivered = 0;
+  const ack = anew.receive(sender.flush().beat!, (shard) => {
+    delivered += 1;
+    anew.covers(shard, match(1, 1300));
+  })!;
+  expect([delivered, sender.answered(ack).length]).toEqual([SHARDS, SHARDS]);
+});
+
+test('what says something of leases, carries entries or has no known answer is never abbreviated', () => {
+  const sender = new BeatSender({ to: 'b', sessionPrefix: 's' });
+  const plain = heartbeat(1, 100);
+  const others: AppendMessage[] = [
+    { ...plain, releasesLease: true },
+    { ...plain, withdrawsShare: true },
+    { ...plain, entries: [{ epoch: 1, sequence: 2, write: null }] },
+    { ...plain, recorded: [] },
+    { ...plain, prev: { epoch: 1, sequence: 9 } },
+  ];
+  for (const message of others) expect([sender.take(shardOf(1), message), sender.take(shardOf(1), message)]).toEqual([false, false]);
+});
+
+test.each(Array.from({ length: 8 }, (_, i) => SEED + i))('messages that are lost, doubled and late stand for nothing that was not said, seed %i', (seed) => {
+  const chance = new Chance(seed);
+  const said = new Set<string>();
+  const say = (what: unknown): void => void said.add(JSON.stringify(what));
+  const mustBeSaid = (what: unknown): void => {
+    if (!said.has(JSON.stringify(what))) throw new Error(`nobody said ${JSON.stringify(what)}`);
+  };
+  const sequences = Array.from({ length: SHARDS }, () => 1);
+  let receiver = new BeatReceiver({ self: 'b', from: 'a' });
+  let sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}` });
+  const beats: Beat[] = [];
+  const acks: BeatAck[] = [];
+  let delivered = 0;
+  let acknowledged = 0;
+  const takeBeat = (beat: Beat): void => {
+    const ack = receiver.receive(beat, (shard, message) => {
+      mustBeSaid([shard.shard, message.prev.sequence, message.sentAt, message.sharesSince]);
+      delivered += 1;
+      // Closed, behind, or as expected.
+      const answer = chance.happens(0.05) ? null : match(chance.happens(0.05) ? message.prev.sequence - 1 : message.prev.sequence, message.sentAt);
+      if (answer === null) return;
+      say([shard.shard, answer]);
+      receiver.covers(shard, answer);
+    });
+    if (ack !== null) acks.push(ack);
+  };
+  const takeAck = (ack: BeatAck): void => {
+    for (const one of sender.answered(ack)) {
+      mustBeSaid([one.shard.shard, one.ack]);
+      acknowledged += 1;
+    }
+  };
+  for (let moment = 1; moment <= MOMENTS; moment += 1) {
+    const sharesSince = chance.happens(0.7) ? (moment - 1) * 100 : 0;
+    for (let shard = 0; shard < SHARDS; shard += 1) {
+      if (chance.happens(0.03)) sequences[shard] += 1;
+      if (chance.happens(0.05)) continue;
+      const message = heartbeat(sequences[shard], moment * 100, chance.happens(0.02) ? 0 : sharesSince);
+      say([shard, message.prev.sequence, message.sentAt, message.sharesSince]);
+      sender.take(shardOf(shard), message);
+    }
+    const { beat } = sender.flush();
+    if (beat !== null) beats.push(beat);
+    for (const [queue, take] of [
+      [beats, takeBeat],
+      [acks, takeAck],
+    ] as [unknown[], (what: unknown) => void][]) {
+      while (queue.length > 0 && chance.happens(0.7)) {
+        const [what] = queue.splice(chance.happens(0.8) ? 0 : chance.below(queue.length), 1);
+        if (chance.happens(0.1)) continue;
+        take(what);
+        if (chance.happens(0.1)) queue.push(what);
+      }
+    }
+    if (chance.happens(0.02)) receiver = new BeatReceiver({ self: 'b', from: 'a' });
+    if (chance.happens(0.02)) sender = new BeatSender({ to: 'b', sessionPrefix: `s${seed}.${moment}` });
+  }
+  expect(delivered).toBeGreaterThan(MOMENTS);
+  expect(acknowledged).toBeGreaterThan(MOMENTS / 2);
+});
+
+/** Both ends, and a moment at which all shards say what they said before. */
+function pair(): { sender: BeatSender; receiver: BeatReceiver; exchange: (sentAt: number) => { beat: Beat | null } } {
+  const sender = new BeatSender({ to: 'b', sessionPrefix: 's' });
+  const receiver = new BeatReceiver({ self: 'b', from: 'a' });
+  const exchange = (sentAt: number): { beat: Beat | null } => {
+    for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(1, sentAt));
+    const { beat } = sender.flush();
+    if (beat === null) return { beat };
+    const ack = receiver.receive(beat, (shard) => void receiver.covers(shard, match(1, sentAt)));
+    if (ack !== null) sender.answered(ack);
+    return { beat };
+  };
+  return { sender, receiver, exchange };
+}
