@@ -138,6 +138,7 @@ export class ApiProcess {
     recover: (service: RunningService) => Promise<void>;
     reshardObstacle?: () => string | null;
     backupObstacle?: () => string | null;
+    idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
@@ -168,6 +169,7 @@ export class ApiProcess {
       quota: parts.quota,
       reshardObstacle: parts.reshardObstacle,
       backupObstacle: parts.backupObstacle,
+      idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
     });

@@ -207,6 +207,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         },
         reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
         backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
+        idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
       }),
     { ending, log },
   );

@@ -11,6 +11,7 @@ import type { Answer, BareAnswer, Endpoint, WorkedTime } from './endpoint';
 import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
+import { REPLAYED_HEADER } from './request-once';
 import { TURN_MS, type Turns } from './turns';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -42,6 +43,8 @@ export class Exchange {
   /** The collection that the request is about; null as long as none is known. */
   collection: string | null = null;
   rate: RateDecision | null = null;
+  /** Whether the answer is that of an earlier request with the same Idempotency-Key. */
+  isReplayed = false;
   parseMs = 0;
   /** When the handler was called, monotonic. */
   handedMs = 0;
@@ -275,6 +278,7 @@ export class Exchange {
       headers['ratelimit-remaining'] = this.rate.remaining;
       headers['ratelimit-reset'] = this.rate.resetSeconds;
     }
+    if (this.isReplayed) headers[REPLAYED_HEADER] = 'true';
     if (this.isDraining()) headers.connection = 'close';
     return headers;
   }

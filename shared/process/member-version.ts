@@ -16,6 +16,8 @@ export const FEATURES = [
   'versions',
   /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
   'backup',
+  /** Shards keep marks of writes that are done once (operation-codec.ts, version 4), and coordinators heed Idempotency-Key. */
+  'idempotency',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,5 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
-import type { WriteOutcome, WriteResult } from '../shard/shard-client';
+import { EACH_VERSION, type WriteOutcome, type WriteResult } from '../shard/shard-client';
 
 /** The outcomes in the order of their numbers on the wire (proto/quiver/v1/writes.proto). */
 const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld', 'excess'];
@@ -31,6 +31,7 @@ export function resultFromBytes(outcomes: Uint8Array, versions: Uint8Array): Wri
   if (versions.length % 8 !== 0) throw new QuiverError('internal', 'malformed versions');
   const [firstVersion = 0, ...present] = new Float64Array(Uint8Array.from(versions).buffer);
   const result = { outcomes: outcomesFromBytes(outcomes), firstVersion, present };
-  if (result.outcomes.filter((outcome) => outcome === 'conflict').length !== present.length) throw new QuiverError('internal', 'malformed versions');
+  const isEach = firstVersion === EACH_VERSION;
+  if (present.length !== (isEach ? result.outcomes.length : result.outcomes.filter((outcome) => outcome === 'conflict').length)) throw new QuiverError('internal', 'malformed versions');
   return result;
 }

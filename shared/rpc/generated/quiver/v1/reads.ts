@@ -18,8 +18,9 @@ export interface Answer {
   'failure'?: (Failure | null);
   'index'?: (IndexProgress | null);
   'transfer'?: (ShardTransfer | null);
+  'marks'?: (Buffer | Uint8Array | string);
   'backup'?: (ShardBackup | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
 }
 
 export interface Answer__Output {
@@ -35,8 +36,9 @@ export interface Answer__Output {
   'failure'?: (Failure__Output | null);
   'index'?: (IndexProgress__Output | null);
   'transfer'?: (ShardTransfer__Output | null);
+  'marks'?: (Buffer);
   'backup'?: (ShardBackup__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
 }
 
 export interface AnswerFrame {
@@ -153,6 +155,18 @@ export interface KeywordStatisticsCall__Output {
   'terms': (Buffer);
 }
 
+export interface Marks {
+  'token'?: (string);
+  'after'?: (number | string | Long);
+  'limit'?: (number);
+}
+
+export interface Marks__Output {
+  'token': (string);
+  'after': (number);
+  'limit': (number);
+}
+
 export interface Optimize {
 }
 
@@ -185,8 +199,9 @@ export interface ReadRequest {
   'optimize'?: (Optimize | null);
   'sample'?: (Sample | null);
   'transfer'?: (Transfer | null);
+  'marks'?: (Marks | null);
   'backup'?: (Backup | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
 }
 
 export interface ReadRequest__Output {
@@ -205,8 +220,9 @@ export interface ReadRequest__Output {
   'optimize'?: (Optimize__Output | null);
   'sample'?: (Sample__Output | null);
   'transfer'?: (Transfer__Output | null);
+  'marks'?: (Marks__Output | null);
   'backup'?: (Backup__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -371,6 +387,7 @@ export interface ShardTransfer {
   'vectorCount'?: (number | string | Long);
   'index'?: (IndexProgress | null);
   'lastVersion'?: (number | string);
+  'lastMark'?: (number | string);
 }
 
 export interface ShardTransfer__Output {
@@ -384,6 +401,7 @@ export interface ShardTransfer__Output {
   'vectorCount': (number);
   'index': (IndexProgress__Output | null);
   'lastVersion': (number);
+  'lastMark': (number);
 }
 
 export interface Status {
