@@ -4,8 +4,7 @@ import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 import type { MetadataPatch } from '../shared/shard/shard-client';
-import type { OutcomesService } from './idempotency/stored-outcomes';
-import type { StoreMark } from './idempotency/store-mark';
+import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { Quantization } from '../shared/vector/quantization';
 

@@ -3,7 +3,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { NetworkList } from '../../shared/config/network-list';
 import { isAllowedFrom } from '../keys/key-networks';
-import type { OutcomesService } from '../idempotency/stored-outcomes';
+import type { OutcomesService } from '../idempotency/store-mark';
 import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import { isMistyped } from '../keys/secret';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';

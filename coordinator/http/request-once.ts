@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import { type OutcomesService, doneOnce } from '../idempotency/stored-outcomes';
+import { doneOnce } from '../idempotency/stored-outcomes';
 import { openSecret, sealingKeyOf } from '../idempotency/sealed-secret';
-import type { StoreMark } from '../idempotency/store-mark';
+import type { OutcomesService, StoreMark } from '../idempotency/store-mark';
 import { KEPT_MS, type Once } from '../idempotency/write-mark';
 import type { ApiKeyView, IssuedSecret } from '../keys/keys-service';
 

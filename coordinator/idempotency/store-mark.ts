@@ -21,6 +21,16 @@ export interface StoredOutcome {
   error?: { kind: ErrorKind; message: string };
 }
 
+/** Outcomes of requests that changed the cluster store, for who repeats them. */
+export interface OutcomesService {
+  /** Why no Idempotency-Key can be heeded at present; null: it can. */
+  obstacle(): Promise<string | null>;
+  /** null: the request is new. Errors: key_reused; unavailable. */
+  find(mark: StoreMark): Promise<StoredOutcome | null>;
+  /** Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as `find`. */
+  refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
+}
+
 /**
  * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it, and comes
  * behind all others; the change says that it is done, and how it ended. Nothing without a mark.

@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import { outcomeFromEntry, outcomePath, OUTCOMES_PREFIX, outcomeToValue, type StoredOutcome, type StoreMark } from './store-mark';
+import { outcomeFromEntry, outcomePath, OUTCOMES_PREFIX, type OutcomesService, outcomeToValue, type StoredOutcome, type StoreMark } from './store-mark';
 import { keyReused } from './write-mark';
 
 /** What is kept at most: the oldest go first. Each has a few hundred bytes. */
@@ -10,16 +10,6 @@ const OUTCOMES_MAX = 10_000;
 const SWEEP_EVERY = 200;
 /** Changes of one transaction; etcd allows 128. */
 const CHANGES_MAX = 100;
-
-/** Outcomes of requests that changed the cluster store, for who repeats them. */
-export interface OutcomesService {
-  /** Why no Idempotency-Key can be heeded at present; null: it can. */
-  obstacle(): Promise<string | null>;
-  /** null: the request is new. Errors: key_reused; unavailable. */
-  find(mark: StoreMark): Promise<StoredOutcome | null>;
-  /** Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as `find`. */
-  refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
-}
 
 export class StoredOutcomes implements OutcomesService {
   private looked = 0;

@@ -1,7 +1,7 @@
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
-import type { OutcomesService } from '../idempotency/stored-outcomes';
+import type { OutcomesService } from '../idempotency/store-mark';
 import type { DeepReads } from '../routing/deep-reads';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';

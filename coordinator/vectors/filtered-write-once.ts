@@ -3,7 +3,7 @@ import type { MarkProgress, MarkRecord } from '../../shared/shard/mark-record';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
-import { marksOf } from '../idempotency/begun-write';
+import { marksOf } from './begun-write';
 import { keyReused, markOf, type Once } from '../idempotency/write-mark';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
@@ -104,8 +104,9 @@ class OncePass {
     if (mark === 'outdated') {
       // Another call under the same key went on meanwhile.
       const [found] = await shards.read(id, 'marks', { token: once.token, after: 0, limit: 1 }, call);
-      if (found?.progress == null || found.progress.step <= pass.step) throw new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
-      Object.assign(pass, fromProgress(found.progress));
+      const progress = found?.progress ?? null;
+      if (progress === null || progress.step <= pass.step) throw new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
+      Object.assign(pass, fromProgress(progress));
       return false;
     }
     this.hasWritten = true;

@@ -6,7 +6,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import { type Once, keyReused, markOf } from '../idempotency/write-mark';
-import { judgedBefore, marksOf, verdictText } from '../idempotency/begun-write';
+import { judgedBefore, marksOf, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
 export interface ItemResult {
@@ -73,7 +73,7 @@ export class ItemWrites {
     return results;
   }
 
-  /** Notes the conflict, unless the write was begun before. Errors: the conflict, or that of the first time. */
+  /** Notes the conflict, unless the write was begun before. Errors: conflict, this one or that of the first time; key_reused. */
   private async decide(collection: CollectionRecord, { externalId }: ItemOperation, conflict: QuiverError, call: CallOptions, { once }: Marking): Promise<void> {
     const { sets, scatter, shards, clock } = this.parts;
     const outcome = await sets.inOne(collection, call, async (current) => {
@@ -185,7 +185,7 @@ class Marking {
   constructor(readonly once: Once) {}
 }
 
-/** Errors: the error, if it is none. */
+/** The error, if it is one; throws any other. */
 function conflictIn(error: unknown): QuiverError {
   if (isQuiverError(error) && error.kind === 'conflict') return error;
   throw error;

@@ -1,6 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
-import { outcomesFromBytes, outcomesToBytes } from '../rpc/outcome-codec';
-import type { WriteOutcome } from './shard-client';
+import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-outcome';
 
 /** What a shard remembers of a write that is done once (MarkOperation). */
 export interface MarkRecord {

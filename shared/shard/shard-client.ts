@@ -5,6 +5,9 @@ import type { Metric } from '../vector/metric';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 import type { ShardSeed } from './shard-backup';
+import type { WriteOutcome } from './write-outcome';
+
+export type { WriteOutcome } from './write-outcome';
 
 /**
  * One shard of a collection, as the coordinator sees it. The coordinator asks every shard and merges the answers.
@@ -174,14 +177,6 @@ export const PLAIN_STEP = -1;
 export const NO_TERM = 0;
 /** `firstVersion` of a result whose `present` has the version of each operation, 0 for none: some were done earlier. */
 export const EACH_VERSION = -1;
-
-/**
- * `refused`: nothing was done, because the shard is sealed or not open yet: the operation belongs to the collection's other
- * set of shards. `outdated`: nothing was done, because the term of the operation is over. `conflict`: nothing was done,
- * because the item is not as the operation expects. `withheld`: nothing was done, because another operation of the write
- * conflicts. `excess`: nothing was done, because the item's metadata would be more than they may be.
- */
-export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated' | 'conflict' | 'withheld' | 'excess';
 
 /**
  * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier item

@@ -170,7 +170,7 @@ class Clients {
   }
 
   snapshot(): unknown {
-    return [...this.model].sort();
+    return [...this.model].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
   /** Changes the number of shards, without faults in the driver's calls. */

@@ -211,7 +211,7 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
   if (known !== undefined && known.record.digest !== mark.digest) return all('withheld');
   if (known !== undefined && known.record.verdict !== null) return all('withheld', 'absent');
   if (mark.step !== PLAIN_STEP && mark.step !== step) return all('outdated');
-  if (mark.step === PLAIN_STEP && known?.result != null) return known.result;
+  if (mark.step === PLAIN_STEP && known !== undefined && known.result !== null) return known.result;
   const done = writeTo(shard, operations);
   const outcomes: WriteOutcome[] = ['inserted', ...done.outcomes];
   const { progress } = known?.record ?? { progress: null };

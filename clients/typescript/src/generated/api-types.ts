@@ -535,7 +535,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_collections_name: {
     answer: {
@@ -588,7 +588,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_collections_name_reshard: {
     answer: Reshard;
@@ -717,7 +717,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   delete_collections_name_delete_id: {
     query: {
@@ -1229,7 +1229,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_admin_backups_id: {
     query: {
@@ -1302,7 +1302,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_admin_restores_id: {
     answer: Restore;
@@ -1400,7 +1400,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_admin_keys_id: {
     answer: {

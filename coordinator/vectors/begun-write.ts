@@ -2,7 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { MarkRecord } from '../../shared/shard/mark-record';
 import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
-import { keyReused, type Once } from './write-mark';
+import { keyReused, type Once } from '../idempotency/write-mark';
 
 /** What is kept of a refusal. */
 interface Verdict {
