@@ -158,6 +158,7 @@ export class ApiProcess {
     reshardObstacle?: () => string | null;
     backupObstacle?: () => string | null;
     backupLogObstacle?: () => string | null;
+    idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
@@ -190,6 +191,7 @@ export class ApiProcess {
       reshardObstacle: parts.reshardObstacle,
       backupObstacle: parts.backupObstacle,
       backupLogObstacle: parts.backupLogObstacle,
+      idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
       noting,

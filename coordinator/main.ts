@@ -212,6 +212,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
         backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
         backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
+        idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
       }),
     { ending, log },
   );

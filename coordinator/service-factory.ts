@@ -24,6 +24,7 @@ import { CollectionDemoService } from './demo/collection-demo-service';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import type { CallNoting } from './routing/call-noting';
+import { StoredOutcomes } from './idempotency/stored-outcomes';
 import { DeepReads } from './routing/deep-reads';
 import { withNotes } from './routing/noted-shards';
 import { ScatterGather } from './routing/scatter-gather';
@@ -121,6 +122,8 @@ export function createService(options: {
   backupObstacle?: (() => string | null) | undefined;
   /** The same of restores to a moment. */
   backupLogObstacle?: (() => string | null) | undefined;
+  /** The same of Idempotency-Key. */
+  idempotencyObstacle?: (() => string | null) | undefined;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
   const shards = withNotes(options.shardClient);
@@ -145,11 +148,12 @@ export function createService(options: {
   const openTarget = targetOpener(config);
   const schedule = scheduleOf(config);
   const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null), logObstacle: options.backupLogObstacle });
+  const outcomes = new StoredOutcomes({ store, clock, obstacle: options.idempotencyObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
-  const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
+  const documents = new DocumentService({ collections, vectors, store, outcomes, config, clock, log, instanceId });
   return {
     catalog,
     embedder,
@@ -162,12 +166,14 @@ export function createService(options: {
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     backups,
+    outcomes,
     follow: () => catalog.follow(),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };
       await collections.recover(others.creationMs, others.stop);
       await others.onOpened?.();
       await documents.recoverUploads(others);
+      await outcomes.sweep().catch((error: unknown) => log.warn({ error }, 'outcomes of earlier requests could not be cleaned up; it is tried again'));
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),
     reshards: () => reshards.list(),

@@ -4,6 +4,8 @@ import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 import type { MetadataPatch } from '../shared/shard/shard-client';
+import type { OutcomesService, StoreMark } from './idempotency/store-mark';
+import type { Once } from './idempotency/write-mark';
 import type { Quantization } from '../shared/vector/quantization';
 
 /**
@@ -20,16 +22,18 @@ export interface Service {
   recall: RecallService;
   demo: DemoService;
   backups: BackupsService;
+  outcomes: OutcomesService;
 }
 
+/** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
 export interface CollectionsService {
-  create(input: NewCollection): Promise<CollectionView>;
+  create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
   list(): Promise<CollectionView[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
-  update(name: string, change: { description: string | null }): Promise<CollectionView>;
-  delete(name: string): Promise<void>;
+  update(name: string, change: { description: string | null }, mark?: StoreMark): Promise<CollectionView>;
+  delete(name: string, mark?: StoreMark): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
   /**
@@ -41,9 +45,9 @@ export interface CollectionsService {
    * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
    * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
    */
-  reshard(name: string, shards: number): Promise<ReshardView>;
+  reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
   /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
-  cancelReshard(name: string): Promise<ReshardView>;
+  cancelReshard(name: string, mark?: StoreMark): Promise<ReshardView>;
 }
 
 /** A change of a collection's number of shards, under way or failed. */
@@ -157,6 +161,7 @@ export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
 export interface UpsertManner {
   skips?: boolean;
   places?: readonly number[];
+  once?: Once | undefined;
 }
 
 /** In the order of the items. */
@@ -169,6 +174,7 @@ export interface UpsertResult {
   timing: WriteTiming;
 }
 
+/** With `once`, what was done under it before is not done again: the result is that of then. Errors then also: key_reused, unavailable. */
 export interface VectorsService {
   /**
    * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
@@ -179,23 +185,23 @@ export interface VectorsService {
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
    * them is not as expected: nothing is deleted then.
    */
-  delete(collection: string, externalIds: string[], expected?: ReadonlyMap<string, number>): Promise<{ deleted: string[]; notFound: string[] }>;
+  delete(collection: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }>;
   /**
    * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
-  deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
+  deleteByFilter(collection: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }>;
   /**
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
    * when its metadata would be too many.
    */
-  patch(collection: string, patch: VectorPatch): Promise<{ version: number | null }>;
+  patch(collection: string, patch: VectorPatch, once?: Once): Promise<{ version: number | null }>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
    * others are changed then.
    */
-  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }>;
+  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch, once?: Once): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
@@ -338,12 +344,21 @@ export interface SampleView {
   projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
 }
 
+export interface UploadResult {
+  documentId: string;
+  chunksCreated: number;
+  timing: WriteTiming;
+  /** Whether an earlier request did it. */
+  isRepeated?: boolean;
+}
+
 export interface DocumentsService {
   /**
    * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
-   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
+   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark, one
+   * that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
-  upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+  upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: StoreMark): Promise<UploadResult>;
 }
 
 export interface BackupsService {
@@ -351,7 +366,7 @@ export interface BackupsService {
    * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target that
    * may not be used, or where there is none; not_found; unavailable while a member is of an earlier version.
    */
-  create(input: NewBackup): Promise<BackupView>;
+  create(input: NewBackup, mark?: StoreMark): Promise<BackupView>;
   /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
   list(target?: string): Promise<BackupView[]>;
   /** From when to when collections can be restored to any moment, by name; none where logs are not shipped. Errors: as `list`. */
@@ -359,16 +374,16 @@ export interface BackupsService {
   /** Errors: not_found, and those of `list`. */
   get(id: string, target?: string): Promise<BackupView>;
   /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while it is restored. */
-  delete(id: string, target?: string): Promise<BackupView>;
+  delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView>;
   /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
   verify(id: string, target?: string): Promise<BackupView>;
   /** Begins to restore collections. Errors: not_found; already_exists; invalid_parameter; unavailable. */
-  restore(input: NewRestore): Promise<RestoreView>;
+  restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView>;
   restores(): Promise<RestoreView[]>;
   /** Errors: not_found. */
   restoreState(id: string): Promise<RestoreView>;
   /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found. */
-  cancelRestore(id: string): Promise<RestoreView>;
+  cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView>;
 }
 
 export interface NewBackup {

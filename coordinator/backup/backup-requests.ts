@@ -4,6 +4,7 @@ import type { OpenTarget } from '../../shared/backup/backup-target';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
+import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
@@ -16,6 +17,12 @@ const UID_BYTES = 16;
 const ATTEMPTS_MAX = 16;
 /** Finished backups that a list shows, the newest. */
 const LISTED_MAX = 1000;
+
+/** What is kept of a request that is done once. */
+interface Outcome {
+  mark: StoreMark;
+  result: unknown;
+}
 
 /** Begins backups and restores, gives them up and shows them. Somebody else drives them (BackupDriver). */
 export class BackupRequests implements BackupsService {
@@ -33,7 +40,7 @@ export class BackupRequests implements BackupsService {
     },
   ) {}
 
-  async create({ collections, target }: NewBackup): Promise<BackupView> {
+  async create({ collections, target }: NewBackup, mark?: StoreMark): Promise<BackupView> {
     const { store, clock } = this.options;
     const name = this.checked(target);
     this.checkObstacle();
@@ -42,7 +49,7 @@ export class BackupRequests implements BackupsService {
       if (entry === null || collectionFromEntry(entry).state !== 'ready') throw new QuiverError('not_found', `collection "${collection}" does not exist`);
     }
     const record = newBackupRecord(clock.wallMs(), name, { collections: collections === undefined ? null : [...new Set(collections)], scheduled: false });
-    await this.put(backupPath(record.id), 0, record);
+    await this.put(backupPath(record.id), 0, record, mark && { mark, result: backupView(record) });
     return backupView(record);
   }
 
@@ -84,7 +91,7 @@ export class BackupRequests implements BackupsService {
     return this.finishedView(manifest, record?.target ?? name, repository, record === null ? [] : [record]);
   }
 
-  async delete(id: string, target?: string): Promise<BackupView> {
+  async delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView> {
     const name = this.checked(target);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(backupPath(id));
@@ -97,7 +104,7 @@ export class BackupRequests implements BackupsService {
       if (present?.state !== 'running') await repository.makeVoid(id);
       const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
       const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
-      if (await this.transact(backupPath(id), entry?.revision ?? 0, changed)) return backupView(changed);
+      if (await this.transact(backupPath(id), entry?.revision ?? 0, changed, mark && { mark, result: backupView(changed) })) return backupView(changed);
     }
     throw tooBusy();
   }
@@ -121,7 +128,7 @@ export class BackupRequests implements BackupsService {
     return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
   }
 
-  async restore(input: NewRestore): Promise<RestoreView> {
+  async restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView> {
     const { store, clock } = this.options;
     const target = this.checked(input.target);
     this.checkObstacle();
@@ -147,7 +154,7 @@ export class BackupRequests implements BackupsService {
       endedAt: null,
       error: null,
     };
-    await this.put(restorePath(record.id), 0, record);
+    await this.put(restorePath(record.id), 0, record, mark && { mark, result: restoreView(record) });
     return restoreView(record);
   }
 
@@ -162,7 +169,7 @@ export class BackupRequests implements BackupsService {
     return restoreView(restoreFromEntry(entry));
   }
 
-  async cancelRestore(id: string): Promise<RestoreView> {
+  async cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(restorePath(id));
       if (entry === null) throw noRestore(id);
@@ -170,9 +177,11 @@ export class BackupRequests implements BackupsService {
       if (record.state === 'cancelling') return restoreView(record);
       if (record.state === 'running') {
         const changed: RestoreRecord = { ...record, state: 'cancelling' };
-        if (await this.transact(entry.key, entry.revision, changed)) return restoreView(changed);
+        if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) })) return restoreView(changed);
       } else {
-        const result = await this.options.store.transact([{ key: entry.key, revision: entry.revision }], [{ type: 'delete', key: entry.key }]);
+        const { guards, changes } = besides(mark, restoreView(record));
+        const result = await this.options.store.transact([{ key: entry.key, revision: entry.revision }, ...guards], [{ type: 'delete', key: entry.key }, ...changes]);
+        mustBeFirst(mark, result);
         if (result.applied) return restoreView(record);
       }
     }
@@ -238,12 +247,15 @@ export class BackupRequests implements BackupsService {
     if (why !== null) throw new QuiverError('unavailable', why);
   }
 
-  private async put(key: string, revision: number, record: object): Promise<void> {
-    if (!(await this.transact(key, revision, record))) throw tooBusy();
+  private async put(key: string, revision: number, record: object, once?: Outcome): Promise<void> {
+    if (!(await this.transact(key, revision, record, once))) throw tooBusy();
   }
 
-  private async transact(key: string, revision: number, record: object): Promise<boolean> {
-    return (await this.options.store.transact([{ key, revision }], [{ type: 'put', key, value: JSON.stringify(record) }])).applied;
+  private async transact(key: string, revision: number, record: object, once?: Outcome): Promise<boolean> {
+    const { guards, changes } = besides(once?.mark, once?.result);
+    const result = await this.options.store.transact([{ key, revision }, ...guards], [{ type: 'put', key, value: JSON.stringify(record) }, ...changes]);
+    mustBeFirst(once?.mark, result);
+    return result.applied;
   }
 }
 

@@ -2,7 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
-import { everyoneKnows, type MemberVersion, versionFromFields } from '../../shared/process/member-version';
+import { everyoneKnows, type Feature, type MemberVersion, versionFromFields } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -15,8 +15,8 @@ export class MapShardRoutes implements ObservedRoutes {
   private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
-  /** Whether every node that is present knows versions of items; null: to be found out again. */
-  private counts: boolean | null = null;
+  /** Whether every node that is present knows the feature; empty: to be found out again. */
+  private readonly known = new Map<Feature, boolean>();
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
@@ -62,7 +62,7 @@ export class MapShardRoutes implements ObservedRoutes {
   /** Forgets all routes: a part of the map that they follow from has changed. */
   private outdate(): void {
     this.routes.clear();
-    this.counts = null;
+    this.known.clear();
     this.waiters.wake();
     for (const listener of this.listeners) listener();
   }
@@ -78,16 +78,27 @@ export class MapShardRoutes implements ObservedRoutes {
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
-    return { node: member.id, address: member.address, epoch: assignment.epoch, ...(followers.length > 0 ? { followers } : {}), ...(this.everyoneCounts(assignment) ? { versions: true } : {}) };
+    return {
+      node: member.id,
+      address: member.address,
+      epoch: assignment.epoch,
+      ...(followers.length > 0 ? { followers } : {}),
+      ...(this.everyNodeKnows('versions', assignment) ? { versions: true } : {}),
+      ...(this.everyNodeKnows('idempotency', assignment) ? { marks: true } : {}),
+    };
   }
 
-  /** Whether the shard may count versions of items: neither its replicas nor nodes that may get one are of a version that can't read it then. */
-  private everyoneCounts({ replicas }: ShardAssignment): boolean {
-    this.counts ??= everyoneKnows(
-      'versions',
-      this.map.nodes.all().map(({ value }) => versionFromFields(value)),
-    );
-    return this.counts && everyoneKnows('versions', this.versionsOf(replicas));
+  /** Whether the shard may have what the feature brought: neither its replicas nor nodes that may get one are of a version that can't read it then. */
+  private everyNodeKnows(feature: Feature, { replicas }: ShardAssignment): boolean {
+    let known = this.known.get(feature);
+    if (known === undefined) {
+      known = everyoneKnows(
+        feature,
+        this.map.nodes.all().map(({ value }) => versionFromFields(value)),
+      );
+      this.known.set(feature, known);
+    }
+    return known && everyoneKnows(feature, this.versionsOf(replicas));
   }
 
   /** As they were when the nodes were last seen. */

@@ -4,6 +4,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import type { StoreMark } from '../idempotency/store-mark';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
@@ -65,12 +66,12 @@ export class CatalogCollectionsService implements CollectionsService {
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
    * sync than there are; commit_unknown when answers of the cluster store were lost.
    */
-  async create(input: NewCollection): Promise<CollectionView> {
+  async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
     if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
     const uid = randomBytes(UID_BYTES).toString('hex');
-    const reserved: CollectionRecord = {
+    const wanted: CollectionRecord = {
       uid,
       identity: uid,
       name: input.name,
@@ -85,11 +86,12 @@ export class CatalogCollectionsService implements CollectionsService {
       createdAt: new Date(this.clock.wallMs()).toISOString(),
       embeddingModel: null,
       state: 'creating',
+      ...(mark !== undefined && { once: mark.token }),
     };
-    await this.catalog.reserve(reserved, this.quota);
+    const reserved = await this.catalog.reserve(wanted, this.quota);
     try {
       await this.openShards(reserved);
-      return viewOf(await this.catalog.publish(reserved), 0);
+      return viewOf(await this.catalog.publish(reserved, mark && { mark, resultOf: (record) => viewOf(record, 0) }), 0);
     } catch (error) {
       if (await this.isTakenBack(reserved)) throw error;
       return viewOf(reserved, 0);
@@ -117,8 +119,8 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.read(name));
   }
 
-  async update(name: string, change: { description: string | null }): Promise<CollectionView> {
-    return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
+  async update(name: string, change: { description: string | null }, mark?: StoreMark): Promise<CollectionView> {
+    return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description }), mark && { mark, resultOf: (record) => this.counted(record) }));
   }
 
   async stats(name: string): Promise<CollectionStats> {
@@ -132,17 +134,17 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.statsOf(record);
   }
 
-  reshard(name: string, shards: number): Promise<ReshardView> {
-    return this.reshards.begin(name, shards);
+  reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
+    return this.reshards.begin(name, shards, mark);
   }
 
-  cancelReshard(name: string): Promise<ReshardView> {
-    return this.reshards.cancel(name);
+  cancelReshard(name: string, mark?: StoreMark): Promise<ReshardView> {
+    return this.reshards.cancel(name, mark);
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
-  async delete(name: string): Promise<void> {
-    const intent = await this.catalog.remove(name);
+  async delete(name: string, mark?: StoreMark): Promise<void> {
+    const intent = await this.catalog.remove(name, mark);
     await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
   }
 

@@ -1,5 +1,6 @@
 import type { ClusterStore, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
 import { checkQuota, type CollectionQuota } from './collection-quota';
@@ -100,9 +101,10 @@ export class CollectionCatalog {
   /**
    * Reserves the name for a collection whose shards are still to be opened, if the quota has room. Exact among all
    * coordinators: it counts the collections, and the transaction fails if another one was created since. Errors:
-   * already_exists, limit_exceeded, overloaded.
+   * already_exists, limit_exceeded, overloaded. Answers what is reserved: of an earlier request that was the same, if it is not
+   * done.
    */
-  async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
+  async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<CollectionRecord> {
     if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
     this.reservingCount += 1;
     const reserved = this.reserving.then(() => this.reserveNext(record, quota)).finally(() => (this.reservingCount -= 1));
@@ -110,7 +112,7 @@ export class CollectionCatalog {
     return reserved;
   }
 
-  private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
+  private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<CollectionRecord> {
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -120,7 +122,8 @@ export class CollectionCatalog {
       const collections = (await this.listAll()).map((found) => found.record);
       const present = collections.find(({ name }) => name === record.name);
       // Reserved by an attempt before, whose answer was lost.
-      if (present?.uid === record.uid) return;
+      if (present?.uid === record.uid) return record;
+      if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
       if (present !== undefined) throw alreadyExists(record.name);
       checkQuota(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] }, record);
       const guards = [
@@ -132,7 +135,7 @@ export class CollectionCatalog {
         { type: 'put', key: CREATIONS_PATH, value: record.uid },
       ];
       const result = await lost.unlessLost(this.store.transact(guards, changes));
-      if (result?.applied === true) return;
+      if (result?.applied === true) return record;
     }
     throw tooBusy(record.name);
   }
@@ -141,8 +144,10 @@ export class CollectionCatalog {
    * Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile;
    * commit_unknown when an answer of the store was lost and it can't be asked any more.
    */
-  async publish(reserved: CollectionRecord): Promise<CollectionRecord> {
+  async publish(reserved: CollectionRecord, once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => unknown }): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
+    delete record.once;
+    const { guards, changes } = besides(once?.mark, once?.resultOf(record));
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -153,7 +158,8 @@ export class CollectionCatalog {
         this.directory.put(current, entry.revision);
         return current;
       }
-      const result = await lost.unlessLost(this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: collectionToValue(record) }]));
+      const result = await lost.unlessLost(this.store.transact([{ key, revision: entry.revision }, ...guards], [{ type: 'put', key, value: collectionToValue(record) }, ...changes]));
+      if (result !== null) mustBeFirst(once?.mark, result);
       if (result?.applied === true) {
         this.directory.put(record, result.revision);
         return record;
@@ -163,12 +169,14 @@ export class CollectionCatalog {
   }
 
   /** Changes a collection, found by its name. Errors: not_found. */
-  async update(name: string, decide: (current: CollectionRecord) => CollectionRecord): Promise<CollectionRecord> {
+  async update(name: string, decide: (current: CollectionRecord) => CollectionRecord, once?: { mark: StoreMark; resultOf: (record: CollectionRecord) => Promise<unknown> }): Promise<CollectionRecord> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const { entry, record: current } = await this.readEntry(name);
       const record = decide(current);
       if (record === current) return current;
-      const result = await this.store.transact([{ key: entry.key, revision: entry.revision }], [{ type: 'put', key: entry.key, value: collectionToValue(record) }]);
+      const { guards, changes } = besides(once?.mark, await once?.resultOf(record));
+      const result = await this.store.transact([{ key: entry.key, revision: entry.revision }, ...guards], [{ type: 'put', key: entry.key, value: collectionToValue(record) }, ...changes]);
+      mustBeFirst(once?.mark, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return record;
@@ -181,9 +189,9 @@ export class CollectionCatalog {
    * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
    * not_found.
    */
-  async remove(name: string): Promise<DropIntent> {
+  async remove(name: string, mark?: StoreMark): Promise<DropIntent> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      const intent = await this.turnIntoDrop(await this.readEntry(name));
+      const intent = await this.turnIntoDrop(await this.readEntry(name), mark);
       if (intent !== null) return intent;
     }
     throw tooBusy(name);
@@ -223,16 +231,15 @@ export class CollectionCatalog {
     await this.store.transact([], [{ type: 'delete', key: dropPath(intent.uid) }]);
   }
 
-  private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }): Promise<DropIntent | null> {
+  private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }, mark?: StoreMark): Promise<DropIntent | null> {
     const { uid, name, shards, replicas } = found.record;
     const intent = { uid, name, shards, replicas };
+    const { guards, changes } = besides(mark, null);
     const result = await this.store.transact(
-      [{ key: found.entry.key, revision: found.entry.revision }],
-      [
-        { type: 'delete', key: found.entry.key },
-        { type: 'put', key: dropPath(uid), value: dropToValue(intent) },
-      ],
+      [{ key: found.entry.key, revision: found.entry.revision }, ...guards],
+      [{ type: 'delete', key: found.entry.key }, { type: 'put', key: dropPath(uid), value: dropToValue(intent) }, ...changes],
     );
+    mustBeFirst(mark, result);
     if (!result.applied) return null;
     this.directory.remove(name, result.revision);
     return intent;

@@ -47,6 +47,8 @@ export interface CollectionRecord {
   state: 'creating' | 'ready';
   /** What its shards are made with; only of one that is `creating`, and then a restore drives it. */
   seed?: Omit<ShardSeed, 'shards'> | undefined;
+  /** Of one that is `creating`: the token of the request, which may be repeated (idempotency/store-mark.ts). */
+  once?: string | undefined;
 }
 
 /** Shards that must be dropped. */
@@ -97,6 +99,7 @@ export function collectionToValue(record: CollectionRecord): string {
     embedding_model: record.embeddingModel,
     state: record.state,
     seed: record.seed,
+    once: record.once,
   });
 }
 
@@ -121,6 +124,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     embeddingModel: json.embedding_model as string | null,
     state: json.state as CollectionRecord['state'],
     ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),
+    ...(typeof json.once === 'string' && { once: json.once }),
   };
 }
 

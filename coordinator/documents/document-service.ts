@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, type Hash, randomUUID } from 'node:crypto';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Config } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
-import type { CollectionsService, DocumentsService, VectorInput, VectorsService, WriteTiming } from '../service';
+import type { StoredOutcomes } from '../idempotency/stored-outcomes';
+import type { StoreMark } from '../idempotency/store-mark';
+import type { CollectionsService, DocumentsService, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
@@ -16,6 +18,8 @@ export interface DocumentServiceOptions {
   collections: Pick<CollectionsService, 'get'>;
   vectors: Pick<VectorsService, 'upsert' | 'delete'>;
   store: ClusterStore;
+  /** Of uploads with a mark. */
+  outcomes: Pick<StoredOutcomes, 'find' | 'peek'>;
   config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'>;
   clock: Clock;
   log: Pick<Logger, 'warn'>;
@@ -59,7 +63,37 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }> {
+  async upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: StoreMark): Promise<UploadResult> {
+    if (mark === undefined) return this.store(collection, file);
+    const { outcomes, config } = this.options;
+    const hash = createHash('sha256').update(mark.digest);
+    const content = hashed(file.content, hash);
+    const digest = (): string => hash.digest('hex').slice(0, mark.digest.length);
+    if ((await outcomes.peek(mark)) === null) {
+      let whole: StoreMark | null = null;
+      const wholeMark = (): StoreMark => (whole ??= { ...mark, digest: digest() });
+      try {
+        return await this.store(collection, { name: file.name, content }, wholeMark);
+      } catch (error) {
+        // It may be complete: the answer of the store was lost, or another request under the same key was quicker.
+        const done = whole === null ? null : await outcomes.find(whole);
+        if (done === null) throw error;
+        return { ...(done.result as UploadResult), isRepeated: true };
+      }
+    }
+    let bytes = 0;
+    for await (const piece of content) {
+      bytes += piece.length;
+      // Whatever it is, it is not the file that was stored.
+      if (bytes > config.uploadBytesMax) break;
+    }
+    const done = await outcomes.find({ ...mark, digest: digest() });
+    if (done === null) throw new QuiverError('unavailable', 'what became of this upload is no longer known; it may be sent again');
+    return { ...(done.result as UploadResult), isRepeated: true };
+  }
+
+  /** `mark`: once the file was read. */
+  private async store(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: () => StoreMark): Promise<UploadResult> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
@@ -69,7 +103,7 @@ export class DocumentService implements DocumentsService {
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
-    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches));
+    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, mark));
     return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
   }
 
@@ -90,6 +124,7 @@ export class DocumentService implements DocumentsService {
     document: { documentId: string; collection: string; createdAt: string; source: string },
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
+    mark?: () => StoreMark,
   ): Promise<{ count: number; timing: WriteTiming }> {
     const { documentId, collection, createdAt, source } = document;
     const { clock } = this.options;
@@ -97,6 +132,7 @@ export class DocumentService implements DocumentsService {
     const upload = { documentId, collection, owner: this.options.instanceId, chunksEnd: CHUNKS_ANNOUNCED, takenBackAtMs: null };
     let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
+    let once: { mark: StoreMark; result: UploadResult } | undefined;
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
@@ -115,18 +151,36 @@ export class DocumentService implements DocumentsService {
         timing.storageMs += written.timing.storageMs;
       }
       await this.checkSameCollection(collection, createdAt);
-      await this.journal.close(entry);
+      if (mark !== undefined) once = { mark: mark(), result: { documentId, chunksCreated: count, timing } };
+      await this.journal.close(entry, once);
     } catch (error) {
+      // Its chunks must stay if it is complete, and only the answer of the store was lost. If that can't be found out now, its entry
+      // in the journal, if it is there, brings it back to mind.
+      if (once !== undefined && (await this.isKept(documentId, once.mark))) return { count, timing };
       await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count });
       throw error;
     }
     return { count, timing };
   }
 
+  /** Whether the outcome under the mark is that of this upload. Errors: unavailable. */
+  private async isKept(documentId: string, mark: StoreMark): Promise<boolean> {
+    const outcome = await this.options.outcomes.peek(mark);
+    return (outcome?.result as UploadResult | undefined)?.documentId === documentId;
+  }
+
   /** A collection that was deleted and made again meanwhile would have only some of the chunks. */
   private async checkSameCollection(collection: string, createdAt: string): Promise<void> {
     const now = await this.options.collections.get(collection);
     if (now.createdAt !== createdAt) throw new QuiverError('not_found', `Collection "${collection}" was deleted during the upload`);
+  }
+}
+
+/** The content, added to the hash on its way. */
+async function* hashed(content: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const piece of content) {
+    hash.update(piece);
+    yield piece;
   }
 }
 

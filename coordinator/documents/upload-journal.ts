@@ -1,5 +1,6 @@
 import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { besides, type StoreMark } from '../idempotency/store-mark';
 
 const PREFIX = '/q/uploads/';
 
@@ -52,9 +53,11 @@ export class UploadJournal {
     if (found?.revision !== entry.revision) lost();
   }
 
-  async close(entry: JournaledUpload): Promise<void> {
+  /** `once`: the outcome of the upload, which is complete now. */
+  async close(entry: JournaledUpload, once?: { mark: StoreMark; result: unknown }): Promise<void> {
     const key = keyOf(entry.upload);
-    const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'delete', key }]);
+    const { guards, changes } = besides(once?.mark, once?.result);
+    const result = await this.store.transact([{ key, revision: entry.revision }, ...guards], [{ type: 'delete', key }, ...changes]);
     if (!result.applied) lost();
   }
 

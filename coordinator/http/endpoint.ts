@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { ErrorKind } from '../../shared/errors/quiver-error';
 import type { ApiKeyView, Role } from '../keys/keys-service';
+import type { HandlerOnce } from './request-once';
 
 /**
  * One row of the endpoint table: everything that is known about an endpoint. Routing, checks, validation, the OpenAPI
@@ -26,6 +27,11 @@ export interface Endpoint {
   tag: string;
   summary: string;
   description: string;
+  /**
+   * Whether it is done once when a request carries an Idempotency-Key; its handler uses `once` or `inStore` then. Others ignore the
+   * header: what only reads, and what does no harm when it is repeated.
+   */
+  isOnce: boolean;
   /** Parameters of the template; null if it has none. */
   path: z.ZodObject | null;
   /** Parameters of the query string. Null if it takes none; then a query string is ignored. */
@@ -88,7 +94,7 @@ export interface BodyList {
 export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };
 
 /** A request that has passed every check. `path`, `query` and `body` are outputs of the endpoint's schemas. */
-export interface EndpointCall {
+export interface EndpointCall extends HandlerOnce {
   path: unknown;
   query: unknown;
   body: unknown;
@@ -142,20 +148,10 @@ export interface BareAnswer {
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
+    Omit<Endpoint, 'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isOnce' | 'failsAs' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isOnce' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: {
-    path: z.output<P>;
-    query: z.output<Q>;
-    body: z.output<B>;
-    request: IncomingMessage;
-    key: ApiKeyView | null;
-    use(collection: string): void;
-    about(target: string): void;
-    becomes(endpoint: Endpoint): void;
-    profile(): string;
-  }): Promise<Answer>;
+  handle(call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> }): Promise<Answer>;
 }

@@ -15,6 +15,7 @@ import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
+import { REPLAYED_HEADER } from './request-once';
 import { TURN_MS, type Turns } from './turns';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -49,6 +50,8 @@ export class Exchange {
   /** The collection that the request is about; null as long as none is known. */
   collection: string | null = null;
   rate: RateDecision | null = null;
+  /** Whether the answer is that of an earlier request with the same Idempotency-Key. */
+  isReplayed = false;
   parseMs = 0;
   /** When the request came, and when the handler was called; monotonic. */
   readonly startedMs: number;
@@ -296,6 +299,7 @@ export class Exchange {
       headers['ratelimit-remaining'] = this.rate.remaining;
       headers['ratelimit-reset'] = this.rate.resetSeconds;
     }
+    if (this.isReplayed) headers[REPLAYED_HEADER] = 'true';
     if (this.isDraining()) headers.connection = 'close';
     return headers;
   }

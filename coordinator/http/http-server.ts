@@ -147,6 +147,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const pipeline = new Pipeline({
     keys,
     usage,
+    outcomes: service.outcomes,
     rateLimiter,
     addressLimiter: parts.addressLimiter,
     observer,

@@ -6,6 +6,7 @@ import { type Span, stepSpan, type Tracer } from '../../shared/trace/span';
 import { contextFromHeaders } from '../../shared/trace/trace-context';
 import type { NetworkList } from '../../shared/config/network-list';
 import { isAllowedFrom } from '../keys/key-networks';
+import type { OutcomesService } from '../idempotency/store-mark';
 import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import { isMistyped } from '../keys/secret';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
@@ -23,6 +24,7 @@ import { explainedError } from './explained-error';
 import { type HttpLimits, REQUEST_BOUNDS } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
+import { type HandlerOnce, NOT_ONCE, RequestOnce } from './request-once';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
 import { SlowWatch } from './slow-watch';
@@ -32,6 +34,7 @@ import { UPLOAD_HELD_BYTES } from './upload-form';
 export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
   usage: Pick<KeyUsage, 'record'>;
+  outcomes: OutcomesService;
   rateLimiter: RateLimiter;
   /** For requests with a bad key, by client address: strangers can invent any number of these subjects. */
   addressLimiter: RateLimiter;
@@ -200,13 +203,17 @@ export class Pipeline {
     const { collections } = endpoint;
     if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
     else if (collections.type === 'fixed') use(collections.name);
+    const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
+    await once?.mustBePossible();
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
-      const body = await this.body(request, endpoint, exchange, admission);
+      const body = await this.body(request, endpoint, exchange, admission, once);
+      once?.end();
+      const asked = once === null ? NOT_ONCE : handedTo(once);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
       if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
-      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE };
+      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, ...asked };
       const notes = this.notesOf(endpoint, query, exchange);
       const answer = await (notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes));
       if (exchange.span === null) return await exchange.answer(answer);
@@ -216,6 +223,14 @@ export class Pipeline {
     } finally {
       admission.release();
     }
+  }
+
+  /** Errors: invalid_parameter. */
+  private onceOf(endpoint: Endpoint, caller: ApiKeyView, request: IncomingMessage, exchange: Exchange): RequestOnce | null {
+    const key = endpoint.isOnce ? RequestOnce.keyOf(request) : null;
+    if (key === null) return null;
+    const { outcomes, clock } = this.parts;
+    return new RequestOnce({ key, caller, request, outcomes, clock, repeated: () => (exchange.isReplayed = true) });
   }
 
   /** What is recorded also of a request that is refused before it is read. */
@@ -281,7 +296,7 @@ export class Pipeline {
     return { bytesMax: requestBytesMax, setting: 'MAX_REQUEST_BYTES' };
   }
 
-  private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission): Promise<unknown> {
+  private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): Promise<unknown> {
     if (endpoint.body.type === 'none') return undefined;
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
@@ -293,6 +308,7 @@ export class Pipeline {
       stallTimeoutMs: limits.stallTimeoutMs,
       turns,
     });
+    once?.add(bytes);
     if (bytes.length === 0) {
       if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
       return validate(endpoint.body.schema, {}, 'body');
@@ -303,6 +319,10 @@ export class Pipeline {
     exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
+}
+
+function handedTo(once: RequestOnce): HandlerOnce {
+  return { once: once.once, inStore: (run) => once.inStore(run), streamed: (known) => once.streamed(known), shown: (issued) => once.shown(issued) };
 }
 
 /** Why a request has no key, and how to give one. */

@@ -1,4 +1,5 @@
 import type { CollectionScope } from './collection-scope';
+import type { StoreMark } from '../idempotency/store-mark';
 import type { Role } from './role';
 
 export type { Role } from './role';
@@ -38,6 +39,10 @@ export interface KeyChange extends Partial<KeyBounds> {
   isActive?: boolean;
 }
 
+/** A secret that is shown once: as it is, or sealed in the outcome of an earlier request (idempotency/sealed-secret.ts). */
+export type IssuedSecret = { key?: string; sealedKey?: string };
+
+/** With a mark, the outcome is kept in the same transaction as the change, without the secret in the clear. */
 export interface KeysService {
   /**
    * The active, unexpired key with this secret, or null. Synchronous: it reads an in-memory view that follows the
@@ -48,13 +53,13 @@ export interface KeysService {
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;
   /** The answer is the only place that ever shows the secret. Errors: invalid_parameter. */
-  create(input: NewKey): Promise<ApiKeyView & { key: string }>;
+  create(input: NewKey, mark?: StoreMark): Promise<ApiKeyView & { key: string }>;
   /** Errors: not_found; invalid_parameter when key 1 would lose its role, be switched off or limited. */
-  update(id: number, change: KeyChange): Promise<ApiKeyView>;
+  update(id: number, change: KeyChange, mark?: StoreMark): Promise<ApiKeyView>;
   /** Gives a new secret. The present one works for `graceSeconds` more; an earlier one ends now. Errors: not_found. */
-  rotate(id: number, graceSeconds?: number): Promise<ApiKeyView & { key: string }>;
+  rotate(id: number, graceSeconds?: number, mark?: StoreMark): Promise<ApiKeyView & { key: string }>;
   /** Answers the deleted key. Errors: not_found; invalid_parameter for key 1. */
-  delete(id: number): Promise<ApiKeyView>;
+  delete(id: number, mark?: StoreMark): Promise<ApiKeyView>;
 }
 
 /** Request statistics per key, stored durably every few seconds and on shutdown. */

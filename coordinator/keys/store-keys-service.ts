@@ -1,5 +1,7 @@
 import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { sealSecret } from '../idempotency/sealed-secret';
+import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
@@ -11,6 +13,7 @@ import { readLastRequests, removeUsage } from './usage/usage-entries';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
+const NOTHING_BESIDES = besides(undefined, null);
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 
@@ -98,7 +101,7 @@ export class StoreKeysService implements KeysService {
     return this.view(keyFromEntry(await this.entry(id)));
   }
 
-  async create(input: NewKey): Promise<ApiKeyView & { key: string }> {
+  async create(input: NewKey, mark?: StoreMark): Promise<ApiKeyView & { key: string }> {
     checkName(input.name);
     checkRole(input.role);
     if (input.expiresInDays !== null) checkExpiry(input.expiresInDays);
@@ -122,16 +125,12 @@ export class StoreKeysService implements KeysService {
         previous: null,
       };
       const path = keyPath(record.id);
+      const { guards, changes } = besides(mark, mark && { ...keyToView(record, null), sealedKey: sealSecret(key, mark.sealingKey) });
       const result = await this.store.transact(
-        [
-          { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },
-          { key: path, revision: 0 },
-        ],
-        [
-          { type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) },
-          { type: 'put', key: path, value: keyToValue(record) },
-        ],
+        [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }, ...guards],
+        [{ type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) }, { type: 'put', key: path, value: keyToValue(record) }, ...changes],
       );
+      mustBeFirst(mark, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return { ...keyToView(record, null), key };
@@ -140,51 +139,58 @@ export class StoreKeysService implements KeysService {
     throw tooBusy();
   }
 
-  async update(id: number, change: KeyChange): Promise<ApiKeyView> {
+  async update(id: number, change: KeyChange, mark?: StoreMark): Promise<ApiKeyView> {
     if (change.name !== undefined) checkName(change.name);
     if (change.role !== undefined) checkRole(change.role);
-    const record = await this.change(id, (current) => {
-      const next = {
-        ...current,
-        name: change.name ?? current.name,
-        role: change.role ?? current.role,
-        isActive: change.isActive ?? current.isActive,
-        collections: change.collections === undefined ? current.collections : change.collections,
-        allowedNetworks: change.allowedNetworks === undefined ? current.allowedNetworks : change.allowedNetworks,
-        rateLimitPerMinute: change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
-      };
-      checkBounds(next);
-      if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
-      return next;
-    });
+    const record = await this.change(
+      id,
+      (current) => {
+        const next = {
+          ...current,
+          name: change.name ?? current.name,
+          role: change.role ?? current.role,
+          isActive: change.isActive ?? current.isActive,
+          collections: change.collections === undefined ? current.collections : change.collections,
+          allowedNetworks: change.allowedNetworks === undefined ? current.allowedNetworks : change.allowedNetworks,
+          rateLimitPerMinute: change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
+        };
+        checkBounds(next);
+        if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
+        return next;
+      },
+      mark && { mark, resultOf: (view) => view },
+    );
     return this.view(record);
   }
 
-  async rotate(id: number, graceSeconds = 0): Promise<ApiKeyView & { key: string }> {
+  async rotate(id: number, graceSeconds = 0, mark?: StoreMark): Promise<ApiKeyView & { key: string }> {
     checkGrace(graceSeconds);
     const key = newSecret();
-    const record = await this.change(id, (current) => {
-      const previous = graceSeconds === 0 ? null : { digest: current.digest, expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString() };
-      return { ...current, digest: secretDigest(key).toString('hex'), previous };
-    });
+    const record = await this.change(
+      id,
+      (current) => {
+        const previous = graceSeconds === 0 ? null : { digest: current.digest, expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString() };
+        return { ...current, digest: secretDigest(key).toString('hex'), previous };
+      },
+      mark && { mark, resultOf: (view) => ({ ...view, sealedKey: sealSecret(key, mark.sealingKey) }) },
+    );
     return { ...(await this.view(record)), key };
   }
 
   /** Deletes the key and its usage; the summary over all keys keeps its requests. */
-  async delete(id: number): Promise<ApiKeyView> {
+  async delete(id: number, mark?: StoreMark): Promise<ApiKeyView> {
     if (id === DEFAULT_KEY_ID) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deleted');
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const record = keyFromEntry(entry);
       const deleted = await this.view(record);
       const path = keyPath(id);
+      const { guards, changes } = besides(mark, deleted);
       const result = await this.store.transact(
-        [{ key: path, revision: entry.revision }],
-        [
-          { type: 'delete', key: path },
-          { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt },
-        ],
+        [{ key: path, revision: entry.revision }, ...guards],
+        [{ type: 'delete', key: path }, { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt }, ...changes],
       );
+      mustBeFirst(mark, result);
       if (result.applied) {
         this.directory.remove(id);
         this.lastUsedMs.delete(id);
@@ -197,12 +203,15 @@ export class StoreKeysService implements KeysService {
     throw tooBusy();
   }
 
-  private async change(id: number, decide: (current: KeyRecord) => KeyRecord): Promise<KeyRecord> {
+  /** `once`: what is kept as the outcome, of the key after the change. */
+  private async change(id: number, decide: (current: KeyRecord) => KeyRecord, once?: { mark: StoreMark; resultOf: (view: ApiKeyView) => unknown }): Promise<KeyRecord> {
     let entry = await this.entry(id);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const record = decide(keyFromEntry(entry));
       const path = keyPath(id);
-      const result = await this.store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value: keyToValue(record) }]);
+      const { guards, changes } = once === undefined ? NOTHING_BESIDES : besides(once.mark, once.resultOf(await this.view(record)));
+      const result = await this.store.transact([{ key: path, revision: entry.revision }, ...guards], [{ type: 'put', key: path, value: keyToValue(record) }, ...changes]);
+      mustBeFirst(once?.mark, result);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return record;

@@ -11,6 +11,7 @@ import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
 import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
+import type { StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import { deepHandlers } from './front-deep-reads';
@@ -77,13 +78,14 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
     ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'reshard', 'cancelReshard']),
     ...handlersOf('backups', service.backups, ['create', 'list', 'restorable', 'get', 'delete', 'verify', 'restore', 'restores', 'restoreState', 'cancelRestore']),
+    ...handlersOf('outcomes', service.outcomes, ['obstacle', 'find', 'refuse']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'demo.load': () => known(service.demo.load()),
-    'documents.upload': (collection: string, file: { name: string; stream: number }) =>
-      service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
+    'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark) =>
+      service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }, mark),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),

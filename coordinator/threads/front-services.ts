@@ -2,6 +2,7 @@ import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CallNoting } from '../routing/call-noting';
+import type { OutcomesService } from '../idempotency/store-mark';
 import type { DeepReads } from '../routing/deep-reads';
 import { NotedShards } from '../routing/noted-shards';
 import { ScatterGather } from '../routing/scatter-gather';
@@ -45,16 +46,25 @@ export function frontServices(parts: {
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
-  return { catalog, service: { ...own, recall: remote<RecallService>(main, 'recall'), demo: remote<DemoService>(main, 'demo'), backups: remote<BackupsService>(main, 'backups') } };
+  return {
+    catalog,
+    service: {
+      ...own,
+      recall: remote<RecallService>(main, 'recall'),
+      demo: remote<DemoService>(main, 'demo'),
+      backups: remote<BackupsService>(main, 'backups'),
+      outcomes: remote<OutcomesService>(main, 'outcomes'),
+    },
+  };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {
   return {
-    async upload(collection, { name, content }) {
+    async upload(collection, { name, content }, mark) {
       const file = new NotedFailure(content);
       const stream = main.offer(file);
       try {
-        return await main.ask('documents.upload', collection, { name, stream });
+        return await main.ask('documents.upload', collection, { name, stream }, mark);
       } catch (error) {
         // What failed here came back as a copy.
         throw file.error ?? error;

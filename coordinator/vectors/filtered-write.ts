@@ -71,7 +71,7 @@ class FilteredPass {
   async run(collection: ShardedCollection & { dim: number }): Promise<void> {
     const { shards, scatter } = this.parts;
     const { call, write } = this;
-    const limit = Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES / (collection.dim * Float32Array.BYTES_PER_ELEMENT))));
+    const limit = pageItemsOf(collection.dim);
     const earlier = this.reached.length;
     const reached = new Map<number, StoredItem | 'all'>();
     let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
@@ -121,12 +121,17 @@ class FilteredPass {
   }
 }
 
+/** Items of one step. */
+export function pageItemsOf(dim: number): number {
+  return Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES / (dim * Float32Array.BYTES_PER_ELEMENT))));
+}
+
 function shardsOf(positions: { shard: number }[]): number[] {
   return positions.map(({ shard }) => shard);
 }
 
 /** The kind of the original error no longer tells whether anything was written. */
-function brokenOff(error: QuiverError, count: number, { done }: FilteredWrite): QuiverError {
+export function brokenOff(error: QuiverError, count: number, { done }: FilteredWrite): QuiverError {
   if (error.kind === 'not_found') return error;
   const message = `${count} vectors were ${done}, then: ${error.message}; repeat the call for the rest`;
   return new QuiverError('commit_unknown', message, { cause: error, details: { ...error.details, done: count } });

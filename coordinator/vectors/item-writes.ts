@@ -1,10 +1,12 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { NO_VERSION, type CallOptions, type ItemOperation, ANY_VERSION, type ShardClient, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
+import { EACH_VERSION, NO_VERSION, type CallOptions, type ItemOperation, ANY_VERSION, type ShardClient, type ShardId, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
+import { type Once, keyReused, markOf } from '../idempotency/write-mark';
+import { judgedBefore, marksOf, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
 export interface ItemResult {
@@ -26,22 +28,72 @@ export class ItemWrites {
       shards: Pick<ShardClient, 'read' | 'write'>;
       scatter: ScatterGather;
       sets: ShardSets<CollectionRecord>;
-      clock: Pick<Clock, 'monotonicMs'>;
+      clock: Pick<Clock, 'monotonicMs' | 'wallMs'>;
     },
   ) {}
 
   /**
    * What became of each operation, in order. Only an operation that is alone has the outcome `conflict`. Errors: conflict, when
-   * another operation conflicts: then nothing was done, unless the message says so; those of the shards.
+   * another operation conflicts: then nothing was done, unless the message says so; those of the shards. With `once`, what
+   * was done under it before is not done again, and has the outcome of then. Errors then also: key_reused.
    */
-  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<ItemResult[]> {
+  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, once?: Once): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
     const isBound = operations.some(({ expected, alone }) => expected !== undefined && alone !== true);
+    if (once !== undefined) return this.writeOnce(collection, operations, call, new Marking(once), isBound);
     if (isBound) await this.mustBeAsExpected(collection, operations, call);
-    let results = await this.writeTo(collection, operations, call);
-    if (results.some(({ outcome }) => outcome === 'refused')) results = await this.writeRefused(collection, operations, results, call);
+    const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
+  }
+
+  /**
+   * A write that is bound by conditions on several items is decided by one shard, that of its first item: either it has noted a
+   * conflict, and nothing is ever done, or it has its part of the write, and the others get theirs.
+   */
+  private async writeOnce(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking: Marking, isBound: boolean): Promise<ItemResult[]> {
+    const { sets, scatter, shards, clock } = this.parts;
+    // A shard that has no part in this request may have one in another with the same key.
+    if (collection.shards > 1) await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, marking.once, clock.wallMs(), call));
+    let results: ItemResult[];
+    if (isBound && operations.length > 1) {
+      const conflict = await this.mustBeAsExpected(collection, operations, call).then(() => null, conflictIn);
+      if (conflict !== null) await this.decide(collection, operations[0], conflict, call, marking);
+      const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) => items.includes(operations[0]))!.items;
+      const decided = await this.writeAll(collection, first, call, marking);
+      mustNotConflict(first, decided);
+      const isDecided = new Set(first);
+      const rest = operations.filter((operation) => !isDecided.has(operation));
+      const written = await this.writeAll(collection, rest, call, marking);
+      const resultOf = new Map([...first.map((operation, i) => [operation, decided[i]] as const), ...rest.map((operation, i) => [operation, written[i]] as const)]);
+      results = operations.map((operation) => resultOf.get(operation)!);
+    } else results = await this.writeAll(collection, operations, call, marking);
+    if (!marking.isFresh) marking.once.repeated();
+    if (isBound) mustNotConflict(operations, results);
+    return results;
+  }
+
+  /** Notes the conflict, unless the write was begun before. Errors: conflict, this one or that of the first time; key_reused. */
+  private async decide(collection: CollectionRecord, { externalId }: ItemOperation, conflict: QuiverError, call: CallOptions, { once }: Marking): Promise<void> {
+    const { sets, scatter, shards, clock } = this.parts;
+    const outcome = await sets.inOne(collection, call, async (current) => {
+      const [group] = groupByShard([externalId], current.shards, (id) => id);
+      const [[mark]] = await scatter.write(current, [group.shard], call, async (id) => {
+        const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { note: verdictText(conflict) })], call);
+        if (outcomes[0] === 'absent') throw await judgedBefore(shards, id, once, call);
+        return outcomes;
+      });
+      if (mark === 'refused') throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+      return mark;
+    });
+    if (outcome === 'withheld') throw keyReused();
+    if (outcome === 'inserted') throw conflict;
+  }
+
+  private async writeAll(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
+    if (operations.length === 0) return [];
+    const results = await this.writeTo(collection, operations, call, marking);
+    return results.some(({ outcome }) => outcome === 'refused') ? this.writeRefused(collection, operations, results, call, marking) : results;
   }
 
   /**
@@ -73,22 +125,35 @@ export class ItemWrites {
     if (conflicts.length > 0) throw conflictOf(conflicts);
   }
 
-  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<ItemResult[]> {
+  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
     const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
     const answers = await this.parts.scatter.write(
       collection,
       groups.map((group) => group.shard),
       call,
-      (id, i) => this.parts.shards.write(id, groups[i].items, call),
+      (id, i) => (marking === undefined ? this.parts.shards.write(id, groups[i].items, call) : this.writeMarked(id, groups[i].items, call, marking)),
     );
-    return inCallOrder(groups, answers.map(itemResults));
+    return inCallOrder(
+      groups,
+      answers.map((answer) => (marking === undefined ? itemResults(answer) : itemResults(answer).slice(1))),
+    );
+  }
+
+  private async writeMarked(id: ShardId, operations: ItemOperation[], call: CallOptions, marking: Marking): Promise<WriteResult> {
+    const { shards, clock } = this.parts;
+    const result = await shards.write(id, [markOf(marking.once, clock.wallMs()), ...operations], call);
+    const [mark] = result.outcomes;
+    if (mark === 'withheld') throw keyReused();
+    if (mark === 'absent') throw await judgedBefore(shards, id, marking.once, call);
+    if (mark === 'inserted') marking.isFresh = true;
+    return result;
   }
 
   /**
    * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and only
    * those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and others were done.
    */
-  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], first: ItemResult[], call: CallOptions): Promise<ItemResult[]> {
+  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], first: ItemResult[], call: CallOptions, marking?: Marking): Promise<ItemResult[]> {
     const { sets, clock } = this.parts;
     const results = [...first];
     let current = collection;
@@ -101,6 +166,7 @@ export class ItemWrites {
         current,
         refused.map((i) => operations[i]),
         call,
+        marking,
       ).catch((error: unknown) => {
         throw isPart ? partlyWritten(error) : error;
       });
@@ -111,7 +177,22 @@ export class ItemWrites {
   }
 }
 
+/** A write that is done once, under way. */
+class Marking {
+  /** Whether some shard has done its part now. */
+  isFresh = false;
+
+  constructor(readonly once: Once) {}
+}
+
+/** The error, if it is one; throws any other. */
+function conflictIn(error: unknown): QuiverError {
+  if (isQuiverError(error) && error.kind === 'conflict') return error;
+  throw error;
+}
+
 function itemResults({ outcomes, firstVersion, present }: WriteResult): ItemResult[] {
+  if (firstVersion === EACH_VERSION) return outcomes.map((outcome, i) => ({ outcome, version: present[i] || null }));
   let conflicts = 0;
   return outcomes.map((outcome, i) => {
     if (outcome === 'conflict') return { outcome, version: present[conflicts++] || null };

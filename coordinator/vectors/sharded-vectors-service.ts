@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import type { Once } from '../idempotency/write-mark';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
@@ -13,7 +14,8 @@ import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
 import { checkDimension, dimensionMismatch } from './dimension-check';
-import { writeMatching } from './filtered-write';
+import { type FilteredResult, type FilteredWrite, writeMatching } from './filtered-write';
+import { writeMatchingOnce } from './filtered-write-once';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { type ItemResult, ItemWrites } from './item-writes';
 import { vectorNotFound } from './vector-not-found';
@@ -59,7 +61,7 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false, places }: UpsertManner = {}): Promise<UpsertResult> {
+  async upsert(name: string, items: VectorInput[], { skips = false, places, once }: UpsertManner = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -80,7 +82,7 @@ export class ShardedVectorsService implements VectorsService {
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(valid, embedded, skips), call);
+    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(valid, embedded, skips), call, once);
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
@@ -91,49 +93,49 @@ export class ShardedVectorsService implements VectorsService {
     };
   }
 
-  async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>): Promise<{ deleted: string[]; notFound: string[] }> {
+  async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const distinct = [...new Set(externalIds)];
     const operations = distinct.map((externalId): DeleteOperation => (expected === undefined ? { type: 'delete', externalId } : { type: 'delete', externalId, expected: expected.get(externalId) }));
-    const results = await this.writes.write(collection, operations, call);
+    const results = await this.writes.write(collection, operations, call, once);
     return {
       deleted: distinct.filter((_, i) => results[i].outcome === 'deleted'),
       notFound: distinct.filter((_, i) => results[i].outcome !== 'deleted'),
     };
   }
 
-  async deleteByFilter(name: string, filter: Filter): Promise<{ deletedCount: number }> {
+  async deleteByFilter(name: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const { done } = await writeMatching(
-      { shards: this.shards, scatter: this.scatter, sets: this.sets },
-      collection,
-      { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) },
-      call,
-    );
+    const { done } = await this.writeMatching(collection, { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) }, call, once);
     return { deletedCount: done };
   }
 
-  async patch(name: string, { externalId, vector, text, embeds, metadata, expected }: VectorPatch): Promise<{ version: number | null }> {
+  async patch(name: string, { externalId, vector, text, embeds, metadata, expected }: VectorPatch, once?: Once): Promise<{ version: number | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
     const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
     const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text };
-    const [{ outcome, version }] = await this.writes.write(collection, [expected === undefined ? operation : { ...operation, expected }], call);
+    const [{ outcome, version }] = await this.writes.write(collection, [expected === undefined ? operation : { ...operation, expected }], call, once);
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
   }
 
-  async updateByFilter(name: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }> {
+  async updateByFilter(name: string, filter: Filter, metadata: MetadataPatch, once?: Once): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter });
-    const { done, excess } = await writeMatching({ shards: this.shards, scatter: this.scatter, sets: this.sets }, collection, { filter, done: 'updated', operationOf }, call);
+    const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf }, call, once);
     if (excess.first !== null) throw excessError(excess.count, excess.first, done);
     return { updatedCount: done };
+  }
+
+  private writeMatching(collection: CollectionRecord, write: FilteredWrite, call: CallOptions, once: Once | undefined): Promise<FilteredResult> {
+    const { shards, scatter, sets, clock } = this;
+    return once === undefined ? writeMatching({ shards, scatter, sets }, collection, write, call) : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
   }
 
   async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../kv/key-value-store';
+import { MarkStore } from './mark-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { versionFromBytes } from './version-count';
 import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
@@ -54,7 +55,11 @@ const RECORDS_PER_READ = 256;
  * storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
  */
 export class RecordStore {
-  constructor(private readonly store: KeyValueStore) {}
+  readonly marks: MarkStore;
+
+  constructor(private readonly store: KeyValueStore) {
+    this.marks = new MarkStore(store);
+  }
 
   write(batch: RecordBatch, { sync, alongside }: BatchWriting): Promise<void> {
     const changes: KeyValueChange[] = [...alongside];

@@ -1,5 +1,5 @@
 /**
- * Keys of a replicated shard besides those of its records (record-keys.ts has the letters c, d, f, g, j, m, o). Numbers are
+ * Keys of a replicated shard besides those of its records (record-keys.ts has the letters c, d, f, g, j, k, l, m, o). Numbers are
  * big-endian, so that byte order is number order.
  */
 
@@ -14,7 +14,7 @@ export const SESSIONS_RANGE = { from: Buffer.from('rs'), to: Buffer.from('rt') }
 
 /** Everything that a copy of a shard contains: records, insertion order, gate and changes, specification, applied position. */
 export const COPIED_RANGE = { from: Buffer.from('d'), to: Buffer.from('s') };
-const COPIED_LETTERS = new Set([...'dfgmo'].map((letter) => letter.charCodeAt(0)));
+const COPIED_LETTERS = new Set([...'dfgklmo'].map((letter) => letter.charCodeAt(0)));
 const REPLICATION_LETTER = 'r'.charCodeAt(0);
 
 /** The log comes last, so that scans of the rest don't pass over it. */

@@ -3,7 +3,7 @@ import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
-import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
+import { ITEM_RANGE, MARK_RANGES, ORDER_RANGE } from '../records/record-keys';
 import { decodedRecord } from '../records/record-store';
 import type { Pace } from '../../shared/time/pace';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
@@ -46,7 +46,7 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
         for (let lane = 0; lane < 4; lane++) sums[lane] = (sums[lane] + hash.readBigUInt64LE(lane * 8)) & MASK;
       } else if (isWithin(ORDER_RANGE, key)) {
         order.update(lengthBytes(key)).update(key);
-      } else if (isWithin(SESSIONS_RANGE, key)) {
+      } else if (isWithin(SESSIONS_RANGE, key) || isWithin(MARK_RANGES, key)) {
         sessions.update(lengthBytes(key)).update(key).update(lengthBytes(value)).update(value);
       } else if (key.equals(APPLIED_KEY)) {
         [appliedSequence] = pairFromBytes(value);

@@ -38,6 +38,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
     return indexes.vectors.status().progress;
   },
   transfer: transferOf,
+  marks: async ({ records }, { token, after, limit }) => (token === null ? records.marks.after(after, limit) : [...(await records.marks.find([token])).values()]),
   backup: ({ backups }, order) => {
     if (backups === null) throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set on the storage node');
     return backups.advance(order);
@@ -66,6 +67,7 @@ async function transferOf({ records, indexes, counters, gate, pace }: ShardReade
     vectorCount: indexes.directory.liveCount,
     index: indexes.vectors.status().progress,
     lastVersion: counters.versions.last,
+    lastMark: (await records.marks.usage()).lastSequence,
   };
 }
 

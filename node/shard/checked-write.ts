@@ -1,14 +1,25 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
-import type { DeleteOperation, ImportOperation, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import {
+  type DeleteOperation,
+  type ImportOperation,
+  type MarkOperation,
+  NO_TERM,
+  type PatchOperation,
+  type StageOperation,
+  type UpsertOperation,
+  type WriteOperation,
+} from '../../shared/shard/shard-client';
 import { mergedObject } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
 /** What a directory entry can hold of an id; callers allow 512 characters. */
 const EXTERNAL_ID_LENGTH_MAX = 16_383;
 
+const HEX_128 = /^[0-9a-f]{32}$/;
+
 /** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
-export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation;
+export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation | MarkOperation;
 
 /** Gets the metadata of an item that is to be stored. */
 type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) => void;
@@ -20,7 +31,8 @@ type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) =>
  */
 export function* checkOperations(operations: WriteOperation[], dim: number, look: MetadataLook): Generator<undefined, ShardOperation[]> {
   const checked: ShardOperation[] = [];
-  for (const operation of operations) {
+  for (const [i, operation] of operations.entries()) {
+    if (operation.type === 'mark' && ((i > 0 && operation.term === NO_TERM) || !isMark(operation))) throw refusal('a mark that is none, or in the wrong place');
     checked.push(checkedOperation(operation, dim, look));
     yield;
   }
@@ -29,6 +41,7 @@ export function* checkOperations(operations: WriteOperation[], dim: number, look
 
 function checkedOperation(operation: WriteOperation, dim: number, look: MetadataLook): ShardOperation {
   if (operation.type === 'stage') return checkedStage(operation);
+  if (operation.type === 'mark') return operation;
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
   if (operation.type === 'delete') return operation;
@@ -41,6 +54,10 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   const parsed = checkedMetadata(item.metadata);
   look(parsed, operation);
   return { ...operation, parsed };
+}
+
+function isMark({ token, digest, nowMs, keptMs, term }: MarkOperation): boolean {
+  return HEX_128.test(token) && HEX_128.test(digest) && Number.isSafeInteger(nowMs) && Number.isSafeInteger(keptMs) && Number.isSafeInteger(term);
 }
 
 function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook): PatchOperation {

@@ -1,4 +1,4 @@
-import type { WriteResult } from '../../shared/shard/shard-client';
+import { type MarkOperation, NO_TERM, type WriteResult } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
@@ -7,10 +7,12 @@ import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../records/record-keys';
 import { type Gate, gateToBytes, OPEN_GATE } from '../records/shard-gate';
+import type { MarkUsage } from '../records/mark-store';
 import { type VersionCount, versionChanges } from '../records/version-count';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
+import { MarkTable } from './mark-table';
 import { type PriorItem, planWrites, type WritePlan } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
@@ -53,6 +55,8 @@ export interface ShardGate {
 export class ShardWriter {
   private broken: QuiverError | null = null;
   private abandoned: (() => QuiverError) | null = null;
+  /** Of the marks of the shard; null: not read yet, because no write had one. */
+  private markUsage: MarkUsage | null = null;
   private readonly application: IndexApplication;
 
   constructor(
@@ -80,12 +84,14 @@ export class ShardWriter {
     if (this.broken !== null) throw this.broken;
     const { counters, records, indexes, slots, gate } = this.parts;
     const texts = await this.textsToKeep(requests);
+    const marks = await this.marksOf(requests);
     const plan = await inSlices(
       planWrites(requests, {
         priorOf: (externalId) => this.priorOf(externalId, texts),
         vectorOf: (slot) => indexes.vectors.vectors(Uint32Array.of(slot)),
         gate: gate.now,
         versions: counters.versions,
+        marks,
         counted: writing.counted,
         highestVersion: (except) => indexes.directory.highestVersion(except),
       }),
@@ -93,6 +99,7 @@ export class ShardWriter {
     const { results, puts, deletes } = plan;
     const alongside = writing.alongside(results);
     for (const change of this.factsOf(plan)) alongside.push(change);
+    for (const change of marks?.changes() ?? []) alongside.push(change);
     if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return results;
 
     const prepared = await inSlices(
@@ -132,6 +139,7 @@ export class ShardWriter {
     counters.lastOperation = operation;
     counters.lastRecno = recno;
     counters.versions = plan.versions;
+    if (marks !== null) this.markUsage = marks.usage;
     if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
     return results;
@@ -180,6 +188,21 @@ export class ShardWriter {
     if (slot < 0) return null;
     const recno = directory.recnoOf(slot);
     return { slot, recno, stamp: directory.stampOf(slot), version: directory.versionOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+  }
+
+  /** What the planning of writes that are done once needs; null: there are none. */
+  private async marksOf(requests: ShardOperation[][]): Promise<MarkTable | null> {
+    const operations: MarkOperation[] = [];
+    for (const request of requests) {
+      const [first] = request;
+      if (first?.type !== 'mark') continue;
+      if (first.term === NO_TERM) operations.push(first);
+      else for (const operation of request) if (operation.type === 'mark') operations.push(operation);
+    }
+    if (operations.length === 0) return null;
+    const { marks } = this.parts.records;
+    this.markUsage ??= await marks.usage();
+    return MarkTable.read(marks, this.markUsage, operations);
   }
 
   /** Stored texts, by record number, of the items that an operation updates without giving a text. */

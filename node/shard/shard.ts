@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
+import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
@@ -235,7 +235,7 @@ export class Shard {
 
   /** Clients wait while the shard is copied faster than they write; those who copy do not. Errors: unavailable, not_found. */
   private async keepPace(operations: ShardOperation[]): Promise<void> {
-    if (operations.length === 0 || operations[0].type === 'stage' || operations[0].type === 'import') return;
+    if (operations.length === 0 || operations[0].type === 'stage' || operations[0].type === 'import' || (operations[0].type === 'mark' && operations[0].term !== NO_TERM)) return;
     await this.pace.wait(operations.length, performance.now());
     this.checkOpen();
   }

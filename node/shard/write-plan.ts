@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../shared/filter/filter';
-import { NO_VERSION, type Conditional, type ImportOperation, type ItemOperation, ANY_VERSION, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
+import { NO_TERM, NO_VERSION, type Conditional, type ImportOperation, type ItemOperation, ANY_VERSION, type MarkOperation, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import { matches } from '../filter/matches';
 import { type Gate, gateAfter, refusesWrites } from '../records/shard-gate';
 import type { VersionCount } from '../records/version-count';
 import type { ShardOperation } from './checked-write';
+import { MarkedRequest, takeMark } from './marked-request';
+import type { MarkTable } from './mark-table';
 import { patchedMetadata } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
@@ -52,6 +54,8 @@ export interface PlanGround {
   vectorOf(slot: number): Float32Array;
   gate: Gate;
   versions: VersionCount;
+  /** null: no request has a mark. */
+  marks?: MarkTable | null;
   /** Which requests say that versions are counted from them on; default: all. */
   counted?: readonly boolean[] | undefined;
   /** The highest version among the stored items but those in these slots. Asked once in the life of a shard. */
@@ -73,7 +77,7 @@ export function* planWrites(requests: ShardOperation[][], ground: PlanGround): G
       planner.add(operation);
       yield;
     }
-    results.push(planner.end());
+    results.push(planner.end(operations));
   }
   return planner.plan(results);
 }
@@ -88,6 +92,7 @@ class WritePlanner {
   private before: Map<string, ItemState | undefined> | null = null;
   private versionsBefore: VersionCount;
   private isWithheld = false;
+  private marked: MarkedRequest | null = null;
 
   constructor(private readonly ground: PlanGround) {
     this.gate = ground.gate;
@@ -102,6 +107,8 @@ class WritePlanner {
     this.result = { outcomes: [], firstVersion, present: [] };
     this.before = operations.some((operation) => isConditional(operation) && operation.alone !== true) ? new Map() : null;
     this.isWithheld = false;
+    const [first] = operations;
+    this.marked = first?.type === 'mark' && first.term === NO_TERM ? new MarkedRequest(first, this.ground.marks!) : null;
   }
 
   add(operation: ShardOperation): void {
@@ -109,8 +116,9 @@ class WritePlanner {
     result.outcomes.push(this.outcomeOf(operation, result.firstVersion + result.outcomes.length));
   }
 
-  end(): WriteResult {
+  end(operations: ShardOperation[]): WriteResult {
     if (this.isWithheld) this.takeBack();
+    this.marked?.end(this.result, operations);
     return this.result;
   }
 
@@ -138,7 +146,11 @@ class WritePlanner {
       if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
       return this.take(operation);
     }
+    if (operation.type === 'mark' && operation.term !== NO_TERM) return this.takeMark(operation);
     if (refusesWrites(this.gate)) return 'refused';
+    if (operation.type === 'mark') return this.marked?.outcome ?? 'outdated';
+    const known = this.marked?.known(operation, this.result.outcomes.length) ?? null;
+    if (known !== null) return known;
     const outcome = this.follow(operation, version);
     // Whatever its outcome: batches differ between replicas, and each must have the last change of every id.
     if (this.gate.since > 0) {
@@ -146,6 +158,12 @@ class WritePlanner {
       this.states.get(operation.externalId)!.change = this.gate.lastChange;
     }
     return outcome;
+  }
+
+  private takeMark(operation: MarkOperation): WriteOutcome {
+    if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
+    takeMark(operation, this.ground.marks!);
+    return 'updated';
   }
 
   /** The item as it is elsewhere takes the place of what is here, with its stamp and version. */

@@ -115,6 +115,10 @@ function bytesOf(operations: ShardOperation[]): number {
   for (const operation of operations) {
     bytes += 64;
     if (operation.type === 'stage') continue;
+    if (operation.type === 'mark') {
+      bytes += operation.note.length;
+      continue;
+    }
     bytes += operation.externalId.length;
     if (operation.type === 'patch') {
       bytes += (operation.vector?.byteLength ?? 0) + (operation.metadata?.json.length ?? 0) + (operation.text?.length ?? 0);

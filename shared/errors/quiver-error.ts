@@ -13,6 +13,8 @@ export const ERROR_KINDS = {
   already_exists: { code: 409, retryable: false },
   /** An item is not as the caller expects: nothing was done. */
   conflict: { code: 409, retryable: false },
+  /** An Idempotency-Key was used for another request before. */
+  key_reused: { code: 422, retryable: false },
   schema_violation: { code: 422, retryable: false },
   rate_limited: { code: 429, retryable: true },
   overloaded: { code: 429, retryable: true },

@@ -20,6 +20,8 @@ export const FEATURES = [
   'backup-log',
   /** A node takes the heartbeats of many quiet shards in one message (AppendFrame.beats). */
   'node-beats',
+  /** Shards keep marks of writes that are done once (operation-codec.ts, version 4), and coordinators heed Idempotency-Key. */
+  'idempotency',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,23 +1,8 @@
 import { QuiverError } from '../errors/quiver-error';
-import type { WriteOutcome, WriteResult } from '../shard/shard-client';
+import { EACH_VERSION, type WriteResult } from '../shard/shard-client';
+import { outcomesFromBytes } from '../shard/write-outcome';
 
-/** The outcomes in the order of their numbers on the wire (proto/quiver/v1/writes.proto). */
-const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld', 'excess'];
-const NUMBERS = new Map(OUTCOMES.map((outcome, number) => [outcome, number]));
-
-/** One byte per outcome. */
-export function outcomesToBytes(outcomes: readonly WriteOutcome[]): Buffer {
-  return Buffer.from(outcomes.map((outcome) => NUMBERS.get(outcome) as number));
-}
-
-/** Errors: internal when a byte is not an outcome. */
-export function outcomesFromBytes(bytes: Uint8Array): WriteOutcome[] {
-  return Array.from(bytes, (number) => {
-    const outcome = OUTCOMES[number];
-    if (outcome === undefined) throw new QuiverError('internal', 'malformed outcomes');
-    return outcome;
-  });
-}
+export { outcomesFromBytes, outcomesToBytes } from '../shard/write-outcome';
 
 /** What a result says of versions, as float64s; nothing while there are none. */
 export function versionsToBytes({ firstVersion, present }: WriteResult): Buffer {
@@ -31,6 +16,7 @@ export function resultFromBytes(outcomes: Uint8Array, versions: Uint8Array): Wri
   if (versions.length % 8 !== 0) throw new QuiverError('internal', 'malformed versions');
   const [firstVersion = 0, ...present] = new Float64Array(Uint8Array.from(versions).buffer);
   const result = { outcomes: outcomesFromBytes(outcomes), firstVersion, present };
-  if (result.outcomes.filter((outcome) => outcome === 'conflict').length !== present.length) throw new QuiverError('internal', 'malformed versions');
+  const isEach = firstVersion === EACH_VERSION;
+  if (present.length !== (isEach ? result.outcomes.length : result.outcomes.filter((outcome) => outcome === 'conflict').length)) throw new QuiverError('internal', 'malformed versions');
   return result;
 }

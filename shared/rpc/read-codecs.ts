@@ -1,6 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
+import { marksFromBytes, marksToBytes } from '../shard/mark-record';
 import { SHARD_STAGES } from '../shard/shard-stage';
 import { type AnswerOf, type Hit, type IndexProgress, type ReadKind, type RequestOf, SEARCH_PLANS, type SearchCost, type SearchEffort, type StoredItem } from '../shard/shard-read';
 import type {
@@ -201,6 +202,16 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       if (known === undefined) throw malformed('transfer');
       return { ...rest, stage: known, externalIds: stringsFromBytes(externalIds), index: progressFromProto(index) };
     },
+  },
+  marks: {
+    requestToProto: ({ token, after, limit }) => ({ token: token ?? '', after, limit }),
+    requestFromProto: ({ token, after, limit }) => ({ token: token === '' ? null : token, after, limit }),
+    requestBytes: () => 64,
+    answerToProto: (records) => {
+      const marks = marksToBytes(records);
+      return { message: { marks }, bytes: marks.length };
+    },
+    answerFromProto: ({ marks }) => marks && marksFromBytes(marks),
   },
   backup: {
     requestToProto: ({ backup, target, base }) => ({ id: backup, target, base: base ?? undefined }),

@@ -1,5 +1,5 @@
 import { resultOf } from '../time/work-slices';
-import { aligned, COUNTED_VERSION, DELETE_BYTES, HEADER_BYTES, malformed, NUMBER_BYTES, OPERATIONS_VERSION, PLAIN_VERSION, RESHARD_VERSION } from './operation-format';
+import { aligned, COUNTED_VERSION, DELETE_BYTES, HEADER_BYTES, malformed, MARKED_VERSION, NUMBER_BYTES, OPERATIONS_VERSION, PLAIN_VERSION, RESHARD_VERSION } from './operation-format';
 import { OperationReader } from './operation-reader';
 import { filtersToWrite, metadataRepeated, numberOf, operationBytes, writeNumber, writeOperation } from './operation-writing';
 import type { WriteOperation } from './shard-client';
@@ -11,7 +11,12 @@ export function operationsToBytes(operations: readonly WriteOperation[], counted
 
 /** Whether some operation is one that only a counted write can hold. */
 export function mustBeCounted(operations: readonly WriteOperation[]): boolean {
-  return operations.some((operation) => operation.type === 'patch' || numberOf(operation) !== undefined);
+  return operations.some((operation) => operation.type === 'patch' || operation.type === 'mark' || numberOf(operation) !== undefined);
+}
+
+/** Whether a write has a mark, which only nodes that know them can hold. */
+export function isMarked(operations: readonly WriteOperation[]): boolean {
+  return operations.some(({ type }) => type === 'mark');
 }
 
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
@@ -25,7 +30,7 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[],
   }
   const bytes = Buffer.allocUnsafeSlow(size);
   const plain = operations.some(({ type }) => type === 'stage' || type === 'import') ? RESHARD_VERSION : PLAIN_VERSION;
-  bytes.writeUInt32LE(counted ? COUNTED_VERSION : plain, 0);
+  bytes.writeUInt32LE(counted ? (isMarked(operations) ? MARKED_VERSION : COUNTED_VERSION) : plain, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
@@ -64,7 +69,7 @@ export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOpe
   const count = bytes.readUInt32LE(4);
   if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
-  const reader = new OperationReader(bytes, HEADER_BYTES, version >= COUNTED_VERSION);
+  const reader = new OperationReader(bytes, HEADER_BYTES, version);
   for (let i = 0; i < count; i++) {
     operations[i] = reader.next();
     yield;

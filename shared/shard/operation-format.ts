@@ -17,6 +17,10 @@ import { QuiverError } from '../errors/quiver-error';
  *            u32 most bytes of the metadata, u32 most fields of them, dim × f32, id, metadata, text, filter, zeros,
  *            [f64 expected]
  *
+ *   mark     u8 6, u24 flags, u32 note bytes, f64 now, f64 kept ms, f64 most bytes of all marks, f64 step, f64 term,
+ *            16 bytes token, 16 bytes digest, note, zeros
+ *
+ * A write with a mark is of version 4, which counts versions, too. Flags of a mark: 2048 the note is UTF-16.
  * Stages and imports are of version 2, and so is a write that has any. Version 3 says that the shard counts versions from
  * here on; without it, no operation has a number behind it, and there are no patches. Flags: 256 there is a number behind
  * the operation, 512 it is alone in its conflicts. Of a patch: 128 its metadata replace what is there, 1024 they are those
@@ -26,13 +30,15 @@ import { QuiverError } from '../errors/quiver-error';
  * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
  * and others stay at theirs: replicas judge what they acknowledge by the version alone.
  */
-export const OPERATIONS_VERSION = 3;
+export const OPERATIONS_VERSION = 4;
 /** Of writes without stages and imports, to shards that need not count versions. */
 export const PLAIN_VERSION = 1;
 /** The same with stages and imports. */
 export const RESHARD_VERSION = 2;
 /** From a write of this version on, a shard counts versions. */
 export const COUNTED_VERSION = 3;
+/** The same with a mark (MarkOperation). */
+export const MARKED_VERSION = 4;
 
 export const HEADER_BYTES = 8;
 export const UPSERT_BYTES = 28;
@@ -40,12 +46,14 @@ export const DELETE_BYTES = 8;
 export const STAGE_BYTES = 28;
 export const IMPORT_BYTES = 36;
 export const PATCH_BYTES = 32;
+export const MARK_BYTES = 80;
 
 export const TYPE_UPSERT = 1;
 export const TYPE_DELETE = 2;
 export const TYPE_STAGE = 3;
 export const TYPE_IMPORT = 4;
 export const TYPE_PATCH = 5;
+export const TYPE_MARK = 6;
 
 export const FLAG_METADATA = 1;
 export const FLAG_TEXT = 2;
@@ -58,6 +66,7 @@ export const FLAG_REPLACES = 128;
 export const FLAG_NUMBER = 256;
 export const FLAG_ALONE = 512;
 export const FLAG_SAME_METADATA = 1024;
+export const FLAG_NOTE_UTF16 = 2048;
 export const ITEM_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
 /** By version, what operations may have besides. */
 export const COUNTED_FLAGS = FLAG_NUMBER | FLAG_ALONE;

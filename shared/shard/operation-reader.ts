@@ -4,6 +4,7 @@ import { filterFromText } from '../filter/filter-text';
 import {
   aligned,
   COUNTED_FLAGS,
+  COUNTED_VERSION,
   DELETE_BYTES,
   DELETE_FLAGS,
   FLAG_ALONE,
@@ -11,6 +12,7 @@ import {
   FLAG_ID_UTF16,
   FLAG_METADATA,
   FLAG_METADATA_UTF16,
+  FLAG_NOTE_UTF16,
   FLAG_NUMBER,
   FLAG_REPLACES,
   FLAG_SAME_FILTER,
@@ -20,12 +22,15 @@ import {
   IMPORT_BYTES,
   ITEM_FLAGS,
   malformed,
+  MARK_BYTES,
+  MARKED_VERSION,
   NUMBER_BYTES,
   PATCH_BYTES,
   PATCH_FLAGS,
   STAGE_BYTES,
   TYPE_DELETE,
   TYPE_IMPORT,
+  TYPE_MARK,
   TYPE_PATCH,
   TYPE_STAGE,
   TYPE_UPSERT,
@@ -36,6 +41,7 @@ import {
   type Conditional,
   type DeleteOperation,
   type ImportOperation,
+  type MarkOperation,
   type MetadataPatch,
   type PatchOperation,
   type StageOperation,
@@ -52,11 +58,14 @@ export class OperationReader {
   private filter: Filter | undefined;
   private metadata: MetadataPatch | undefined;
   private readonly counted: boolean;
+  private readonly marked: boolean;
 
-  constructor(bytes: Buffer, at: number, counted: boolean) {
+  /** `version`: that of the write. */
+  constructor(bytes: Buffer, at: number, version: number) {
     this.bytes = bytes;
     this.at = at;
-    this.counted = counted;
+    this.counted = version >= COUNTED_VERSION;
+    this.marked = version >= MARKED_VERSION;
   }
 
   get atEnd(): boolean {
@@ -76,6 +85,7 @@ export class OperationReader {
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
     if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more);
     if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more) };
+    if (this.marked && type === TYPE_MARK && (flags & ~FLAG_NOTE_UTF16) === 0) return this.mark(start, flags);
     throw malformed('unknown type of operation');
   }
 
@@ -112,6 +122,19 @@ export class OperationReader {
     this.need(start, STAGE_BYTES + reshardBytes);
     this.end(start + STAGE_BYTES + reshardBytes);
     return { type: 'stage', term, reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16), stage, forget };
+  }
+
+  private mark(start: number, flags: number): MarkOperation {
+    const { bytes } = this;
+    this.need(start, MARK_BYTES);
+    const noteBytes = bytes.readUInt32LE(start + 4);
+    this.need(start, MARK_BYTES + noteBytes);
+    const [nowMs, keptMs, bytesMax, step, term] = Array.from({ length: 5 }, (_, i) => bytes.readDoubleLE(start + 8 + i * 8));
+    if (![nowMs, keptMs, bytesMax, step, term].every((number) => Number.isSafeInteger(number))) throw malformed('a mark that is none');
+    const token = bytes.toString('hex', start + 48, start + 64);
+    const digest = bytes.toString('hex', start + 64, start + 80);
+    this.end(start + MARK_BYTES + noteBytes);
+    return { type: 'mark', token, digest, nowMs, keptMs, bytesMax, step, term, note: this.string(start + MARK_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16) };
   }
 
   private import(start: number, flags: number, more: number): ImportOperation {

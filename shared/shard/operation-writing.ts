@@ -8,6 +8,7 @@ import {
   FLAG_ID_UTF16,
   FLAG_METADATA,
   FLAG_METADATA_UTF16,
+  FLAG_NOTE_UTF16,
   FLAG_NUMBER,
   FLAG_REPLACES,
   FLAG_SAME_FILTER,
@@ -15,16 +16,18 @@ import {
   FLAG_TEXT,
   FLAG_TEXT_UTF16,
   IMPORT_BYTES,
+  MARK_BYTES,
   PATCH_BYTES,
   STAGE_BYTES,
   TYPE_DELETE,
   TYPE_IMPORT,
+  TYPE_MARK,
   TYPE_PATCH,
   TYPE_STAGE,
   TYPE_UPSERT,
   UPSERT_BYTES,
 } from './operation-format';
-import type { DeleteOperation, ImportOperation, MetadataPatch, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
+import type { DeleteOperation, ImportOperation, MarkOperation, MetadataPatch, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
 import { SHARD_STAGES } from './shard-stage';
 
 /** The filter of a delete or a patch: its JSON, the word `same` (which is not JSON) for the filter of the one before, or none. */
@@ -53,6 +56,7 @@ export function metadataRepeated(operations: readonly WriteOperation[]): boolean
 
 export function operationBytes(operation: WriteOperation, filter: FilterToWrite, isSame: boolean): number {
   if (operation.type === 'stage') return STAGE_BYTES + stringBytes(operation.reshard);
+  if (operation.type === 'mark') return MARK_BYTES + stringBytes(operation.note);
   if (operation.type === 'import') {
     const { externalId, item } = operation;
     return IMPORT_BYTES + stringBytes(externalId) + (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined));
@@ -72,6 +76,7 @@ export function operationBytes(operation: WriteOperation, filter: FilterToWrite,
 /** What stands behind an operation. */
 export function numberOf(operation: WriteOperation): number | undefined {
   if (operation.type === 'stage') return operation.versionFloor;
+  if (operation.type === 'mark') return undefined;
   return operation.type === 'import' ? operation.item?.version : operation.expected;
 }
 
@@ -111,7 +116,19 @@ export function writeOperation(bytes: Buffer, at: number, operation: WriteOperat
       return writeStage(bytes, at, operation);
     case 'import':
       return writeImport(bytes, at, operation);
+    case 'mark':
+      return writeMark(bytes, at, operation);
   }
+}
+
+function writeMark(bytes: Buffer, at: number, { token, digest, nowMs, keptMs, bytesMax, step, term, note }: MarkOperation): number {
+  const noteBytes = writeString(bytes, at + MARK_BYTES, note);
+  bytes.writeUInt32LE(TYPE_MARK | (stringFlags(note, 0, FLAG_NOTE_UTF16) << 8), at);
+  bytes.writeUInt32LE(noteBytes, at + 4);
+  for (const [i, number] of [nowMs, keptMs, bytesMax, step, term].entries()) bytes.writeDoubleLE(number, at + 8 + i * 8);
+  bytes.write(token, at + 48, 16, 'hex');
+  bytes.write(digest, at + 64, 16, 'hex');
+  return at + MARK_BYTES + noteBytes;
 }
 
 function writeStage(bytes: Buffer, at: number, { reshard, term, forget, stage }: StageOperation): number {

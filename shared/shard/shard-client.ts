@@ -6,6 +6,9 @@ import type { CallNotes, ShardNote } from './call-notes';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 import type { ShardSeed } from './shard-backup';
+import type { WriteOutcome } from './write-outcome';
+
+export type { WriteOutcome } from './write-outcome';
 
 /**
  * One shard of a collection, as the coordinator sees it. The coordinator asks every shard and merges the answers.
@@ -65,7 +68,7 @@ export interface ShardSpec extends ShardId {
   seed?: ShardSeed;
 }
 
-export type WriteOperation = ItemOperation | ImportOperation | StageOperation;
+export type WriteOperation = ItemOperation | ImportOperation | StageOperation | MarkOperation;
 /** What clients ask for. */
 export type ItemOperation = UpsertOperation | PatchOperation | DeleteOperation;
 
@@ -148,12 +151,37 @@ export interface ImportOperation {
 }
 
 /**
- * `refused`: nothing was done, because the shard is sealed or not open yet: the operation belongs to the collection's other
- * set of shards. `outdated`: nothing was done, because the term of the operation is over. `conflict`: nothing was done,
- * because the item is not as the operation expects. `withheld`: nothing was done, because another operation of the write
- * conflicts. `excess`: nothing was done, because the item's metadata would be more than they may be.
+ * The first operation of a write that is done once, however often it is asked for: the shard keeps what became of the others
+ * under the token, in the same step, and answers that again (docs/architecture/requests.md, "Idempotency-Key"). Its own
+ * outcome: `inserted`, the token is new; `updated`, it was there: operations that were done before have the outcomes of then,
+ * others are done now; `withheld`, it was there with another digest; `absent`, it was there with a verdict; `outdated`, not at
+ * this step. In the last three cases nothing is done.
  */
-export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated' | 'conflict' | 'withheld' | 'excess';
+export interface MarkOperation {
+  type: 'mark';
+  /** 128 bits each, hexadecimal. */
+  token: string;
+  digest: string;
+  /** The coordinator's wall time, by which the shard judges what has expired. */
+  nowMs: number;
+  keptMs: number;
+  /** What the marks of the shard may take together; the oldest are given up first. */
+  bytesMax: number;
+  /** Of a write in several steps: which one this is. PLAIN_STEP: there is one. */
+  step: number;
+  /** With a step: how far the steps are (for coordinators). Otherwise a verdict, '' for none: nothing is to be done under the token any more. */
+  note: string;
+  /**
+   * NO_TERM. Otherwise the mark is one of another shard, put here by a reshard of that term: `note` is the record as base64,
+   * and it stands for all ids whose hash mod `keptMs` is `step`.
+   */
+  term: number;
+}
+
+export const PLAIN_STEP = -1;
+export const NO_TERM = 0;
+/** `firstVersion` of a result whose `present` has the version of each operation, 0 for none: some were done earlier. */
+export const EACH_VERSION = -1;
 
 /**
  * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier item
@@ -162,7 +190,7 @@ export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refu
 export interface WriteResult {
   /** One per operation, in order. */
   outcomes: WriteOutcome[];
-  /** The item that operation i put has the version `firstVersion + i`. 0: the shard counts no versions yet. */
+  /** The item that operation i put has the version `firstVersion + i`. 0: the shard counts no versions yet. Or EACH_VERSION. */
   firstVersion: number;
   /** Of each `conflict`, in order: the version of the item that is there; NO_VERSION if there is none. */
   present: number[];

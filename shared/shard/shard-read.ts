@@ -1,5 +1,6 @@
 import type { Filter } from '../filter/filter';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
+import type { MarkRecord } from './mark-record';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -41,6 +42,11 @@ export interface ShardReads {
    * stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
    */
   transfer: { request: { after: number; limit: number; writesPerSecond?: number | undefined }; answer: ShardTransfer };
+  /**
+   * What the shard remembers of writes that are done once: the mark of `token`, or with null those whose number is higher
+   * than `after`, by number, `limit` of them at most. Marks that have expired may be among them.
+   */
+  marks: { request: { token: string | null; after: number; limit: number }; answer: MarkRecord[] };
   /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
   backup: { request: ShardBackupOrder; answer: ShardBackupState };
 }
@@ -209,6 +215,8 @@ export interface ShardTransfer {
   index: IndexProgress | null;
   /** The highest version that the shard has given; 0 if it counts none. */
   lastVersion: number;
+  /** The number of the last mark (MarkRecord); 0 if there is none. */
+  lastMark: number;
 }
 
 export interface ShardStatus {

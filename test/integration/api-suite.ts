@@ -4,6 +4,7 @@ import { accessSuite } from './api-suite/access';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { hintsSuite } from './api-suite/hints';
+import { idempotencySuite } from './api-suite/idempotency';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
@@ -85,6 +86,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);
+    idempotencySuite(context);
     hintsSuite(context);
     scopesSuite(context);
     operationsSuite(context);

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { operationsFromBytes, operationsToBytes } from '../../shared/shard/operation-codec';
+import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import { SHARD_STAGES } from '../../shared/shard/shard-stage';
 import { anyText } from '../support/any-text';
@@ -140,7 +141,7 @@ describe('operation codec', () => {
 
   test('a later version is refused', () => {
     const bytes = operationsToBytes([], true);
-    bytes[0] = 4;
+    bytes[0] = OPERATIONS_VERSION + 1;
     expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
   });
 });

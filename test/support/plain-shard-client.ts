@@ -3,7 +3,21 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
-import { NO_VERSION, type CallOptions, ANY_VERSION, type ShardClient, type ShardId, type ShardSpec, type WriteOperation, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
+import {
+  EACH_VERSION,
+  NO_VERSION,
+  PLAIN_STEP,
+  type CallOptions,
+  ANY_VERSION,
+  type MarkOperation,
+  type ShardClient,
+  type ShardId,
+  type ShardSpec,
+  type WriteOperation,
+  type WriteOutcome,
+  type WriteResult,
+} from '../../shared/shard/shard-client';
+import type { MarkRecord } from '../../shared/shard/mark-record';
 import { sampleKey } from '../../shared/shard/sample-key';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
@@ -30,6 +44,8 @@ export interface PlainShard {
   lastVersion: number;
   /** Changed ids by the numbers of the changes. */
   changes: { change: number; externalId: string }[];
+  /** By token. The result is that of a write in one step. */
+  marks: Map<string, { record: MarkRecord; result: WriteResult | null }>;
 }
 
 /** What each read means. */
@@ -89,6 +105,7 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     index: progressOf(shard.items.size),
   }),
   optimize: (shard) => progressOf(shard.items.size),
+  marks: (shard, { token }) => [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
   transfer: ({ gate, changes, items, lastVersion }, { after, limit }) => {
     const { stage, term, reshard, since, lastChange, forgotten } = gate;
     const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
@@ -104,6 +121,7 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       vectorCount: items.size,
       index: progressOf(items.size),
       lastVersion,
+      lastMark: 0,
     };
   },
 };
@@ -145,7 +163,8 @@ export class PlainShardClient implements ShardClient {
 
   async open(spec: ShardSpec): Promise<void> {
     await this.intercept?.('open', spec);
-    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [] });
+    if (!this.shards.has(keyOf(spec)))
+      this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [], marks: new Map() });
   }
 
   async drop(id: ShardId): Promise<void> {
@@ -155,16 +174,9 @@ export class PlainShardClient implements ShardClient {
 
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const shard = await this.enter('write', id, call);
-    shard.lastOperation += 1;
-    const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
-    const { lastVersion } = shard;
-    const before = new Map(shard.items);
-    const present: number[] = [];
-    const outcomes = operations.map((operation, i) => apply(shard, operation, firstVersion + i, present));
-    if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
-    shard.items = before;
-    shard.lastVersion = lastVersion;
-    return { outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')), firstVersion, present };
+    const [first, ...rest] = operations;
+    if (first?.type === 'mark') return writeMarked(shard, first, rest);
+    return writeTo(shard, operations);
   }
 
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
@@ -180,6 +192,62 @@ export class PlainShardClient implements ShardClient {
     if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
     return shard;
   }
+}
+
+function writeTo(shard: PlainShard, operations: WriteOperation[]): WriteResult {
+  shard.lastOperation += 1;
+  const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
+  const { lastVersion } = shard;
+  const before = new Map(shard.items);
+  const present: number[] = [];
+  const outcomes = operations.map((operation, i) => apply(shard, operation, firstVersion + i, present));
+  if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
+  shard.items = before;
+  shard.lastVersion = lastVersion;
+  return { outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')), firstVersion, present };
+}
+
+/** A write that is done once. */
+function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[]): WriteResult {
+  const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({ outcomes: [first, ...operations.map(() => outcome)], firstVersion: 0, present: [] });
+  if (refusesWrites(shard.gate)) return all('refused');
+  const found = shard.marks.get(mark.token);
+  const known = found === undefined || found.record.expiresAtMs <= mark.nowMs ? undefined : found;
+  const step = known?.record.progress?.step ?? 0;
+  if (known !== undefined && known.record.digest !== mark.digest) return all('withheld');
+  if (known !== undefined && known.record.verdict !== null) return all('withheld', 'absent');
+  if (mark.step !== PLAIN_STEP && mark.step !== step) return all('outdated');
+  if (mark.step === PLAIN_STEP && known !== undefined && known.result !== null) return known.result;
+  const done = writeTo(shard, operations);
+  const outcomes: WriteOutcome[] = ['inserted', ...done.outcomes];
+  const { progress } = known?.record ?? { progress: null };
+  const count = (...of: WriteOutcome[]): number => done.outcomes.filter((outcome) => of.includes(outcome)).length;
+  const excess = operations.find((_, i) => done.outcomes[i] === 'excess') as { externalId: string } | undefined;
+  const record: MarkRecord = {
+    token: mark.token,
+    digest: mark.digest,
+    expiresAtMs: mark.nowMs + mark.keptMs,
+    sequence: 0,
+    entries: [],
+    verdict: mark.step === PLAIN_STEP && mark.note !== '' ? mark.note : null,
+    progress:
+      mark.step === PLAIN_STEP
+        ? null
+        : {
+            step: step + 1,
+            done: (progress?.done ?? 0) + count('deleted', 'updated'),
+            excess: (progress?.excess ?? 0) + count('excess'),
+            first: progress?.first ?? excess?.externalId ?? null,
+            note: mark.note,
+          },
+    earlier: [],
+  };
+  let conflicts = 0;
+  const versions = done.outcomes.map((outcome, i) => (outcome === 'conflict' ? done.present[conflicts++] : outcome === 'inserted' || outcome === 'updated' ? done.firstVersion + i : 0));
+  const again: WriteResult = { outcomes: ['updated', ...done.outcomes], firstVersion: EACH_VERSION, present: [0, ...versions] };
+  shard.marks.set(mark.token, { record, result: mark.step === PLAIN_STEP ? again : null });
+  // The item of operation i has the version `firstVersion + i`, and the mark is the first operation.
+  return { outcomes, firstVersion: done.firstVersion - 1, present: done.present };
 }
 
 function keyOf(id: ShardId): string {
@@ -203,6 +271,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
     return item === null ? 'deleted' : 'updated';
   }
+  if (operation.type === 'mark') throw new Error('no test has needed marks of a plain shard');
   if (refusesWrites(shard.gate)) return 'refused';
   if (shard.gate.since > 0) {
     shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };

@@ -46,6 +46,7 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
+    ['idempotency/'],
   ],
   node: [
     ['main.ts'],
@@ -69,6 +70,7 @@ const FLOORS: Record<string, string[][]> = {
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
 const PURE_CORE = [
+  /^coordinator\/idempotency\/(store-mark|write-mark|moved-marks)\.ts$/,
   /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/collections\/collection-record\.ts$/,
   /^coordinator\/collections\/reshard\/reshard-record\.ts$/,

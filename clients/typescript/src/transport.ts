@@ -1,6 +1,7 @@
 import { Deadline, pause } from './deadline';
 import { successOf } from './envelope';
 import { ApiError, ConnectionError, QuiverError, TimeoutError } from './errors';
+import { isDoneOnce, newIdempotencyKey } from './idempotency';
 import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, mayHaveBeenDone, retryDelayMs, type RetryPolicy } from './retry';
 
@@ -17,6 +18,12 @@ export interface QuiverOptions {
   timeoutMs?: number;
   /** Changes to {@link DEFAULT_RETRY_POLICY}; `{ retries: 0 }` sends everything once. */
   retry?: Partial<RetryPolicy>;
+  /**
+   * Gives every write a random `Idempotency-Key`, the same for all its attempts: so the service does it once, and it is sent again
+   * also when its answer was lost. For services that know the header; earlier ones ignore it, and a repeated write is done twice
+   * there. Default: false.
+   */
+  idempotencyKeys?: boolean;
   /** Sent with every request. */
   headers?: Record<string, string>;
   /** Takes what the service says about a request that it carried out: a field that it does not know, but that looks like one. */
@@ -27,6 +34,7 @@ export interface QuiverOptions {
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
+const IDEMPOTENCY_KEY = 'idempotency-key';
 const DEFAULT_URL = 'http://localhost:8000';
 /** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
 const TIMEOUT_MS = 90_000;
@@ -48,6 +56,7 @@ export class Transport {
   private readonly headers: Record<string, string>;
   private readonly timeoutMs: number;
   private readonly policy: RetryPolicy;
+  private readonly hasKeys: boolean;
   private readonly onWarning: ((warning: string) => void) | undefined;
   private readonly fetch: typeof fetch;
 
@@ -57,6 +66,7 @@ export class Transport {
     this.headers = { ...options.headers, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
+    this.hasKeys = options.idempotencyKeys ?? false;
     this.onWarning = options.onWarning;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
@@ -68,12 +78,22 @@ export class Transport {
    * Throws the error of an envelope (`ApiError`), {@link ConnectionError}, {@link TimeoutError} or
    * {@link BadAnswerError}, after the repetitions that it is worth; and the reason of a signal that fired.
    */
-  async data<Data>(request: ApiRequest, options: CallOptions = {}): Promise<Data> {
+  async data<Data>(given: ApiRequest, callOptions: CallOptions = {}): Promise<Data> {
+    const { request, options } = this.named(given, callOptions);
     const { data, warnings = [] } = await this.repeated(request, options, async (attempt) =>
       this.attempt(request, options, async (response) => successOf<Data>(await response.text(), response, request, attempt)),
     );
     for (const warning of warnings) this.onWarning?.(`${request.method} ${request.path}: ${warning}`);
     return data;
+  }
+
+  /** The request as one that is done once, where it may be. A key among the headers of the call counts in any case. */
+  private named(request: ApiRequest, options: CallOptions): { request: ApiRequest; options: CallOptions } {
+    if (!isDoneOnce(request.method, request.path)) return { request, options };
+    const hasOwn = Object.keys(options.headers ?? {}).some((name) => name.toLowerCase() === IDEMPOTENCY_KEY);
+    if (!hasOwn && !this.hasKeys) return { request, options };
+    const headers = hasOwn ? options.headers : { ...options.headers, [IDEMPOTENCY_KEY]: newIdempotencyKey() };
+    return { request: { ...request, isRepeatable: true }, options: headers === undefined ? options : { ...options, headers } };
   }
 
   /** The text of an answer that has no envelope. */

@@ -57,6 +57,8 @@ export class ReshardPass {
   private copied: number;
   /** By the number of the old shard: changes that wait. */
   private readonly waiting: number[];
+  /** The same: up to which of its marks this pass has taken over. */
+  private readonly marksTaken: number[];
   private readonly pace = new CatchUpPace();
   private storedMs: number;
   /** When this pass began to seal; null: it has not. */
@@ -72,6 +74,7 @@ export class ReshardPass {
     this.sealedTransfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: SEALED_CALL_MS });
     this.sources = sources.map((source) => ({ ...source }));
     this.waiting = sources.map(() => 0);
+    this.marksTaken = sources.map(() => 0);
     this.copied = copied;
     this.storedMs = clock.monotonicMs();
   }
@@ -312,6 +315,8 @@ export class ReshardPass {
       source.change = found.upTo;
       this.waiting[shard] = found.lastChange - source.change;
       this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
+      // After the changes: while the shard is sealed, nothing comes behind these.
+      if (found.lastMark > this.marksTaken[shard]) this.marksTaken[shard] = await transfers.importMarks(id, from.shards, to, this.marksTaken[shard]);
       if (source.change >= until) return this.waiting[shard];
       if (transfers === this.transfers) await this.rest(startMs);
     }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import type { Clock } from '../../../shared/time/clock';
+import { besides, mustBeFirst, type StoreMark } from '../../idempotency/store-mark';
 import { collectionNotFound } from '../../routing/collection-not-found';
 import type { ReshardView } from '../../service';
 import { checkQuota, type CollectionQuota } from '../collection-quota';
@@ -39,7 +40,7 @@ export class ReshardRequests {
   ) {}
 
   /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
-  async begin(name: string, shards: number): Promise<ReshardView> {
+  async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
     const { store, clock, quota, obstacle } = this.options;
     const why = obstacle();
     if (why !== null) throw new QuiverError('unavailable', why);
@@ -75,22 +76,17 @@ export class ReshardRequests {
         total: 0,
         behind: 0,
       };
-      const guards = [
-        { key, revision: present?.revision ?? 0 },
-        { key: entry.key, revision: entry.revision },
-        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
-      ];
-      const result = await store.transact(guards, [
-        { type: 'put', key, value: reshardToValue(reshard) },
-        { type: 'put', key: CREATIONS_PATH, value: uid },
-      ]);
+      const outcome = besides(mark, viewOf(reshard));
+      const guards = [{ key, revision: present?.revision ?? 0 }, { key: entry.key, revision: entry.revision }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...outcome.guards];
+      const result = await store.transact(guards, [{ type: 'put', key, value: reshardToValue(reshard) }, { type: 'put', key: CREATIONS_PATH, value: uid }, ...outcome.changes]);
+      mustBeFirst(mark, result);
       if (result.applied) return viewOf(reshard);
     }
     throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
   }
 
   /** Errors: not_found, also when there is nothing to give up, or it is too late for that. */
-  async cancel(name: string): Promise<ReshardView> {
+  async cancel(name: string, mark?: StoreMark): Promise<ReshardView> {
     const { store } = this.options;
     const { record } = await this.collection(name);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -100,10 +96,13 @@ export class ReshardRequests {
         throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
       }
       if (reshard.state === 'cancelling') return viewOf(reshard);
-      const guards = [{ key: entry.key, revision: entry.revision }];
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
-      const result = await store.transact(guards, [reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) }]);
+      const outcome = besides(mark, viewOf(reshard.state === 'failed' ? reshard : change));
+      const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
+      const ended: StoreChange = reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) };
+      const result = await store.transact(guards, [ended, ...outcome.changes]);
+      mustBeFirst(mark, result);
       if (result.applied) return viewOf(reshard.state === 'failed' ? reshard : change);
     }
     throw new QuiverError('unavailable', `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`);

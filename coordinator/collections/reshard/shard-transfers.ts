@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
-import type { CallOptions, ImportOperation, ShardClient, ShardId } from '../../../shared/shard/shard-client';
+import type { CallOptions, ImportOperation, MarkOperation, ShardClient, ShardId } from '../../../shared/shard/shard-client';
 import type { ShardTransfer, StoredItem } from '../../../shared/shard/shard-read';
 import type { ShardStage } from '../../../shared/shard/shard-stage';
 import type { Clock } from '../../../shared/time/clock';
 import { RetryBackoff } from '../../../shared/time/retry-backoff';
+import { importedMark, MARKS_PAGE } from '../../idempotency/moved-marks';
 import { groupByShard } from '../../routing/shard-router';
 import type { ShardSet } from './reshard-record';
 
@@ -102,6 +103,25 @@ export class ShardTransfers {
         if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
       }
     });
+  }
+
+  /**
+   * Takes over what an old shard, one of `oldShards`, remembers of writes that are done once, after the number `after`. Answers
+   * the number up to which it did. Errors: OutdatedTerm; those of the shards.
+   */
+  async importMarks(id: ShardId, oldShards: number, set: ShardSet, after: number): Promise<number> {
+    const { shards, term } = this.parts;
+    let upTo = after;
+    for (;;) {
+      const records = await this.persistently((call) => shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call));
+      if (records.length === 0) return upTo;
+      await inBatches(idsOf(set), async (target) => {
+        const operations = records.map((record): MarkOperation => importedMark(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }));
+        const { outcomes } = await this.persistently((call) => shards.write(target, operations, call));
+        if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${target.shard} of ${set.uid} takes nothing in term ${term}`);
+      });
+      upTo = records[records.length - 1].sequence;
+    }
   }
 
   private async persistently<Result>(run: (call: CallOptions) => Promise<Result>): Promise<Result> {

@@ -41,8 +41,9 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       body: { type: 'json', required: false, schema: schemas.newBackupBody, example: { collections: ['colours'] } },
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404],
-      handle: async ({ body, about }) => {
-        const begun = await backups.create({ collections: body?.collections, target: body?.target });
+      isOnce: true,
+      handle: async ({ body, about, inStore }) => {
+        const begun = await inStore((mark) => backups.create({ collections: body?.collections, target: body?.target }, mark));
         about(`backup:${begun.id}`);
         return dataAnswer(backupData(begun));
       },
@@ -83,7 +84,8 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       query: schemas.targetQuery,
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404, 409],
-      handle: async ({ path, query }) => dataAnswer(backupData(await backups.delete(path.id, query.target))),
+      isOnce: true,
+      handle: async ({ path, query, inStore }) => dataAnswer(backupData(await inStore((mark) => backups.delete(path.id, query.target, mark)))),
     }),
     defineEndpoint({
       method: 'POST',
@@ -109,9 +111,10 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],
-      handle: async ({ body, about }) => {
+      isOnce: true,
+      handle: async ({ body, about, inStore }) => {
         if (body.backup !== undefined) about(`backup:${body.backup}`);
-        const begun = await backups.restore(body);
+        const begun = await inStore((mark) => backups.restore(body, mark));
         about(`restore:${begun.id}`);
         return dataAnswer(restoreData(begun));
       },
@@ -145,7 +148,8 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       path: schemas.backupParameters,
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404],
-      handle: async ({ path }) => dataAnswer(restoreData(await backups.cancelRestore(path.id))),
+      isOnce: true,
+      handle: async ({ path, inStore }) => dataAnswer(restoreData(await inStore((mark) => backups.cancelRestore(path.id, mark)))),
     }),
   ];
 }

@@ -72,9 +72,11 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       body: { type: 'json', required: true, schema: schemas.newCollection(limits), example: { name: 'articles', dim: 3, distance_metric: 'cosine' } },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [400, 409],
-      handle: async ({ body }) => {
+      isOnce: true,
+      handle: async ({ body, inStore }) => {
         const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync } = body;
-        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, quantization, shards, replicas, minInSync })));
+        const input = { name, dim, metric, description, language, quantization, shards, replicas, minInSync };
+        return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
       },
     }),
     defineEndpoint({
@@ -135,7 +137,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       body: { type: 'json', required: true, schema: schemas.reshardBody, example: { shards: 8 } },
       answer: { type: 'data', schema: schemas.reshardAnswer },
       errors: [400, 404, 409],
-      handle: async ({ path, body }) => dataAnswer(reshardData(await collections.reshard(path.name, body.shards))),
+      isOnce: true,
+      handle: async ({ path, body, inStore }) => dataAnswer(reshardData(await inStore((mark) => collections.reshard(path.name, body.shards, mark)))),
     }),
     defineEndpoint({
       method: 'DELETE',
@@ -147,7 +150,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.reshardAnswer },
       errors: [404],
-      handle: async ({ path }) => dataAnswer(reshardData(await collections.cancelReshard(path.name))),
+      isOnce: true,
+      handle: async ({ path, inStore }) => dataAnswer(reshardData(await inStore((mark) => collections.cancelReshard(path.name, mark)))),
     }),
     defineEndpoint({
       method: 'PATCH',
@@ -160,7 +164,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       body: { type: 'json', required: true, schema: schemas.collectionChange, example: { description: 'Articles of the newspaper' } },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
-      handle: async ({ path, body }) => dataAnswer(collectionData(await collections.update(path.collection_name, { description: body.description }))),
+      isOnce: true,
+      handle: async ({ path, body, inStore }) => dataAnswer(collectionData(await inStore((mark) => collections.update(path.collection_name, { description: body.description }, mark)))),
     }),
     defineEndpoint({
       method: 'DELETE',
@@ -172,8 +177,9 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionDeletedAnswer },
       errors: [404],
-      handle: async ({ path }) => {
-        await collections.delete(path.name);
+      isOnce: true,
+      handle: async ({ path, inStore }) => {
+        await inStore((mark) => collections.delete(path.name, mark));
         return dataAnswer({ deleted: path.name, name: path.name, status: 'deleted' });
       },
     }),

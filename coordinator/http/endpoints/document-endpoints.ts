@@ -22,11 +22,14 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       body: { type: 'form', schema: schemas.uploadForm },
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
-      handle: async ({ request, use }) => {
+      isOnce: true,
+      handle: async ({ request, use, streamed }) => {
         const form = await openUploadForm(request, limits);
         try {
           use(form.fields().collection_name);
-          const { documentId, chunksCreated, timing } = await documents.upload(form.fields().collection_name, form.file);
+          const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
+          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, form.file, once?.mark);
+          if (isRepeated === true) once?.repeated();
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };
         } finally {

@@ -47,10 +47,12 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
         example: { name: 'reader', role: 'readonly', expires_in_days: 90, collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }] },
       },
       answer: { type: 'data', schema: schemas.newKeyAnswer },
-      handle: async ({ body, about }) => {
-        const created = await keys.create({ name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) });
+      isOnce: true,
+      handle: async ({ body, about, inStore, shown }) => {
+        const input = { name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) };
+        const created = await inStore((mark) => keys.create(input, mark));
         about(`key:${created.id}`);
-        return dataAnswer({ ...keyData(created), key: created.key });
+        return dataAnswer({ ...keyData(created), key: shown(created) });
       },
     }),
     defineEndpoint({
@@ -84,10 +86,11 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       body: { type: 'json', required: true, schema: schemas.keyChangeBody, example: { is_active: false } },
       answer: { type: 'data', schema: schemas.keyAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      isOnce: true,
+      handle: async ({ path, body, inStore }) => {
         const { name, role, is_active: isActive } = body;
         const change = { ...(name === undefined ? {} : { name }), ...(role === undefined ? {} : { role }), ...(isActive === undefined ? {} : { isActive }), ...boundsOf(body) };
-        return dataAnswer(keyData(await keys.update(path.id, change)));
+        return dataAnswer(keyData(await inStore((mark) => keys.update(path.id, change, mark))));
       },
     }),
     defineEndpoint({
@@ -99,8 +102,9 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       path: schemas.keyParameters,
       answer: { type: 'data', schema: schemas.keyDeletedAnswer },
       errors: [404],
-      handle: async ({ path }) => {
-        const { id, name } = await keys.delete(path.id);
+      isOnce: true,
+      handle: async ({ path, inStore }) => {
+        const { id, name } = await inStore((mark) => keys.delete(path.id, mark));
         return dataAnswer({ deleted: id, id, name });
       },
     }),
@@ -115,9 +119,10 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       body: { type: 'json', required: false, schema: schemas.rotationBody, example: { grace_seconds: 3600 } },
       answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const rotated = await keys.rotate(path.id, body.grace_seconds);
-        return dataAnswer({ ...keyData(rotated), key: rotated.key, rotated: true });
+      isOnce: true,
+      handle: async ({ path, body, inStore, shown }) => {
+        const rotated = await inStore((mark) => keys.rotate(path.id, body.grace_seconds, mark));
+        return dataAnswer({ ...keyData(rotated), key: shown(rotated), rotated: true });
       },
     }),
     defineEndpoint({

@@ -25,6 +25,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'POST',
       template: '/v1/collections/{name}/upsert',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Insert or update one vector',
       description:
@@ -34,8 +35,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
       answer: { type: 'data', schema: schemas.upsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body }) => {
-        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item]);
+      handle: async ({ path, body, once }) => {
+        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item], { once });
         const id = JSON.stringify(body.item.externalId);
         return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
       },
@@ -44,6 +45,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'POST',
       template: '/v1/collections/{name}/bulk_upsert',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Insert or update many vectors',
       description:
@@ -53,11 +55,11 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, once }) => {
         const items: readonly (VectorInput | RefusedElement)[] = body.items;
         const places = items.flatMap((item, i) => (item instanceof RefusedElement ? [] : [i]));
         const valid = places.map((place) => items[place] as VectorInput);
-        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places });
+        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places, once });
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
         return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
@@ -67,6 +69,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'DELETE',
       template: '/v1/collections/{name}/delete/{id}',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Delete one vector',
       description: 'With if_version, only if the vector has this version; the error 409 has the present one in conflicts.',
@@ -74,8 +77,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       query: schemas.deleteQuery,
       answer: { type: 'data', schema: schemas.vectorDeletedAnswer },
       errors: [404, 409],
-      handle: async ({ path, query }) => {
-        const { deleted } = await vectors.delete(path.name, [path.id], query.if_version === undefined ? undefined : new Map([[path.id, query.if_version]]));
+      handle: async ({ path, query, once }) => {
+        const { deleted } = await vectors.delete(path.name, [path.id], query.if_version === undefined ? undefined : new Map([[path.id, query.if_version]]), once);
         if (deleted.length === 0) throw vectorNotFound(path.name, path.id);
         return dataAnswer({ deleted: path.id, external_id: path.id, status: 'deleted' });
       },
@@ -84,6 +87,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'POST',
       template: '/v1/collections/{name}/delete_batch',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Delete many vectors',
       description: 'Ids that do not exist are skipped and listed in not_found.',
@@ -91,8 +95,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, ...schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
       answer: { type: 'data', schema: schemas.batchDeletedAnswer },
       errors: [404, 409],
-      handle: async ({ path, body }) => {
-        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids, expectedVersions(body.external_ids, body.if_versions));
+      handle: async ({ path, body, once }) => {
+        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids, expectedVersions(body.external_ids, body.if_versions), once);
         return dataAnswer({ deleted_count: deleted.length, deleted_ids: deleted, deleted, not_found: missing });
       },
     }),
@@ -100,6 +104,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'POST',
       template: '/v1/collections/{name}/delete_by_filter',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Delete every vector whose metadata match',
       description:
@@ -109,8 +114,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.deleteByFilterBody(limits), example: { filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const { deletedCount } = await vectors.deleteByFilter(path.name, body.filters);
+      handle: async ({ path, body, once }) => {
+        const { deletedCount } = await vectors.deleteByFilter(path.name, body.filters, once);
         return dataAnswer({ deleted_count: deletedCount });
       },
     }),
@@ -134,6 +139,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'PATCH',
       template: '/v1/collections/{name}/vectors/{id}',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Change parts of one vector',
       description: 'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).',
@@ -141,8 +147,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
       answer: { type: 'data', schema: schemas.patchedAnswer },
       errors: [404, 409],
-      handle: async ({ path, body }) => {
-        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body });
+      handle: async ({ path, body, once }) => {
+        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body }, once);
         return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
       },
     }),
@@ -150,6 +156,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       method: 'POST',
       template: '/v1/collections/{name}/update_by_filter',
       access: 'readwrite',
+      isOnce: true,
       tag,
       summary: 'Change the metadata of every vector whose metadata match',
       description:
@@ -159,8 +166,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata);
+      handle: async ({ path, body, once }) => {
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata, once);
         return dataAnswer({ updated_count: updatedCount });
       },
     }),

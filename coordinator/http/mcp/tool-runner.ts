@@ -3,6 +3,7 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ApiKeyView } from '../../keys/keys-service';
 import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
+import type { HandlerOnce } from '../request-once';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { warnOfIgnoredFields } from '../schema/field-hints';
 import { validate } from '../schema/issue';
@@ -11,7 +12,7 @@ import type { McpTool } from './mcp-tools';
 type Arguments = Record<string, unknown>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes'> & { key: ApiKeyView };
+export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | keyof HandlerOnce> & { key: ApiKeyView };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../request-once';
 import { type JsonSchema, SchemaCollector } from './json-schema';
 
 /** What the envelope's error codes mean. */
@@ -8,8 +9,8 @@ const ERROR_MEANINGS: Readonly<Record<number, string>> = {
   401: 'missing or invalid API key',
   403: 'the key lacks the required role, or may not use this collection or come from this address',
   404: 'it does not exist',
-  409: 'it exists already',
-  422: 'the body does not fit the schema',
+  409: 'it exists already, or is not as the caller expects',
+  422: 'the body does not fit the schema, or the Idempotency-Key was used for another request',
   429: 'too many requests, or the server is busy',
   500: 'internal error; the message says when the call may be retried',
 };
@@ -22,7 +23,17 @@ const HEADERS = {
   'RateLimit-Limit': { description: 'Requests per minute that the key may make.', schema: { type: 'integer' } },
   'RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window is free again.', schema: { type: 'integer' } },
+  'Idempotency-Replayed': { description: '`true` where the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string', const: 'true' } },
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
+};
+
+const IDEMPOTENCY_KEY: JsonSchema = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Names this request: repeated under the same key within 24 hours, it is not done again, and has the answer of the first time, whatever became of that. Another request under the same key of the same caller is refused (422). A random UUID is a good key.',
+  schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
 };
 
 const WARNINGS: JsonSchema = {
@@ -108,7 +119,7 @@ function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
     summary: endpoint.summary,
     description: text,
     ...(endpoint.access === 'public' ? { security: [] } : {}),
-    parameters: [...parametersOf(endpoint, 'path', schemas), ...parametersOf(endpoint, 'query', schemas)],
+    parameters: [...parametersOf(endpoint, 'path', schemas), ...parametersOf(endpoint, 'query', schemas), ...(endpoint.isOnce ? [IDEMPOTENCY_KEY] : [])],
     ...(body === null ? {} : { requestBody: body }),
     responses: { 200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) } },
     ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
@@ -147,7 +158,7 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
 }
 
 function headersOf(endpoint: Endpoint): JsonSchema {
-  const names = Object.keys(HEADERS).filter((name) => endpoint.access !== 'public' || name === 'x-request-id');
+  const names = Object.keys(HEADERS).filter((name) => (name === 'Idempotency-Replayed' ? endpoint.isOnce : endpoint.access !== 'public' || name === 'x-request-id'));
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
@@ -171,5 +182,6 @@ function errorCodesOf(endpoint: Endpoint): number[] {
   if (endpoint.access !== 'public') codes.add(403);
   if (endpoint.body.type !== 'none') [400, 422].forEach((code) => codes.add(code));
   if (endpoint.path !== null || endpoint.query !== null) codes.add(400);
+  if (endpoint.isOnce) [400, 422].forEach((code) => codes.add(code));
   return [...codes].sort((a, b) => a - b);
 }

@@ -1,3 +1,5 @@
+import { ApiClient } from '../../support/api-client';
+import { API_KEY } from '../../support/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, isRetriable, underLoad } from './under-load';
@@ -60,6 +62,47 @@ test('kill -9 of a primary: another replica takes over with everything, and the 
       await primary.start();
       await writes(25);
       // The next primary may share a shard with this one; before this one has caught up, it holds that shard alone.
+      await cluster.settled();
+    }
+  });
+});
+
+test('kill -9 of a coordinator and of a primary: writes whose answers were lost, repeated under their keys, are done once', async () => {
+  await on.runs(async (cluster) => {
+    const name = 'once';
+    await cluster.data('POST', '/v1/collections', { name, dim: 2, shards: 2, replicas: 2 });
+    const send = async (coordinator: number, round: number, i: number): Promise<string | null> => {
+      const client = new ApiClient({ baseUrl: cluster.baseUrl(coordinator), adminKey: API_KEY });
+      const items = Array.from({ length: 4 }, (_, n) => ({ external_id: `${round}-${i}-${n}`, vector: [n, 1] }));
+      const answer = await client
+        .post(`/v1/collections/${name}/bulk_upsert`, { items, include_timing: false }, { headers: { 'idempotency-key': `${round}-${i}` }, signal: AbortSignal.timeout(60_000) })
+        .catch(() => null);
+      return answer === null || answer.json?.error?.code === 500 ? null : answer.text;
+    };
+    for (let round = 0; round < 2; round += 1) {
+      const coordinator = cluster.coordinators[round];
+      let answered = 0;
+      const first = Array.from({ length: 24 }, (_, i) => send(round, round, i).finally(() => (answered += 1)));
+      await eventually('some are answered', async () => answered > 2);
+      const primary = round === 0 ? null : await cluster.primaryOf(name, 0);
+      await Promise.all([coordinator.kill(), primary?.kill()]);
+      const before = await Promise.all(first);
+      const after: string[] = [];
+      for (const [i, known] of before.entries()) {
+        await eventually(`request ${i} is answered`, async () => (after[i] = (await send(2, round, i)) ?? '') !== '', 60_000);
+        if (known !== null) expect(after[i]).toBe(known);
+      }
+      const versions = new Map<string, number>();
+      for (const text of after) {
+        for (const { external_id, status, version } of JSON.parse(text).data.results) {
+          // One that was done twice would have been an update, or have another version by now.
+          expect({ external_id, status }).toEqual({ external_id, status: 'inserted' });
+          versions.set(external_id, version);
+        }
+      }
+      const { vectors } = await cluster.data<{ vectors: { external_id: string; version: number }[] }>('POST', `/v1/collections/${name}/vectors/fetch`, { ids: [...versions.keys()] }, 2);
+      expect(new Map(vectors.map(({ external_id, version }) => [external_id, version]))).toEqual(versions);
+      await Promise.all([coordinator.start(), primary?.start()]);
       await cluster.settled();
     }
   });

@@ -91,7 +91,7 @@ export class ShardMachine implements StateMachine {
   answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
     const { spec, items, gate, changes, versions, operations, lastStamp } = this;
     if (this.tamper.answers?.(gate) !== true) mustAnswer(gate, kind);
-    return answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp }, kind, request);
+    return answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp, marks: new Map() }, kind, request);
   }
 
   private priorOf(externalId: string): PriorItem | null {

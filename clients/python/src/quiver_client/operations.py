@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -17,9 +18,24 @@ class Operation:
     is_safe: bool = True
     """Whether a call whose answer was lost may be sent again: reads, and writes that end the same way."""
 
+    @property
+    def is_done_once(self) -> bool:
+        """Whether the service does it once under an ``Idempotency-Key``; it ignores the header elsewhere."""
+        return _DONE_ONCE.fullmatch(f"{self.method} {self.template}") is not None
+
     def path(self, **names: object) -> str:
         """The path with its names filled in and encoded."""
         return self.template.format(**{key: _segment(str(value)) for key, value in names.items()})
+
+
+_DONE_ONCE = re.compile(
+    r"POST /v1/collections(/{name}/(upsert|bulk_upsert|delete_batch|delete_by_filter|update_by_filter|reshard))?"
+    r"|DELETE /v1/collections/{name}(/reshard|/delete/{id})?"
+    r"|PATCH /v1/collections/{name}(/vectors/{id})?"
+    r"|POST /v1/documents/upload"
+    r"|POST /v1/admin/keys(/{id}/rotate)?|(PATCH|DELETE) /v1/admin/keys/{id}"
+    r"|POST /v1/admin/(backups|restore)|DELETE /v1/admin/(backups|restores)/{id}"
+)
 
 
 def _segment(text: str) -> str:

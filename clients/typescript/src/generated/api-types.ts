@@ -636,7 +636,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_collections_name: {
     answer: {
@@ -689,7 +689,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_collections_name_reshard: {
     answer: Reshard;
@@ -818,7 +818,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   delete_collections_name_delete_id: {
     query: {
@@ -1436,7 +1436,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_admin_restores_id: {
     answer: Restore;
@@ -1534,7 +1534,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   delete_admin_keys_id: {
     answer: {

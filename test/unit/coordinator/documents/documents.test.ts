@@ -1,3 +1,4 @@
+import { StoredOutcomes } from '../../../../coordinator/idempotency/stored-outcomes';
 import { DocumentService } from '../../../../coordinator/documents/document-service';
 import { storedFileName } from '../../../../coordinator/documents/text-file';
 import type { CollectionView, VectorInput } from '../../../../coordinator/service';
@@ -59,6 +60,7 @@ async function setUp(config: { chunkSize?: number; chunkOverlap?: number; upload
       collections: shelf,
       vectors: shelf,
       store,
+      outcomes: new StoredOutcomes({ store, clock, obstacle: () => null }),
       config: { chunkSize: 50, chunkOverlap: 10, uploadBytesMax: 1_000_000, metadataBytesMax: 65_536, ...config },
       clock,
       log: silentLogger,

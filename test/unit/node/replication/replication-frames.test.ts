@@ -1,4 +1,5 @@
 import { appendFromWire, appendToWire } from '../../../../node/replication/replication-frames';
+import { OPERATIONS_VERSION } from '../../../../shared/shard/operation-format';
 import { writeEntry } from '../../../support/stored-replica';
 
 const SHARD = { collectionUid: 'c', shard: 0 };
@@ -21,8 +22,8 @@ test('an entry of another format arrives as one that is not known', () => {
 
 test.each(['in the message', 'in pieces'])('a write whose operations are of a later version, %s, arrives as one that is not known', (how) => {
   const payload = Buffer.from(entries[1].write!.payload);
-  payload.writeUInt32LE(4, 0);
+  payload.writeUInt32LE(OPERATIONS_VERSION + 1, 0);
   const wire = appendToWire(SHARD, { ...message, entries: [{ ...entries[1], write: { ...entries[1].write!, payload } }] }, () => (how === 'in pieces' ? 1 : 0));
   const [write] = appendFromWire(wire, 'a', () => payload).message.entries;
-  expect(write.unknown).toBe('its operations have version 4, and this program knows versions up to 3');
+  expect(write.unknown).toBe(`its operations have version ${OPERATIONS_VERSION + 1}, and this program knows versions up to ${OPERATIONS_VERSION}`);
 });

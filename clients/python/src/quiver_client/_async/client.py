@@ -47,6 +47,7 @@ class AsyncQuiverClient:
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
         vector_format: VectorFormat = "base64",
+        idempotency_keys: bool = False,
         http_client: HttpClient | None = None,
     ) -> None:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
@@ -67,6 +68,7 @@ class AsyncQuiverClient:
                 timeout=_timeout(timeout),
                 retries=RetryPolicy() if retries is None else retries,
                 vector_format=vector_format,
+                idempotency_keys=idempotency_keys,
             ),
         )
 

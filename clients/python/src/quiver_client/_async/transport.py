@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ class Settings:
     timeout: httpx.Timeout
     retries: RetryPolicy
     vector_format: VectorFormat
+    idempotency_keys: bool = False
+    """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,9 @@ class AsyncTransport:
 
         ``is_safe`` is False where this call may not be repeated, although the operation may.
         """
-        repeats = operation.is_safe and is_safe
-        data = await self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content)
+        headers = self._key_of(operation)
+        repeats = (operation.is_safe and is_safe) or headers is not None
+        data = await self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers)
         return decode(answer, data)
 
     async def data(
@@ -71,12 +75,13 @@ class AsyncTransport:
         query: Mapping[str, str | int | None] | None = None,
         body: object = None,
         content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """The data of the answer as it is."""
         payload = json_bytes(body) if body is not None else content
 
         async def attempt() -> Any:
-            return data_of(await self._send(method, path, query=query, content=payload))
+            return data_of(await self._send(method, path, query=query, content=payload, headers=headers))
 
         return await self._repeated(attempt, is_safe=is_safe)
 
@@ -107,10 +112,12 @@ class AsyncTransport:
     ) -> T:
         """Sends a file piece by piece."""
 
+        key = self._key_of(operation)
+
         async def attempt() -> Any:
             file, size, is_ours = form.open()
             try:
-                headers = {"content-type": form.content_type}
+                headers = {"content-type": form.content_type, **(key or {})}
                 if size is not None:
                     headers["content-length"] = str(len(form.head) + size + len(form.tail))
                 return data_of(
@@ -131,7 +138,7 @@ class AsyncTransport:
             except QuiverError as error:
                 error.attempts = 1
                 raise
-        return decode(answer, await self._repeated(attempt, is_safe=operation.is_safe))
+        return decode(answer, await self._repeated(attempt, is_safe=operation.is_safe or key is not None))
 
     @asynccontextmanager
     async def stream(
@@ -153,6 +160,10 @@ class AsyncTransport:
             raise failure_of(error) from error
         finally:
             await response.aclose()
+
+    def _key_of(self, operation: Operation) -> dict[str, str] | None:
+        """The header of a request that the service does once; None where it has none."""
+        return {"idempotency-key": str(uuid.uuid4())} if self.settings.idempotency_keys and operation.is_done_once else None
 
     async def _repeated(self, attempt: Callable[[], Awaitable[T]], *, is_safe: bool) -> T:
         started = time.monotonic()

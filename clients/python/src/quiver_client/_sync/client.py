@@ -48,6 +48,7 @@ class QuiverClient:
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
         vector_format: VectorFormat = "base64",
+        idempotency_keys: bool = False,
         http_client: HttpClient | None = None,
     ) -> None:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
@@ -68,6 +69,7 @@ class QuiverClient:
                 timeout=_timeout(timeout),
                 retries=RetryPolicy() if retries is None else retries,
                 vector_format=vector_format,
+                idempotency_keys=idempotency_keys,
             ),
         )
 

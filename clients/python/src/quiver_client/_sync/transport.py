@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ class Settings:
     timeout: httpx.Timeout
     retries: RetryPolicy
     vector_format: VectorFormat
+    idempotency_keys: bool = False
+    """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,9 @@ class Transport:
 
         ``is_safe`` is False where this call may not be repeated, although the operation may.
         """
-        repeats = operation.is_safe and is_safe
-        data = self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content)
+        headers = self._key_of(operation)
+        repeats = (operation.is_safe and is_safe) or headers is not None
+        data = self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers)
         return decode(answer, data)
 
     def data(
@@ -72,12 +76,13 @@ class Transport:
         query: Mapping[str, str | int | None] | None = None,
         body: object = None,
         content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """The data of the answer as it is."""
         payload = json_bytes(body) if body is not None else content
 
         def attempt() -> Any:
-            return data_of(self._send(method, path, query=query, content=payload))
+            return data_of(self._send(method, path, query=query, content=payload, headers=headers))
 
         return self._repeated(attempt, is_safe=is_safe)
 
@@ -108,10 +113,12 @@ class Transport:
     ) -> T:
         """Sends a file piece by piece."""
 
+        key = self._key_of(operation)
+
         def attempt() -> Any:
             file, size, is_ours = form.open()
             try:
-                headers = {"content-type": form.content_type}
+                headers = {"content-type": form.content_type, **(key or {})}
                 if size is not None:
                     headers["content-length"] = str(len(form.head) + size + len(form.tail))
                 return data_of(
@@ -132,7 +139,7 @@ class Transport:
             except QuiverError as error:
                 error.attempts = 1
                 raise
-        return decode(answer, self._repeated(attempt, is_safe=operation.is_safe))
+        return decode(answer, self._repeated(attempt, is_safe=operation.is_safe or key is not None))
 
     @contextmanager
     def stream(
@@ -154,6 +161,10 @@ class Transport:
             raise failure_of(error) from error
         finally:
             response.close()
+
+    def _key_of(self, operation: Operation) -> dict[str, str] | None:
+        """The header of a request that the service does once; None where it has none."""
+        return {"idempotency-key": str(uuid.uuid4())} if self.settings.idempotency_keys and operation.is_done_once else None
 
     def _repeated(self, attempt: Callable[[], T], *, is_safe: bool) -> T:
         started = time.monotonic()

@@ -18,9 +18,10 @@ export interface Answer {
   'failure'?: (Failure | null);
   'index'?: (IndexProgress | null);
   'transfer'?: (ShardTransfer | null);
+  'marks'?: (Buffer | Uint8Array | string);
   'backup'?: (ShardBackup | null);
   'served'?: (Served | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
 }
 
 export interface Answer__Output {
@@ -36,9 +37,10 @@ export interface Answer__Output {
   'failure'?: (Failure__Output | null);
   'index'?: (IndexProgress__Output | null);
   'transfer'?: (ShardTransfer__Output | null);
+  'marks'?: (Buffer);
   'backup'?: (ShardBackup__Output | null);
   'served': (Served__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
 }
 
 export interface AnswerFrame {
@@ -155,6 +157,18 @@ export interface KeywordStatisticsCall__Output {
   'terms': (Buffer);
 }
 
+export interface Marks {
+  'token'?: (string);
+  'after'?: (number | string | Long);
+  'limit'?: (number);
+}
+
+export interface Marks__Output {
+  'token': (string);
+  'after': (number);
+  'limit': (number);
+}
+
 export interface Optimize {
 }
 
@@ -187,9 +201,10 @@ export interface ReadRequest {
   'optimize'?: (Optimize | null);
   'sample'?: (Sample | null);
   'transfer'?: (Transfer | null);
+  'marks'?: (Marks | null);
   'backup'?: (Backup | null);
   'noted'?: (Noted | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
 }
 
 export interface ReadRequest__Output {
@@ -208,9 +223,10 @@ export interface ReadRequest__Output {
   'optimize'?: (Optimize__Output | null);
   'sample'?: (Sample__Output | null);
   'transfer'?: (Transfer__Output | null);
+  'marks'?: (Marks__Output | null);
   'backup'?: (Backup__Output | null);
   'noted': (Noted__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -411,6 +427,7 @@ export interface ShardTransfer {
   'vectorCount'?: (number | string | Long);
   'index'?: (IndexProgress | null);
   'lastVersion'?: (number | string);
+  'lastMark'?: (number | string);
 }
 
 export interface ShardTransfer__Output {
@@ -424,6 +441,7 @@ export interface ShardTransfer__Output {
   'vectorCount': (number);
   'index': (IndexProgress__Output | null);
   'lastVersion': (number);
+  'lastMark': (number);
 }
 
 export interface ShippedPosition {

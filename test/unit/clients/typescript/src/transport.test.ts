@@ -286,3 +286,26 @@ describe('the end of patience', () => {
     expect(error).toMatchObject({ mayHaveArrived: false, message: expect.stringContaining('ECONNREFUSED') });
   });
 });
+
+describe('writes with an Idempotency-Key', () => {
+  const write = (client: QuiverClient) => client.createCollection({ name: 'a', dim: 2 });
+  const keyOf = ({ headers }: { headers: Record<string, string> }): string | undefined => headers['idempotency-key'];
+
+  test('have the same key in all attempts, and are repeated when an answer was lost', async () => {
+    const { client, calls } = clientOver([brokenConnection('ECONNRESET'), failure(500, 'lost'), success({ name: 'a' }), success({ name: 'a' })], { idempotencyKeys: true });
+    await write(client);
+    await write(client);
+    const keys = calls.map(keyOf);
+    expect(keys[0]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(keys.slice(1, 3)).toEqual([keys[0], keys[0]]);
+    expect(keys[3]).not.toBe(keys[0]);
+  });
+
+  test('have none unless that is asked for, and reads never have one', async () => {
+    const { client, calls } = clientOver([success({ name: 'a' })]);
+    await write(client);
+    const asked = clientOver([success({ collections: [] })], { idempotencyKeys: true });
+    await asked.client.listCollections();
+    expect([...calls, ...asked.calls].map(keyOf)).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,26 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { type MarkOperation, NO_TERM, PLAIN_STEP } from '../../shared/shard/shard-client';
+
+/** For how long outcomes are kept: what the field promises, and long enough for any retry. */
+export const KEPT_MS = 24 * 60 * 60 * 1000;
+/** What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first. */
+export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A request that is to be done once, by its Idempotency-Key. */
+export interface Once {
+  /** Of the caller and the key: 128 bits, hexadecimal. */
+  token: string;
+  /** Of the request, the same. */
+  digest: string;
+  /** To be called when the answer is that of an earlier request. */
+  repeated(): void;
+}
+
+/** The mark with which a part of the request is done once. */
+export function markOf({ token, digest }: Pick<Once, 'token' | 'digest'>, nowMs: number, { step = PLAIN_STEP, note = '' }: { step?: number; note?: string } = {}): MarkOperation {
+  return { type: 'mark', token, digest, nowMs: Math.floor(nowMs), keptMs: KEPT_MS, bytesMax: MARKS_BYTES_MAX, step, note, term: NO_TERM };
+}
+
+export function keyReused(): QuiverError {
+  return new QuiverError('key_reused', 'this Idempotency-Key was used for another request before: give each request a key of its own, and repeat one with the same method, path, query and body');
+}

@@ -1,0 +1,83 @@
+import { type MarkRecord, markFromBytes } from '../../shared/shard/mark-record';
+import type { KeyValueStore } from '../kv/key-value-store';
+import { MARK_ORDER_RANGE, markKey, markOrderKey, MARKS_KEY, sequenceOfMarkOrderKey } from './record-keys';
+
+/** A mark's place in their order, with what has to be known to give it up. */
+export interface MarkPlace {
+  sequence: number;
+  token: string;
+  expiresAtMs: number;
+  bytes: number;
+}
+
+/** All marks of a shard. */
+export interface MarkUsage {
+  bytes: number;
+  lastSequence: number;
+}
+
+export const NO_MARKS: MarkUsage = { bytes: 0, lastSequence: 0 };
+/** What an answer with marks may have, so that it fits into a message. */
+const PAGE_BYTES = 1024 * 1024;
+
+/** What is stored of writes that are done once. Writing is the shard's (MarkTable). */
+export class MarkStore {
+  constructor(private readonly store: KeyValueStore) {}
+
+  async usage(): Promise<MarkUsage> {
+    const stored = await this.store.get(MARKS_KEY);
+    return stored === undefined ? NO_MARKS : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8) };
+  }
+
+  /** By token; those that are there. */
+  async find(tokens: readonly string[]): Promise<Map<string, MarkRecord>> {
+    const found = await this.store.getMany(tokens.map(markKey));
+    const marks = new Map<string, MarkRecord>();
+    found.forEach((bytes, i) => bytes !== undefined && marks.set(tokens[i], markFromBytes(bytes)));
+    return marks;
+  }
+
+  /** The oldest, by number. */
+  async oldest(limit: number): Promise<MarkPlace[]> {
+    const places: MarkPlace[] = [];
+    for await (const page of this.store.scan({ ...MARK_ORDER_RANGE, limit })) for (const { key, value } of page) places.push(placeFromEntry(key, value));
+    return places;
+  }
+
+  /** Those after the number, by number. */
+  async after(sequence: number, limit: number): Promise<MarkRecord[]> {
+    const records: MarkRecord[] = [];
+    let bytes = 0;
+    for await (const page of this.store.scan({ from: markOrderKey(sequence + 1), to: MARK_ORDER_RANGE.to, limit })) {
+      const places = page.map(({ key, value }) => placeFromEntry(key, value));
+      const found = await this.find(places.map(({ token }) => token));
+      for (const { token } of places) {
+        const record = found.get(token);
+        if (record === undefined || record.sequence <= sequence) continue;
+        records.push(record);
+        bytes += 64 + record.entries.length * 13 + (record.verdict?.length ?? 0);
+        if (bytes > PAGE_BYTES) return records;
+      }
+    }
+    return records.sort((a, b) => a.sequence - b.sequence);
+  }
+}
+
+export function usageToBytes({ bytes, lastSequence }: MarkUsage): Buffer {
+  const value = Buffer.allocUnsafe(16);
+  value.writeDoubleLE(bytes, 0);
+  value.writeDoubleLE(lastSequence, 8);
+  return value;
+}
+
+export function placeToBytes({ token, expiresAtMs, bytes }: MarkPlace): Buffer {
+  const value = Buffer.allocUnsafe(28);
+  value.write(token, 0, 16, 'hex');
+  value.writeDoubleLE(expiresAtMs, 16);
+  value.writeUInt32LE(bytes, 24);
+  return value;
+}
+
+function placeFromEntry(key: Buffer, value: Buffer): MarkPlace {
+  return { sequence: sequenceOfMarkOrderKey(key), token: value.toString('hex', 0, 16), expiresAtMs: value.readDoubleLE(16), bytes: value.readUInt32LE(24) };
+}
