@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
-import { mustBeCounted, operationsToBytes } from '../../shared/shard/operation-codec';
+import { mustBeCounted, mustBeTimed, operationsToBytes } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
@@ -134,9 +134,10 @@ export class GrpcShardClient implements ShardClient {
     let isInDoubt = false;
     let write: NamedWrite | null = null;
     // By the first route: every copy of a write is the same.
-    const encoded = ({ versions = false }: ShardRoute): NamedWrite => {
+    const encoded = ({ versions = false, expiry = false }: ShardRoute): NamedWrite => {
       if (!versions && mustBeCounted(operations)) throw uncounted(id);
-      return { ...name, payload: operationsToBytes(operations, versions) };
+      if (!expiry && mustBeTimed(operations)) throw untimed(id);
+      return { ...name, payload: operationsToBytes(operations, { counted: versions, timed: expiry }) };
     };
     const judge = (error: unknown): Verdict => {
       const kind = kindOf(error);
@@ -155,6 +156,10 @@ export class GrpcShardClient implements ShardClient {
 
 function uncounted(id: ShardId): QuiverError {
   return new QuiverError('unavailable', `shard ${id.shard} takes no conditions and no patches: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
+}
+
+function untimed(id: ShardId): QuiverError {
+  return new QuiverError('unavailable', `shard ${id.shard} takes no items that expire: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

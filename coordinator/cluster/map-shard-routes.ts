@@ -15,8 +15,8 @@ export class MapShardRoutes implements ObservedRoutes {
   private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
-  /** Whether every node that is present knows versions of items; null: to be found out again. */
-  private counts: boolean | null = null;
+  /** Whether every node that is present knows versions of items, and that they expire; null: to be found out again. */
+  private known: { versions: boolean; expiry: boolean } | null = null;
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
@@ -62,7 +62,7 @@ export class MapShardRoutes implements ObservedRoutes {
   /** Forgets all routes: a part of the map that they follow from has changed. */
   private outdate(): void {
     this.routes.clear();
-    this.counts = null;
+    this.known = null;
     this.waiters.wake();
     for (const listener of this.listeners) listener();
   }
@@ -78,16 +78,23 @@ export class MapShardRoutes implements ObservedRoutes {
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
-    return { node: member.id, address: member.address, epoch: assignment.epoch, ...(followers.length > 0 ? { followers } : {}), ...(this.everyoneCounts(assignment) ? { versions: true } : {}) };
+    return {
+      node: member.id,
+      address: member.address,
+      epoch: assignment.epoch,
+      ...(followers.length > 0 ? { followers } : {}),
+      ...(this.everyoneKnows('versions', assignment) ? { versions: true } : {}),
+      ...(this.everyoneKnows('expiry', assignment) ? { expiry: true } : {}),
+    };
   }
 
-  /** Whether the shard may count versions of items: neither its replicas nor nodes that may get one are of a version that can't read it then. */
-  private everyoneCounts({ replicas }: ShardAssignment): boolean {
-    this.counts ??= everyoneKnows(
-      'versions',
-      this.map.nodes.all().map(({ value }) => versionFromFields(value)),
-    );
-    return this.counts && everyoneKnows('versions', this.versionsOf(replicas));
+  /** Whether the shard may store what the feature brought: neither its replicas nor nodes that may get one are of a version that can't read it then. */
+  private everyoneKnows(feature: 'versions' | 'expiry', { replicas }: ShardAssignment): boolean {
+    if (this.known === null) {
+      const present = this.map.nodes.all().map(({ value }) => versionFromFields(value));
+      this.known = { versions: everyoneKnows('versions', present), expiry: everyoneKnows('expiry', present) };
+    }
+    return this.known[feature] && everyoneKnows(feature, this.versionsOf(replicas));
   }
 
   /** As they were when the nodes were last seen. */

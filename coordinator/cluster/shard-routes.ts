@@ -10,12 +10,14 @@ export interface ShardRoute {
   followers?: readonly string[];
   /** Whether all nodes know versions of items, so that writes may make the shard count them. */
   versions?: boolean;
+  /** Whether all nodes know that items expire. */
+  expiry?: boolean;
 }
 
 /** Whether calls by either route go to the same replicas in the same roles. */
 export function isSameRoute(one: ShardRoute | null, other: ShardRoute | null): boolean {
   if (one === null || other === null) return one === other;
-  return one.epoch === other.epoch && one.address === other.address && one.versions === other.versions && String(one.followers ?? '') === String(other.followers ?? '');
+  return one.epoch === other.epoch && one.address === other.address && one.versions === other.versions && one.expiry === other.expiry && String(one.followers ?? '') === String(other.followers ?? '');
 }
 
 /** The coordinator's map of the shards, kept up to date by a watch. */

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
-import type { DeleteOperation, ImportOperation, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import type { DeleteOperation, ExpireOperation, ImportOperation, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import { mergedObject } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
@@ -8,7 +8,7 @@ import { parsedMetadata } from './shard-indexes';
 const EXTERNAL_ID_LENGTH_MAX = 16_383;
 
 /** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
-export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation;
+export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation | ExpireOperation;
 
 /** Gets the metadata of an item that is to be stored. */
 type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) => void;
@@ -31,7 +31,7 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   if (operation.type === 'stage') return checkedStage(operation);
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
-  if (operation.type === 'delete') return operation;
+  if (operation.type === 'delete' || operation.type === 'expire') return operation;
   if (operation.type === 'patch') return checkedPatch(operation, dim, look);
   const item = operation.type === 'import' ? operation.item : operation;
   if (item === null) return operation;

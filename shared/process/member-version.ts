@@ -16,6 +16,8 @@ export const FEATURES = [
   'versions',
   /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
   'backup',
+  /** Items expire, and writes have a moment (operation-codec.ts, version 5). */
+  'expiry',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -97,18 +97,20 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, versions, bytesMax }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, expiries, bytesMax }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, bytesMax }) => ({
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, bytesMax }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
@@ -116,7 +118,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts, versions, bytesMax }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, versions, expiries, bytesMax }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
@@ -124,13 +126,23 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       vectors,
       withoutTexts: texts === false,
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, bytesMax }) => {
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, expiries, bytesMax }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
-      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(versions && { versions }), ...(bytesMax !== undefined && { bytesMax }) };
+      return {
+        after,
+        limit,
+        filter: filterFromProto(filter),
+        vectors,
+        texts: !withoutTexts,
+        ...(versions && { versions }),
+        ...(expiries && { expiries }),
+        ...(bytesMax !== undefined && { bytesMax }),
+      };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,

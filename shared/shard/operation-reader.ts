@@ -6,7 +6,9 @@ import {
   COUNTED_FLAGS,
   DELETE_BYTES,
   DELETE_FLAGS,
+  EXPIRE_BYTES,
   FLAG_ALONE,
+  FLAG_EXPIRY,
   FLAG_FILTER,
   FLAG_ID_UTF16,
   FLAG_METADATA,
@@ -17,6 +19,7 @@ import {
   FLAG_SAME_METADATA,
   FLAG_TEXT,
   FLAG_TEXT_UTF16,
+  FLAG_TTL,
   IMPORT_BYTES,
   ITEM_FLAGS,
   malformed,
@@ -24,7 +27,9 @@ import {
   PATCH_BYTES,
   PATCH_FLAGS,
   STAGE_BYTES,
+  TIMED_FLAGS,
   TYPE_DELETE,
+  TYPE_EXPIRE,
   TYPE_IMPORT,
   TYPE_PATCH,
   TYPE_STAGE,
@@ -35,6 +40,7 @@ import {
   ANY_VERSION,
   type Conditional,
   type DeleteOperation,
+  type ExpireOperation,
   type ImportOperation,
   type MetadataPatch,
   type PatchOperation,
@@ -42,6 +48,7 @@ import {
   type UpsertOperation,
   type WriteOperation,
 } from './shard-client';
+import type { Expiring } from './expiry';
 import { SHARD_STAGES } from './shard-stage';
 
 /** Reads operations one by one. Errors: internal when the bytes are malformed. */
@@ -52,11 +59,13 @@ export class OperationReader {
   private filter: Filter | undefined;
   private metadata: MetadataPatch | undefined;
   private readonly counted: boolean;
+  private readonly timed: boolean;
 
-  constructor(bytes: Buffer, at: number, counted: boolean) {
+  constructor(bytes: Buffer, at: number, form: { counted: boolean; timed: boolean }) {
     this.bytes = bytes;
     this.at = at;
-    this.counted = counted;
+    this.counted = form.counted;
+    this.timed = form.timed;
   }
 
   get atEnd(): boolean {
@@ -70,12 +79,14 @@ export class OperationReader {
     const type = kind & 0xff;
     const flags = kind >>> 8;
     const more = this.counted ? flags & COUNTED_FLAGS : 0;
-    const plain = flags & ~more;
-    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more) };
+    const expiring = this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
+    const plain = flags & ~more & ~expiring;
+    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more), ...this.expiring(expiring) };
     if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
-    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more);
-    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more) };
+    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring);
+    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
+    if (this.timed && type === TYPE_EXPIRE && flags === (flags & FLAG_ID_UTF16)) return this.expire(start, flags);
     throw malformed('unknown type of operation');
   }
 
@@ -84,6 +95,21 @@ export class OperationReader {
     const expected = (flags & FLAG_NUMBER) === 0 ? undefined : this.number();
     if (expected !== undefined && expected < ANY_VERSION) throw malformed('a condition that is none');
     return { ...(expected === undefined ? {} : { expected }), ...((flags & FLAG_ALONE) === 0 ? {} : { alone: true }) };
+  }
+
+  private expiring(flags: number): Expiring {
+    if (flags === 0) return {};
+    const expiresAt = (flags & FLAG_EXPIRY) === 0 ? undefined : this.number();
+    const ttlMs = (flags & FLAG_TTL) === 0 ? undefined : this.number();
+    if ((expiresAt ?? 0) < 0 || (ttlMs ?? 1) < 1) throw malformed('an expiry that is none');
+    return { ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 0 ? null : expiresAt }), ...(ttlMs === undefined ? {} : { ttlMs }) };
+  }
+
+  private expire(start: number, flags: number): ExpireOperation {
+    const idBytes = this.bytes.readUInt32LE(start + 4);
+    this.need(start, EXPIRE_BYTES + idBytes);
+    this.end(start + EXPIRE_BYTES + idBytes);
+    return { type: 'expire', externalId: this.string(start + EXPIRE_BYTES, idBytes, flags & FLAG_ID_UTF16) };
   }
 
   private version(): number {
@@ -114,7 +140,7 @@ export class OperationReader {
     return { type: 'stage', term, reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16), stage, forget };
   }
 
-  private import(start: number, flags: number, more: number): ImportOperation {
+  private import(start: number, flags: number, more: number, expiring: number): ImportOperation {
     const { bytes } = this;
     this.need(start, IMPORT_BYTES);
     const term = bytes.readDoubleLE(start + 28);
@@ -122,7 +148,9 @@ export class OperationReader {
     if (!Number.isSafeInteger(term)) throw malformed('a term that is none');
     const { externalId, vector, stamp, metadata, text = null } = item;
     const version = more === 0 ? {} : { version: this.version() };
-    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version } };
+    if ((expiring & FLAG_TTL) !== 0) throw malformed('an expiry that is none');
+    const expiry = expiring === 0 ? {} : { expiry: this.number() };
+    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry } };
   }
 
   private delete(start: number, flags: number): DeleteOperation {

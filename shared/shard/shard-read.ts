@@ -1,5 +1,6 @@
 import type { Filter } from '../filter/filter';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
+import type { Expiry } from './expiry';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -23,7 +24,10 @@ export interface ShardReads {
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
    * With `bytesMax` the answer may be of the first ids only, of one at least.
    */
-  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; bytesMax?: number | undefined }; answer: (StoredItem | null)[] };
+  fetch: {
+    request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined; bytesMax?: number | undefined };
+    answer: (StoredItem | null)[];
+  };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
@@ -129,6 +133,8 @@ export interface StoredItem {
   text: string | null;
   /** Present if requested, and if the shard counts versions. */
   version?: number;
+  /** Present if requested, and if the item expires. */
+  expiry?: Expiry;
 }
 
 export interface ScanRequest {
@@ -140,6 +146,8 @@ export interface ScanRequest {
   texts?: boolean | undefined;
   /** Whether items carry `version`. Default: false. */
   versions?: boolean | undefined;
+  /** Whether items carry `expiry`. Default: false. */
+  expiries?: boolean | undefined;
   /** The answer ends soon after it has so many bytes of items. A node of an earlier version does not heed it. */
   bytesMax?: number | undefined;
 }

@@ -3,6 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { expiryAfter, type Expiry, isExpired } from '../../shared/shard/expiry';
 import { NO_VERSION, type CallOptions, ANY_VERSION, type ShardClient, type ShardId, type ShardSpec, type WriteOperation, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import { sampleKey } from '../../shared/shard/sample-key';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
@@ -17,6 +18,7 @@ interface PlainItem {
   metadata: string;
   text: string | null;
   version: number;
+  expiry?: Expiry | undefined;
 }
 
 interface PlainShard {
@@ -61,22 +63,22 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors, texts, versions }) =>
+  fetch: (shard, { externalIds, vectors, texts, versions, expiries }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : { ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) };
+      return item === undefined ? null : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
     const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
     return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
   },
-  scan: (shard, { after, limit, filter, vectors, texts, versions }) =>
+  scan: (shard, { after, limit, filter, vectors, texts, versions, expiries }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, limit)
-      .map((item) => ({ ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) })),
+      .map((item) => ({ ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) })),
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,
@@ -152,7 +154,11 @@ export class PlainShardClient implements ShardClient {
     const { lastVersion } = shard;
     const before = new Map(shard.items);
     const present: number[] = [];
-    const outcomes = operations.map((operation, i) => apply(shard, operation, firstVersion + i, present));
+    const atMs = this.clock.wallMs();
+    const outcomes = operations.map((operation, i) => {
+      sweep(shard, atMs);
+      return apply(shard, operation, firstVersion + i, present, atMs);
+    });
     if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
     shard.items = before;
     shard.lastVersion = lastVersion;
@@ -172,6 +178,7 @@ export class PlainShardClient implements ShardClient {
     if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
     const shard = this.shards.get(keyOf(id));
     if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
+    sweep(shard, this.clock.wallMs());
     return shard;
   }
 }
@@ -180,8 +187,13 @@ function keyOf(id: ShardId): string {
   return `${id.collectionUid}/${id.shard}`;
 }
 
+/** Items that have expired are not there. */
+function sweep(shard: PlainShard, atMs: number): void {
+  for (const { externalId, expiry = 0 } of shard.items.values()) if (isExpired(expiry, atMs)) shard.items.delete(externalId);
+}
+
 /** `present` gets the versions of what conflicts. */
-function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[]): WriteOutcome {
+function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[], atMs: number): WriteOutcome {
   if (operation.type === 'stage') {
     const after = gateAfter(shard.gate, operation);
     shard.gate = after ?? shard.gate;
@@ -197,6 +209,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
     return item === null ? 'deleted' : 'updated';
   }
+  if (operation.type === 'expire') throw new Error('no test has needed a plain shard whose items expire');
   if (refusesWrites(shard.gate)) return 'refused';
   if (shard.gate.since > 0) {
     shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };
@@ -215,7 +228,14 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
     const json = metadata === undefined ? previous.metadata : metadata.replaces ? metadata.json : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
     if (metadata !== undefined && json.length > metadata.bytesMax) return 'excess';
-    shard.items.set(operation.externalId, { ...previous, metadata: json, vector: vector === undefined ? previous.vector : Float32Array.from(vector), text: text ?? previous.text, version });
+    shard.items.set(operation.externalId, {
+      ...previous,
+      metadata: json,
+      vector: vector === undefined ? previous.vector : Float32Array.from(vector),
+      text: text ?? previous.text,
+      version,
+      expiry: expiryAfter(previous.expiry ?? 0, operation, atMs),
+    });
     shard.lastVersion = version;
     return 'updated';
   }
@@ -228,6 +248,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     metadata: operation.metadata ?? previous?.metadata ?? '{}',
     text: operation.text ?? previous?.text ?? null,
     version,
+    expiry: expiryAfter(previous?.expiry ?? 0, operation, atMs),
   });
   shard.lastVersion = version;
   shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
@@ -261,8 +282,9 @@ function versionOf({ version, stamp }: PlainItem): number {
   return version === 0 ? stamp : version;
 }
 
-function stored(item: PlainItem, vectors: boolean, versions = false): StoredItem {
+function stored(item: PlainItem, vectors: boolean, versions = false, expiries = false): StoredItem {
   const view: StoredItem = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+  if (expiries && item.expiry) view.expiry = item.expiry;
   if (versions) view.version = versionOf(item);
   return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
 }

@@ -83,8 +83,10 @@ export interface Fetch {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -94,8 +96,10 @@ export interface Fetch__Output {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -247,7 +251,9 @@ export interface Scan {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -260,7 +266,9 @@ export interface Scan__Output {
   'withoutTexts': (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
