@@ -22,13 +22,19 @@ export interface Service {
   backups: BackupsService;
 }
 
+export interface CollectionChange {
+  description?: string | null | undefined;
+  ttlSeconds?: number | null | undefined;
+}
+
 export interface CollectionsService {
   create(input: NewCollection): Promise<CollectionView>;
   list(): Promise<CollectionView[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
-  update(name: string, change: { description: string | null }): Promise<CollectionView>;
+  /** What is undefined stays. */
+  update(name: string, change: CollectionChange): Promise<CollectionView>;
   delete(name: string): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
@@ -77,6 +83,8 @@ export interface NewCollection {
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
   minInSync?: number;
+  /** Items without an expires_at of their own expire so long after their last write; null: never. */
+  ttlSeconds?: number | null;
 }
 
 /** What a collection takes, and how far its index is built, over all its shards. */
@@ -118,6 +126,8 @@ export interface CollectionView {
   replicas: number;
   /** Replicas that must have a write before it is acknowledged. */
   minInSync: number;
+  /** See NewCollection. */
+  ttlSeconds: number | null;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
 }
@@ -137,6 +147,8 @@ export interface VectorInput {
   text: string | undefined;
   /** The version that the item must have, NO_VERSION or ANY_VERSION (shared/shard/shard-client.ts). undefined: whatever is there. */
   expected?: number | undefined;
+  /** When the item expires, milliseconds since the Unix epoch; null: at no time of its own. undefined keeps what is stored. */
+  expiresAt?: number | null | undefined;
 }
 
 /** What of a vector is to be changed; what is undefined stays. */
@@ -148,6 +160,8 @@ export interface VectorPatch {
   embeds?: boolean;
   metadata: MetadataPatch | undefined;
   expected?: number | undefined;
+  /** As in VectorInput. */
+  expiresAt?: number | null | undefined;
 }
 
 /** `invalid`: see `errors` of the result. */
@@ -195,7 +209,7 @@ export interface VectorsService {
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
    * others are changed then.
    */
-  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }>;
+  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
@@ -214,6 +228,8 @@ export interface VectorView {
   text: string | null;
   /** Absent while the shard counts no versions. */
   version?: number;
+  /** When it expires, milliseconds since the Unix epoch; absent if it never does. */
+  expiresAt?: number;
 }
 
 export interface SearchService {
@@ -338,12 +354,19 @@ export interface SampleView {
   projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
 }
 
+/** `expiresAt`: when its chunks expire, as far as that is known; it must be known before the content, and not change. */
+export interface UploadedFile {
+  name: string;
+  content: AsyncIterable<Buffer>;
+  expiresAt?: () => number | undefined;
+}
+
 export interface DocumentsService {
   /**
    * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
    */
-  upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+  upload(collection: string, file: UploadedFile): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
 }
 
 export interface BackupsService {

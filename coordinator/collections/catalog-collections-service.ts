@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
+import type { CollectionChange, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
@@ -83,6 +83,7 @@ export class CatalogCollectionsService implements CollectionsService {
       replicas,
       minInSync,
       createdAt: new Date(this.clock.wallMs()).toISOString(),
+      ttlSeconds: input.ttlSeconds ?? null,
       embeddingModel: null,
       state: 'creating',
     };
@@ -117,8 +118,9 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.read(name));
   }
 
-  async update(name: string, change: { description: string | null }): Promise<CollectionView> {
-    return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
+  async update(name: string, { description, ttlSeconds }: CollectionChange): Promise<CollectionView> {
+    const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, ...(description !== undefined && { description }), ...(ttlSeconds !== undefined && { ttlSeconds }) });
+    return this.counted(await this.catalog.update(name, changed));
   }
 
   async stats(name: string): Promise<CollectionStats> {
@@ -269,6 +271,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     shards: record.shards,
     replicas: record.replicas,
     minInSync: record.minInSync,
+    ttlSeconds: record.ttlSeconds ?? null,
     embeddingModel: record.embeddingModel,
   };
 }

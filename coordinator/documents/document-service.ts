@@ -5,7 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
-import type { CollectionsService, DocumentsService, VectorInput, VectorsService, WriteTiming } from '../service';
+import type { CollectionsService, DocumentsService, VectorInput, VectorsService, WriteTiming, UploadedFile } from '../service';
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
@@ -59,7 +59,7 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }> {
+  async upload(collection: string, file: UploadedFile): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
@@ -69,7 +69,7 @@ export class DocumentService implements DocumentsService {
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
-    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches));
+    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, file.expiresAt));
     return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
   }
 
@@ -90,6 +90,7 @@ export class DocumentService implements DocumentsService {
     document: { documentId: string; collection: string; createdAt: string; source: string },
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
+    expiryGiven: () => number | undefined = () => undefined,
   ): Promise<{ count: number; timing: WriteTiming }> {
     const { documentId, collection, createdAt, source } = document;
     const { clock } = this.options;
@@ -97,11 +98,12 @@ export class DocumentService implements DocumentsService {
     const upload = { documentId, collection, owner: this.options.instanceId, chunksEnd: CHUNKS_ANNOUNCED, takenBackAtMs: null };
     let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
+    const expiresAt = expiryGiven();
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
       for (let batch: IteratorResult<Chunk[], unknown> = { done: false, value: first }; batch.done !== true; batch = await rest.next()) {
-        const items = batch.value.map(({ text }, i): VectorInput => chunkItem(documentId, count + i, source, text));
+        const items = batch.value.map(({ text }, i): VectorInput => ({ ...chunkItem(documentId, count + i, source, text), ...(expiresAt !== undefined && { expiresAt }) }));
         if (count + items.length > entry.upload.chunksEnd) {
           entry = await this.journal.change(entry, { chunksEnd: entry.upload.chunksEnd + CHUNKS_ANNOUNCED });
           confirmedMs = clock.monotonicMs();
@@ -114,6 +116,7 @@ export class DocumentService implements DocumentsService {
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }
+      if (expiryGiven() !== expiresAt) throw new QuiverError('invalid_parameter', 'expires_at must come before the file');
       await this.checkSameCollection(collection, createdAt);
       await this.journal.close(entry);
     } catch (error) {

@@ -23,6 +23,7 @@ function collectionData(view: CollectionView) {
     shards: view.shards,
     replicas: view.replicas,
     min_in_sync: view.minInSync,
+    ttl_seconds: view.ttlSeconds,
     embedding_model: view.embeddingModel,
   };
 }
@@ -73,8 +74,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [400, 409],
       handle: async ({ body }) => {
-        const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync } = body;
-        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, quantization, shards, replicas, minInSync })));
+        const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync, ttl_seconds: ttlSeconds = null } = body;
+        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, quantization, shards, replicas, minInSync, ttlSeconds })));
       },
     }),
     defineEndpoint({
@@ -155,12 +156,13 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       access: 'readwrite',
       isAdministrative: true,
       tag,
-      summary: 'Set or clear the description of a collection',
+      summary: 'Change the description or the time to live of a collection',
+      description: 'What is left out stays; null clears it.',
       path: schemas.collectionNamePath,
       body: { type: 'json', required: true, schema: schemas.collectionChange, example: { description: 'Articles of the newspaper' } },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
-      handle: async ({ path, body }) => dataAnswer(collectionData(await collections.update(path.collection_name, { description: body.description }))),
+      handle: async ({ path, body }) => dataAnswer(collectionData(await collections.update(path.collection_name, { description: body.description, ttlSeconds: body.ttl_seconds }))),
     }),
     defineEndpoint({
       method: 'DELETE',

@@ -26,7 +26,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
         const form = await openUploadForm(request, limits);
         try {
           use(form.fields().collection_name);
-          const { documentId, chunksCreated, timing } = await documents.upload(form.fields().collection_name, form.file);
+          const { documentId, chunksCreated, timing } = await documents.upload(form.fields().collection_name, { ...form.file, expiresAt: () => form.fields().expires_at });
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };
         } finally {

@@ -160,7 +160,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
-        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata);
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.change);
         return dataAnswer({ updated_count: updatedCount });
       },
     }),

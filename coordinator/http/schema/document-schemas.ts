@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { writeTiming } from './answer-fields';
+import { expiresAtText } from './expiry';
 import { collectionName } from './fields';
 
 /** Words for yes and no in a form; a checkbox sends `on`. */
@@ -8,7 +9,7 @@ const FLAGS = new Map([...['true', '1', 'yes', 'on'].map((word) => [word, true] 
 const flagText = z.preprocess((value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value), z.boolean().default(false));
 
 /** The form's fields beside the file. */
-export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText });
+export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText, expires_at: expiresAtText });
 
 /** The whole form, for the documentation: the file itself is streamed and never a value. */
 export const uploadForm = uploadFields.extend({
