@@ -1,5 +1,6 @@
 import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
+import type { ReplicaPurge } from '../shared/shard/shard-purge';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
@@ -20,6 +21,12 @@ export interface Service {
   recall: RecallService;
   demo: DemoService;
   backups: BackupsService;
+}
+
+/** By shard. */
+export interface CollectionPurge {
+  collection: string;
+  shards: ReplicaPurge[][];
 }
 
 export interface CollectionChange {
@@ -43,6 +50,11 @@ export interface CollectionsService {
    * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
+  /**
+   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the background.
+   * Errors: as `optimize`.
+   */
+  purge(name: string, start: boolean): Promise<CollectionPurge>;
   /**
    * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
    * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.

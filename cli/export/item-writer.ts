@@ -4,6 +4,7 @@ export interface ExportedItem {
   vector?: number[] | Float32Array;
   metadata: Record<string, unknown>;
   text?: string | null;
+  expires_at?: string;
 }
 
 /** Takes items in their order and writes a file of them, with a bounded number of them in memory. */

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionChange, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
+import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
@@ -125,6 +125,13 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async stats(name: string): Promise<CollectionStats> {
     return this.statsOf(await this.catalog.read(name));
+  }
+
+  async purge(name: string, start: boolean): Promise<CollectionPurge> {
+    const record = await this.catalog.read(name);
+    const call = this.scatter.begin();
+    const shards = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)));
+    return { collection: name, shards };
   }
 
   async optimize(name: string): Promise<CollectionStats> {

@@ -74,7 +74,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
-    ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'reshard', 'cancelReshard']),
+    ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'purge', 'reshard', 'cancelReshard']),
     ...handlersOf('backups', service.backups, ['create', 'list', 'get', 'delete', 'verify', 'restore', 'restores', 'restoreState', 'cancelRestore']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),

@@ -188,7 +188,7 @@ export class ReplicatedShard implements HostedReplica {
       folder,
       spec,
       { ...shardOptions, openStore },
-      { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged, removeExpired: async (ids) => (await opened).removeExpired(ids) },
+      { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged, removeExpired: async (ids) => (await opened).removeExpired(ids), trimLog: async () => (await opened).replica.trimNow() },
     );
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };

@@ -327,6 +327,31 @@ export class Directory {
     this.tidy();
   }
 
+  /** Puts what is there into new memory, so that nothing of what is gone is left in what is saved later. Some slots per step. */
+  *rewriteInSteps(): Generator<undefined, void> {
+    const chunks = this.arena.retire();
+    for (const page of this.pages) {
+      this.changes.begin();
+      for (let place = 0; place < PAGE_SLOTS; place++) {
+        const chunk = page.chunks[place];
+        if ((page.flags[place] & LIVE) !== 0 && chunk < chunks) this.move(page, place, chunk);
+      }
+      this.changes.end();
+      yield;
+    }
+    this.tidy();
+  }
+
+  private move(page: DirectoryPage, place: number, chunk: number): void {
+    const length = page.idBytes[place] + page.metadataBytes[place];
+    const from = page.offsets[place];
+    const target = this.arena.allocate(length);
+    this.arena.chunk(chunk).copy(target.buffer, target.offset, from, from + length);
+    page.chunks[place] = target.chunk;
+    page.offsets[place] = target.offset;
+    this.arena.free(chunk, length);
+  }
+
   private tidy(): void {
     for (let sparse = this.arena.takeSparse(); sparse >= 0; sparse = this.arena.takeSparse()) this.empty(sparse);
   }
@@ -334,17 +359,10 @@ export class Directory {
   /** Moves what is living in a sparse chunk elsewhere, which frees the chunk. */
   private empty(chunk: number): void {
     this.changes.begin();
-    const source = this.arena.chunk(chunk);
     for (const page of this.pages) {
       for (let place = 0; place < PAGE_SLOTS; place++) {
         if (page.chunks[place] !== chunk || (page.flags[place] & LIVE) === 0) continue;
-        const length = page.idBytes[place] + page.metadataBytes[place];
-        const from = page.offsets[place];
-        const target = this.arena.allocate(length);
-        source.copy(target.buffer, target.offset, from, from + length);
-        page.chunks[place] = target.chunk;
-        page.offsets[place] = target.offset;
-        this.arena.free(chunk, length);
+        this.move(page, place, chunk);
       }
     }
     this.changes.end();

@@ -94,6 +94,12 @@ export class Checkpointer {
     return this.running;
   }
 
+  /** The same, but begun after the call: what changed before it is in no file of an earlier one. */
+  async writeAnew(): Promise<void> {
+    await this.running?.catch(() => undefined);
+    return this.write();
+  }
+
   /**
    * Runs `look` with the manifest of the checkpoint in force, while no other takes its place and the journal stays; those that
    * are due wait. It must not take long.

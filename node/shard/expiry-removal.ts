@@ -32,11 +32,18 @@ export class ExpiryRemoval {
     this.timer.unref();
   }
 
+  /** Removes what has expired by now, as far as that is for this replica. Errors: those of the parts. */
+  async drain(): Promise<void> {
+    await this.running?.catch(() => undefined);
+    this.running ??= this.run().finally(() => (this.running = null));
+    await this.running;
+  }
+
   /** Begins nothing more, and waits for the batch under way. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.ending.abort();
-    await this.running;
+    await this.running?.catch(() => undefined);
   }
 
   private look(): void {

@@ -23,6 +23,7 @@ import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardExpiry } from './shard-expiry';
 import { ShardItems } from './shard-items';
+import { ShardPurge } from './shard-purge';
 import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
@@ -46,6 +47,8 @@ export interface ShardSurroundings {
   onDamaged: (error: Error) => void;
   /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
   removeExpired?: (externalIds: string[]) => Promise<boolean>;
+  /** Drops from a replica's log what it has applied by the call. Default: there is no log. */
+  trimLog?: () => Promise<void>;
   /** Whom other threads follow to search the shard; default: none do. */
   publisher?: ShardPublisher;
 }
@@ -97,6 +100,15 @@ export class Shard {
       counters,
       gate,
       pace: this.pace,
+      purge: new ShardPurge({
+        records,
+        indexes,
+        checkpointer,
+        logger: options.logger,
+        folder,
+        removeExpired: () => this.removal.drain(),
+        trimLog: surroundings.trimLog ?? (async () => undefined),
+      }),
       backups:
         options.backups === undefined
           ? null

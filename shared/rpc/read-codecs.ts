@@ -2,6 +2,7 @@ import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { SHARD_STAGES } from '../shard/shard-stage';
+import { purgesFromText, purgesToText } from '../shard/shard-purge';
 import type { AnswerOf, Hit, IndexProgress, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
 import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as ProtoIndexProgress, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
@@ -203,6 +204,21 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       const known = SHARD_STAGES.find((name) => name === stage);
       if (known === undefined) throw malformed('transfer');
       return { ...rest, stage: known, externalIds: stringsFromBytes(externalIds), index: progressFromProto(index) };
+    },
+  },
+  purge: {
+    requestToProto: ({ start }) => ({ start }),
+    requestFromProto: ({ start }) => ({ start }),
+    requestBytes: () => 0,
+    answerToProto: (purges) => {
+      const purge = purgesToText(purges);
+      return { message: { purge }, bytes: purge.length * 3 };
+    },
+    answerFromProto: ({ purge }) => {
+      if (!purge) return undefined;
+      const purges = purgesFromText(purge);
+      if (purges === null) throw malformed('purge');
+      return purges;
     },
   },
   backup: {

@@ -1,6 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { Expiry } from './expiry';
+import type { ReplicaPurge } from './shard-purge';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -45,6 +46,8 @@ export interface ShardReads {
    * stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
    */
   transfer: { request: { after: number; limit: number; writesPerSecond?: number | undefined }; answer: ShardTransfer };
+  /** How far the purge of each replica is; with `start`, one begins where none is under way. */
+  purge: { request: { start: boolean }; answer: ReplicaPurge[] };
   /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
   backup: { request: ShardBackupOrder; answer: ShardBackupState };
 }

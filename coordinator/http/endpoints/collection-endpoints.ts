@@ -1,4 +1,4 @@
-import type { CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
+import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
 import { seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
@@ -44,6 +44,20 @@ function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, in
       seconds_left: index.secondsLeft,
       optimizing: index.optimizing,
     },
+  };
+}
+
+function purgeData({ collection, shards }: CollectionPurge) {
+  const all = shards.flat();
+  const is = (...states: string[]): boolean => all.some(({ state }) => states.includes(state));
+  return {
+    collection,
+    state: is('running') ? ('running' as const) : is('failed', 'unknown') ? ('failed' as const) : is('none') ? ('none' as const) : ('done' as const),
+    bytes_reclaimed: all.reduce((sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0), 0),
+    shards: shards.map((replicas, shard) => ({
+      shard,
+      replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, error }) => ({ node, state, step, bytes_before: bytesBefore, bytes_after: bytesAfter, error })),
+    })),
   };
 }
 
@@ -123,6 +137,31 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionStats },
       errors: [404],
       handle: async ({ path }) => dataAnswer(statsData(await collections.optimize(path.name))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/purge',
+      access: 'admin',
+      tag,
+      summary: 'Rewrite the files, so that nothing of deleted and expired vectors is in them',
+      description:
+        'Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. ' +
+        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Does nothing where one is under way. It is forgotten when a node starts anew: begin it again then.',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.purgeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(purgeData(await collections.purge(path.name, true))),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/purge',
+      access: 'admin',
+      tag,
+      summary: 'Show how far a purge is',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.purgeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(purgeData(await collections.purge(path.name, false))),
     }),
     defineEndpoint({
       method: 'POST',

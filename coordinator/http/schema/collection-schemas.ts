@@ -107,6 +107,27 @@ export const collectionStats = z
   })
   .meta({ id: 'CollectionStats' });
 
+const replicaPurge = z.object({
+  node: z.string().meta({ description: 'The node that holds the replica; empty where there is only one.' }),
+  state: z.enum(['none', 'running', 'done', 'failed', 'unknown']).meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
+  step: z.string().meta({
+    description:
+      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten. Of a purge that failed, where it did.',
+  }),
+  bytes_before: z.int().meta({ description: 'What all files of the replica took when it began.' }),
+  bytes_after: z.int(),
+  error: z.string(),
+});
+
+export const purgeAnswer = z
+  .object({
+    collection: z.string(),
+    state: z.enum(['none', 'running', 'done', 'failed']).meta({ description: 'done: every replica is; failed: one failed or did not answer, and none is running. Purge again then.' }),
+    bytes_reclaimed: z.int().meta({ description: 'Of the replicas that are done; what was written meanwhile counts against it.' }),
+    shards: z.array(z.object({ shard: z.int(), replicas: z.array(replicaPurge) })),
+  })
+  .meta({ id: 'Purge' });
+
 export const reshardAnswer = z
   .object({
     collection: z.string(),

@@ -270,6 +270,12 @@ class VerifyTableTask final : public DatabaseTask {
   const std::string name_;
 };
 
+class CompactTask final : public DatabaseTask {
+ public:
+  CompactTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {}
+  void run() override { database_->compact(); }
+};
+
 class NextTask final : public Task {
  public:
   NextTask(napi_env env, const Arguments& arguments)
@@ -382,6 +388,7 @@ NAPI_MODULE_INIT() {
       function<read_cached>("readCached"),
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
+      function<pooled<CompactTask>>("compact"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),
       function<new_cursor>("newCursor"),

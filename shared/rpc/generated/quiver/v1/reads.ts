@@ -19,7 +19,8 @@ export interface Answer {
   'index'?: (IndexProgress | null);
   'transfer'?: (ShardTransfer | null);
   'backup'?: (ShardBackup | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'purge'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup"|"purge";
 }
 
 export interface Answer__Output {
@@ -36,7 +37,8 @@ export interface Answer__Output {
   'index'?: (IndexProgress__Output | null);
   'transfer'?: (ShardTransfer__Output | null);
   'backup'?: (ShardBackup__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
+  'purge'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup"|"purge";
 }
 
 export interface AnswerFrame {
@@ -163,6 +165,14 @@ export interface Optimize {
 export interface Optimize__Output {
 }
 
+export interface Purge {
+  'start'?: (boolean);
+}
+
+export interface Purge__Output {
+  'start': (boolean);
+}
+
 export interface ReadFrame {
   'requests'?: (ReadRequest)[];
   'cancelledIds'?: (number)[];
@@ -190,7 +200,8 @@ export interface ReadRequest {
   'sample'?: (Sample | null);
   'transfer'?: (Transfer | null);
   'backup'?: (Backup | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'purge'?: (Purge | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup"|"purge";
 }
 
 export interface ReadRequest__Output {
@@ -210,7 +221,8 @@ export interface ReadRequest__Output {
   'sample'?: (Sample__Output | null);
   'transfer'?: (Transfer__Output | null);
   'backup'?: (Backup__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
+  'purge'?: (Purge__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup"|"purge";
 }
 
 export interface ReadsClient extends grpc.Client {
