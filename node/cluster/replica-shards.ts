@@ -17,7 +17,12 @@ export class ReplicaShards implements NodeShards {
    * `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted, unavailable.
    * `optimizeOn` and `purgeOn` ask another node to do for its replica what this one was asked.
    */
-  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>; hosted: (id: ShardId) => HostedReplica | null; optimizeOn: (node: string, id: ShardId) => void; purgeOn: ReplicaShards['purgeOn'] }) {
+  constructor(options: {
+    find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
+    hosted: (id: ShardId) => HostedReplica | null;
+    optimizeOn: (node: string, id: ShardId) => void;
+    purgeOn: ReplicaShards['purgeOn'];
+  }) {
     this.find = options.find;
     this.hosted = options.hosted;
     this.optimizeOn = options.optimizeOn;

@@ -272,7 +272,7 @@ function compareInline(found: VectorSearchResult | null, { search, count }: Answ
   expect(found.vectorCount).toBe(count);
   compareHits(
     found.hits,
-    search.map(({ text: _, ...hit }) => hit),
+    search.map(({ externalId, score, metadata }) => ({ externalId, score, metadata })),
   );
 }
 

@@ -57,7 +57,10 @@ export const reshardBody = z.object({ shards: integer(1, shardsMax) });
 export const collectionChange = z
   .object({
     description: description.nullable().optional(),
-    ttl_seconds: integer(1, TTL_SECONDS_MAX).nullable().optional().meta({ description: `null: items are kept. ${TTL_LATER}` }),
+    ttl_seconds: integer(1, TTL_SECONDS_MAX)
+      .nullable()
+      .optional()
+      .meta({ description: `null: items are kept. ${TTL_LATER}` }),
   })
   .superRefine((body, context) => {
     if (body.description === undefined && body.ttl_seconds === undefined) report(context, body, 'must have description or ttl_seconds');

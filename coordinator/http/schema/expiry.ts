@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { optional } from './fields';
 import { report } from './issue';
 
 /** A hundred years. */
@@ -17,10 +16,13 @@ const time = z.iso.datetime({ offset: true }).transform((text, context): number 
 
 const meaning = 'When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed.';
 
-/** Of a write that puts or changes an item. */
-export const expiresAt = optional(time.nullable()).meta({
-  description: `${meaning} null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has.`,
-});
+/** Of a write that puts or changes an item. Here null is a value. */
+export const expiresAt = time
+  .nullable()
+  .optional()
+  .meta({
+    description: `${meaning} null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has.`,
+  });
 
 /** Of an upload; a form's field that is empty counts as left out. */
 export const expiresAtText = z.preprocess((value) => (value === '' ? undefined : value), time.optional()).meta({ description: meaning });
