@@ -1,5 +1,6 @@
 import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
+import type { ReplicaPurge } from '../shared/shard/shard-purge';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
@@ -25,6 +26,17 @@ export interface Service {
   outcomes: OutcomesService;
 }
 
+/** By shard. */
+export interface CollectionPurge {
+  collection: string;
+  shards: ReplicaPurge[][];
+}
+
+export interface CollectionChange {
+  description?: string | null | undefined;
+  ttlSeconds?: number | null | undefined;
+}
+
 /** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
 export interface CollectionsService {
   create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
@@ -32,7 +44,8 @@ export interface CollectionsService {
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
-  update(name: string, change: { description: string | null }, mark?: StoreMark): Promise<CollectionView>;
+  /** What is undefined stays. */
+  update(name: string, change: CollectionChange, mark?: StoreMark): Promise<CollectionView>;
   delete(name: string, mark?: StoreMark): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
@@ -41,6 +54,11 @@ export interface CollectionsService {
    * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
+  /**
+   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the background.
+   * Errors: as `optimize`.
+   */
+  purge(name: string, start: boolean): Promise<CollectionPurge>;
   /**
    * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
    * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
@@ -81,6 +99,8 @@ export interface NewCollection {
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
   minInSync?: number;
+  /** Items without an expires_at of their own expire so long after their last write; null: never. */
+  ttlSeconds?: number | null;
 }
 
 /** What a collection takes, and how far its index is built, over all its shards. */
@@ -122,6 +142,8 @@ export interface CollectionView {
   replicas: number;
   /** Replicas that must have a write before it is acknowledged. */
   minInSync: number;
+  /** See NewCollection. */
+  ttlSeconds: number | null;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
 }
@@ -141,6 +163,8 @@ export interface VectorInput {
   text: string | undefined;
   /** The version that the item must have, NO_VERSION or ANY_VERSION (shared/shard/shard-client.ts). undefined: whatever is there. */
   expected?: number | undefined;
+  /** When the item expires, milliseconds since the Unix epoch; null: at no time of its own. undefined keeps what is stored. */
+  expiresAt?: number | null | undefined;
 }
 
 /** What of a vector is to be changed; what is undefined stays. */
@@ -152,6 +176,8 @@ export interface VectorPatch {
   embeds?: boolean;
   metadata: MetadataPatch | undefined;
   expected?: number | undefined;
+  /** As in VectorInput. */
+  expiresAt?: number | null | undefined;
 }
 
 /** `invalid`: see `errors` of the result. */
@@ -201,7 +227,7 @@ export interface VectorsService {
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
    * others are changed then.
    */
-  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch, once?: Once): Promise<{ updatedCount: number }>;
+  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, once?: Once): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
@@ -220,6 +246,8 @@ export interface VectorView {
   text: string | null;
   /** Absent while the shard counts no versions. */
   version?: number;
+  /** When it expires, milliseconds since the Unix epoch; absent if it never does. */
+  expiresAt?: number;
 }
 
 export interface SearchService {
@@ -352,13 +380,20 @@ export interface UploadResult {
   isRepeated?: boolean;
 }
 
+/** `expiresAt`: when its chunks expire, as far as that is known; it must be known before the content, and not change. */
+export interface UploadedFile {
+  name: string;
+  content: AsyncIterable<Buffer>;
+  expiresAt?: () => number | undefined;
+}
+
 export interface DocumentsService {
   /**
    * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark, one
    * that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
-  upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: StoreMark): Promise<UploadResult>;
+  upload(collection: string, file: UploadedFile, mark?: StoreMark): Promise<UploadResult>;
 }
 
 export interface BackupsService {

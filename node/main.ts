@@ -270,6 +270,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     find: (id, call) => agent.find(id, call),
     hosted: (id) => agent.hosted(id),
     optimizeOn: (node, id) => void questions.optimize(node, id),
+    purgeOn: (node, id, start) => questions.purge(node, id, start),
   });
   const limits = nodeLimits();
   const server = new RpcServer({
@@ -284,6 +285,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence, ended);
         },
         optimize: async (id) => void (await agent.hosted(id)?.shard.read('optimize', null)),
+        purge: async (id, start) => (await agent.hosted(id)?.shard.read('purge', { start })) ?? null,
         replace,
         log,
       }),

@@ -4,6 +4,7 @@ export interface ExportedItem {
   vector?: number[] | Float32Array;
   metadata: Record<string, unknown>;
   text?: string | null;
+  expires_at?: string;
 }
 
 /** Where a file is written until it is whole; of this process alone, because two may write the same. */

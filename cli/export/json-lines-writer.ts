@@ -53,6 +53,12 @@ export class JsonLinesWriter implements ItemWriter {
   }
 }
 
-function lineOf({ external_id, vector, metadata, text }: ExportedItem): Record<string, unknown> {
-  return { external_id, ...(vector === undefined ? {} : { vector: Array.from(vector) }), ...(text === null || text === undefined ? {} : { text }), metadata };
+function lineOf({ external_id, vector, metadata, text, expires_at }: ExportedItem): Record<string, unknown> {
+  return {
+    external_id,
+    ...(vector === undefined ? {} : { vector: Array.from(vector) }),
+    ...(text === null || text === undefined ? {} : { text }),
+    metadata,
+    ...(expires_at === undefined ? {} : { expires_at }),
+  };
 }

@@ -29,7 +29,14 @@ export class NpyWriter implements ItemWriter {
     items.forEach(({ vector = [] }, i) => floats.set(vector, i * this.dim));
     // Appending goes on until all is written; a lone write may end early.
     await this.vectors.appendFile(new Uint8Array(floats.buffer));
-    await this.items.appendFile(items.map(({ external_id, text, metadata }) => `${JSON.stringify({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata })}\n`).join(''));
+    await this.items.appendFile(
+      items
+        .map(
+          ({ external_id, text, metadata, expires_at }) =>
+            `${JSON.stringify({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata, ...(expires_at === undefined ? {} : { expires_at }) })}\n`,
+        )
+        .join(''),
+    );
     this.rows += items.length;
   }
 

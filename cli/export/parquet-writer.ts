@@ -6,7 +6,7 @@ import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 const GROUP_FLOATS_MAX = 2_000_000;
 const GROUP_ROWS_MAX = 50_000;
 
-/** Columns external_id, vector (a list of floats), text, and metadata as JSON, which import puts back. */
+/** Columns external_id, vector (a list of floats), text, metadata as JSON, and expires_at, which import puts back. */
 export class ParquetItemWriter implements ItemWriter {
   readonly wantsNumbers = false;
   private held: ExportedItem[] = [];
@@ -41,6 +41,7 @@ export class ParquetItemWriter implements ItemWriter {
           : []),
         { name: 'text', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
         { name: 'metadata', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
+        { name: 'expires_at', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
       ],
     });
     return new ParquetItemWriter(path, writer, hasVectors, dim);
@@ -69,6 +70,7 @@ export class ParquetItemWriter implements ItemWriter {
         ...(this.hasVectors ? [{ name: 'vector', data: items.map(({ vector }) => Array.from(vector ?? [])), encoding: 'PLAIN' as const, codec: 'UNCOMPRESSED' as const }] : []),
         { name: 'text', data: items.map(({ text }) => text ?? null) },
         { name: 'metadata', data: items.map(({ metadata }) => JSON.stringify(metadata)) },
+        { name: 'expires_at', data: items.map(({ expires_at }) => expires_at ?? null) },
       ],
     });
   }

@@ -7,6 +7,7 @@ export type RowOutcome = { externalId: string; json: string } | { reason: string
 
 /** As the service bounds them: a bad row is found here, before it spoils a batch. */
 const ID_CHARACTERS_MAX = 512;
+const EXPIRES_AT = 'expires_at';
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
 
 /** Makes items of rows by a mapping, for a collection of one dimension. */
@@ -19,7 +20,8 @@ export class RowConverter {
     private readonly source: Pick<RecordSource, 'hasNullsForNothing' | 'hasTextOnly'>,
     private readonly options: { idPrefix: string; guessTypes: boolean },
   ) {
-    this.used = new Set(usedColumns(mapping));
+    // As an export writes it; where metadata are columns, it may be one of them.
+    this.used = new Set([...usedColumns(mapping), ...(mapping.metadataObject === null ? [] : [EXPIRES_AT])]);
   }
 
   convert(record: SourceRecord, place: string): RowOutcome {
@@ -38,6 +40,8 @@ export class RowConverter {
     if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
     const metadata = this.metadataOf(fields);
     if (typeof metadata === 'string') return { reason: metadata, externalId };
+    const expiresAt = this.mapping.metadataObject === null ? undefined : fields[EXPIRES_AT];
+    if (typeof expiresAt === 'string' && expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
     parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
     return { externalId, json: parts.join('') };
   }

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
-import { isMarked, mustBeCounted, operationsToBytes } from '../../shared/shard/operation-codec';
+import { isMarked, mustBeCounted, mustBeTimed, operationsToBytes } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
@@ -138,10 +138,11 @@ export class GrpcShardClient implements ShardClient {
     let isInDoubt = false;
     let write: NamedWrite | null = null;
     // By the first route: every copy of a write is the same.
-    const encoded = ({ versions = false, marks = false }: ShardRoute): NamedWrite => {
+    const encoded = ({ versions = false, marks = false, expiry = false }: ShardRoute): NamedWrite => {
       if (!versions && mustBeCounted(operations)) throw uncounted(id);
       if (!marks && isMarked(operations)) throw unmarked(id);
-      return { ...name, payload: operationsToBytes(operations, versions) };
+      if (!expiry && mustBeTimed(operations)) throw untimed(id);
+      return { ...name, payload: operationsToBytes(operations, { counted: versions, timed: expiry }) };
     };
     const judge = (error: unknown): Verdict => {
       const kind = kindOf(error);
@@ -167,6 +168,10 @@ function unmarked(id: ShardId): QuiverError {
     'unavailable',
     `shard ${id.shard} takes no Idempotency-Key: a node of the cluster is of an earlier version, which knows none, or is not known at present; nothing was written`,
   );
+}
+
+function untimed(id: ShardId): QuiverError {
+  return new QuiverError('unavailable', `shard ${id.shard} takes no items that expire: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

@@ -85,6 +85,7 @@ export class MapShardRoutes implements ObservedRoutes {
       ...(followers.length > 0 ? { followers } : {}),
       ...(this.everyNodeKnows('versions', assignment) ? { versions: true } : {}),
       ...(this.everyNodeKnows('idempotency', assignment) ? { marks: true } : {}),
+      ...(this.everyNodeKnows('expiry', assignment) ? { expiry: true } : {}),
     };
   }
 

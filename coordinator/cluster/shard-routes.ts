@@ -12,12 +12,21 @@ export interface ShardRoute {
   versions?: boolean;
   /** The same of marks of writes that are done once. */
   marks?: boolean;
+  /** Whether all nodes know that items expire. */
+  expiry?: boolean;
 }
 
 /** Whether calls by either route go to the same replicas in the same roles. */
 export function isSameRoute(one: ShardRoute | null, other: ShardRoute | null): boolean {
   if (one === null || other === null) return one === other;
-  return one.epoch === other.epoch && one.address === other.address && one.versions === other.versions && one.marks === other.marks && String(one.followers ?? '') === String(other.followers ?? '');
+  return (
+    one.epoch === other.epoch &&
+    one.address === other.address &&
+    one.versions === other.versions &&
+    one.marks === other.marks &&
+    one.expiry === other.expiry &&
+    String(one.followers ?? '') === String(other.followers ?? '')
+  );
 }
 
 /** The coordinator's map of the shards, kept up to date by a watch. */

@@ -8,7 +8,7 @@ import type { StoreMark } from '../idempotency/store-mark';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
+import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
@@ -84,6 +84,7 @@ export class CatalogCollectionsService implements CollectionsService {
       replicas,
       minInSync,
       createdAt: new Date(this.clock.wallMs()).toISOString(),
+      ttlSeconds: input.ttlSeconds ?? null,
       embeddingModel: null,
       state: 'creating',
       ...(mark !== undefined && { once: mark.token }),
@@ -119,12 +120,20 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.read(name));
   }
 
-  async update(name: string, change: { description: string | null }, mark?: StoreMark): Promise<CollectionView> {
-    return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description }), mark && { mark, resultOf: (record) => this.counted(record) }));
+  async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
+    const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, ...(description !== undefined && { description }), ...(ttlSeconds !== undefined && { ttlSeconds }) });
+    return this.counted(await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }));
   }
 
   async stats(name: string): Promise<CollectionStats> {
     return this.statsOf(await this.catalog.read(name));
+  }
+
+  async purge(name: string, start: boolean): Promise<CollectionPurge> {
+    const record = await this.catalog.read(name);
+    const call = this.scatter.begin();
+    const shards = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)));
+    return { collection: name, shards };
   }
 
   async optimize(name: string): Promise<CollectionStats> {
@@ -271,6 +280,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     shards: record.shards,
     replicas: record.replicas,
     minInSync: record.minInSync,
+    ttlSeconds: record.ttlSeconds ?? null,
     embeddingModel: record.embeddingModel,
   };
 }

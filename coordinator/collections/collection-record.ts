@@ -41,6 +41,8 @@ export interface CollectionRecord {
   minInSync: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;
+  /** How long after its last write an item without a time of its own expires; null: never. */
+  ttlSeconds?: number | null | undefined;
   /** The model of its first text and from then on of all its texts; null before. */
   embeddingModel: string | null;
   /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
@@ -95,6 +97,8 @@ export function collectionToValue(record: CollectionRecord): string {
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
+    // Left out where there is none, as versions wrote it that knew none.
+    ttl_seconds: record.ttlSeconds ?? undefined,
     created_at: record.createdAt,
     embedding_model: record.embeddingModel,
     state: record.state,
@@ -120,6 +124,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),
+    ...(typeof json.ttl_seconds === 'number' && { ttlSeconds: json.ttl_seconds }),
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
     state: json.state as CollectionRecord['state'],

@@ -7,7 +7,7 @@ import type { Clock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
 import type { StoreMark } from '../idempotency/store-mark';
-import type { CollectionsService, DocumentsService, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
+import type { CollectionsService, DocumentsService, UploadedFile, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
@@ -63,7 +63,7 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: StoreMark): Promise<UploadResult> {
+  async upload(collection: string, file: UploadedFile, mark?: StoreMark): Promise<UploadResult> {
     if (mark === undefined) return this.store(collection, file);
     const { outcomes, config } = this.options;
     const hash = createHash('sha256').update(mark.digest);
@@ -73,7 +73,7 @@ export class DocumentService implements DocumentsService {
       let whole: StoreMark | null = null;
       const wholeMark = (): StoreMark => (whole ??= { ...mark, digest: digest() });
       try {
-        return await this.store(collection, { name: file.name, content }, wholeMark);
+        return await this.store(collection, { ...file, content }, wholeMark);
       } catch (error) {
         // It may be complete: the answer of the store was lost, or another request under the same key was quicker.
         const done = whole === null ? null : await outcomes.find(whole);
@@ -93,7 +93,7 @@ export class DocumentService implements DocumentsService {
   }
 
   /** `mark`: once the file was read. */
-  private async store(collection: string, file: { name: string; content: AsyncIterable<Buffer> }, mark?: () => StoreMark): Promise<UploadResult> {
+  private async store(collection: string, file: UploadedFile, mark?: () => StoreMark): Promise<UploadResult> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
@@ -103,7 +103,7 @@ export class DocumentService implements DocumentsService {
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
-    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, mark));
+    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt }));
     return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
   }
 
@@ -124,7 +124,7 @@ export class DocumentService implements DocumentsService {
     document: { documentId: string; collection: string; createdAt: string; source: string },
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
-    mark?: () => StoreMark,
+    { mark, expiryGiven = () => undefined }: { mark?: (() => StoreMark) | undefined; expiryGiven?: (() => number | undefined) | undefined },
   ): Promise<{ count: number; timing: WriteTiming }> {
     const { documentId, collection, createdAt, source } = document;
     const { clock } = this.options;
@@ -133,11 +133,12 @@ export class DocumentService implements DocumentsService {
     let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
     let once: { mark: StoreMark; result: UploadResult } | undefined;
+    const expiresAt = expiryGiven();
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
       for (let batch: IteratorResult<Chunk[], unknown> = { done: false, value: first }; batch.done !== true; batch = await rest.next()) {
-        const items = batch.value.map(({ text }, i): VectorInput => chunkItem(documentId, count + i, source, text));
+        const items = batch.value.map(({ text }, i): VectorInput => ({ ...chunkItem(documentId, count + i, source, text), ...(expiresAt !== undefined && { expiresAt }) }));
         if (count + items.length > entry.upload.chunksEnd) {
           entry = await this.journal.change(entry, { chunksEnd: entry.upload.chunksEnd + CHUNKS_ANNOUNCED });
           confirmedMs = clock.monotonicMs();
@@ -150,6 +151,7 @@ export class DocumentService implements DocumentsService {
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }
+      if (expiryGiven() !== expiresAt) throw new QuiverError('invalid_parameter', 'expires_at must come before the file');
       await this.checkSameCollection(collection, createdAt);
       if (mark !== undefined) once = { mark: mark(), result: { documentId, chunksCreated: count, timing } };
       await this.journal.close(entry, once);

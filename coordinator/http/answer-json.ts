@@ -57,13 +57,18 @@ export function textHitJson({ externalId, score, metadata, text }: ScoredHit): s
 /** One stored vector; has a member `vector` if the view has it. */
 export function vectorJson(view: VectorView, format: VectorFormat): string {
   const vector = view.vector === undefined ? '' : `"vector":${format(view.vector)},`;
-  return `{"external_id":${JSON.stringify(view.externalId)},${vector}"metadata":${view.metadata},"text":${JSON.stringify(view.text)}${versionMember(view.version)}}`;
+  return `{"external_id":${JSON.stringify(view.externalId)},${vector}"metadata":${view.metadata},"text":${JSON.stringify(view.text)}${expiryMember(view.expiresAt)}${versionMember(view.version)}}`;
 }
 
 /** One exported vector, without text. */
 export function exportedVectorJson(view: VectorView, format: VectorFormat): string {
   const vector = view.vector === undefined ? '[]' : format(view.vector);
-  return `{"external_id":${JSON.stringify(view.externalId)},"vector":${vector},"metadata":${view.metadata}${versionMember(view.version)}}`;
+  return `{"external_id":${JSON.stringify(view.externalId)},"vector":${vector},"metadata":${view.metadata}${expiryMember(view.expiresAt)}${versionMember(view.version)}}`;
+}
+
+/** The `expires_at` member with a comma before it; empty if there is none. */
+function expiryMember(atMs: number | undefined): string {
+  return atMs === undefined ? '' : `,"expires_at":"${new Date(atMs).toISOString()}"`;
 }
 
 /** The `version` member with a comma before it; empty if there is none. */

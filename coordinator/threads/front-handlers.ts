@@ -76,7 +76,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
-    ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'reshard', 'cancelReshard']),
+    ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'purge', 'reshard', 'cancelReshard']),
     ...handlersOf('backups', service.backups, ['create', 'list', 'restorable', 'get', 'delete', 'verify', 'restore', 'restores', 'restoreState', 'cancelRestore']),
     ...handlersOf('outcomes', service.outcomes, ['obstacle', 'find', 'refuse']),
     ...handlersOf('recall', service.recall, ['check']),

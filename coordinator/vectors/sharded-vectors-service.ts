@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, DeleteOperation, MetadataPatch, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
+import { type Expiring, expiryTime } from '../../shared/shard/expiry';
+import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -82,7 +83,7 @@ export class ShardedVectorsService implements VectorsService {
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(valid, embedded, skips), call, once);
+    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once);
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
@@ -112,22 +113,22 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, { externalId, vector, text, embeds, metadata, expected }: VectorPatch, once?: Once): Promise<{ version: number | null }> {
+  async patch(name: string, { externalId, vector, text, embeds, metadata, expected, expiresAt }: VectorPatch, once?: Once): Promise<{ version: number | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
     const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
-    const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text };
+    const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text, ...expiryOf(collection, expiresAt) };
     const [{ outcome, version }] = await this.writes.write(collection, [expected === undefined ? operation : { ...operation, expected }], call, once);
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
   }
 
-  async updateByFilter(name: string, filter: Filter, metadata: MetadataPatch, once?: Once): Promise<{ updatedCount: number }> {
+  async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, once?: Once): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter });
+    const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter, ...expiryOf(collection, expiresAt) });
     const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf }, call, once);
     if (excess.first !== null) throw excessError(excess.count, excess.first, done);
     return { updatedCount: done };
@@ -148,7 +149,7 @@ export class ShardedVectorsService implements VectorsService {
         current,
         groups.map((group) => group.shard),
         call,
-        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors, versions: true }, call),
+        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors, versions: true, expiries: true }, call),
       );
       return inCallOrder(groups, answers);
     });
@@ -202,7 +203,7 @@ export class ShardedVectorsService implements VectorsService {
     }
   }
 
-  private upsertsOf(items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
+  private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
     return items.map((item, i) => {
@@ -213,6 +214,7 @@ export class ShardedVectorsService implements VectorsService {
         stamp: firstStamp + i,
         metadata: item.metadata,
         text: item.text ?? item.source.text,
+        ...expiryOf(collection, item.expiresAt),
       };
       return item.expected === undefined ? operation : { ...operation, expected: item.expected, alone };
     });
@@ -235,7 +237,7 @@ export class ShardedVectorsService implements VectorsService {
             collection,
             positions.map((position) => position.shard),
             call,
-            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors, versions: true }, call),
+            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors, versions: true, expiries: true }, call),
           ),
         );
       },
@@ -263,9 +265,15 @@ function excessError(count: number, first: string, done?: number): QuiverError {
   return new QuiverError('limit_exceeded', done === undefined ? `${what}; nothing was changed` : `${done} vectors were updated; ${what}, and stayed as they were`);
 }
 
-function viewOf({ externalId, metadata, text, vector, version }: StoredItem): VectorView {
+/** What a write of the collection says of when an item expires. */
+function expiryOf({ ttlSeconds }: CollectionRecord, expiresAt: number | null | undefined): Expiring {
+  return { ...(expiresAt !== undefined && { expiresAt }), ...(typeof ttlSeconds === 'number' && { ttlMs: ttlSeconds * 1000 }) };
+}
+
+function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredItem): VectorView {
   const view: VectorView = { externalId, metadata, text };
   if (vector !== undefined) view.vector = vector;
+  if (expiry !== undefined) view.expiresAt = expiryTime(expiry);
   if (version !== undefined) view.version = version;
   return view;
 }

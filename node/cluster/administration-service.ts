@@ -4,6 +4,7 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
+import { purgesToText, type ReplicaPurge } from '../../shared/shard/shard-purge';
 import type { ShardId } from '../../shared/shard/shard-client';
 
 interface AdministrationParts {
@@ -15,6 +16,8 @@ interface AdministrationParts {
   digest: (id: ShardId, atSequence: number, ended: AbortSignal) => Promise<ReplicaDigest | null>;
   /** Makes the best index of a replica, if there is one. */
   optimize: (id: ShardId) => Promise<void>;
+  /** How far the purge of a replica is; null: there is none here. */
+  purge: (id: ShardId, start: boolean) => Promise<ReplicaPurge[] | null>;
   /** Whether the replica is begun anew. */
   replace: (replacement: Replacement) => boolean;
   log: Logger;
@@ -24,13 +27,17 @@ interface AdministrationParts {
 export function administrationService(parts: AdministrationParts): RpcService {
   return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
-    answer: async ({ probe, digestOf, atSequence = 0, replace, optimize }, ended) => {
+    answer: async ({ probe, digestOf, atSequence = 0, replace, optimize, purge, purgeStart = false }, ended) => {
       if (probe) return { report: null, digest: null };
       if (digestOf) return { report: null, digest: await digestOrNone(parts, [digestOf, atSequence, ended]) };
       if (replace) return { report: null, digest: null, replaced: parts.replace(replace) };
       if (optimize) {
         await parts.optimize(optimize);
         return { report: null, digest: null };
+      }
+      if (purge) {
+        const purges = await parts.purge(purge, purgeStart);
+        return { report: null, digest: null, purge: purges === null ? '' : purgesToText(purges) };
       }
       const { shards } = await parts.report();
       return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };

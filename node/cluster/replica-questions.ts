@@ -2,6 +2,7 @@ import { administrationDefinition, type Replacement, type WireQuestion, type Wir
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuestionStream } from '../../shared/rpc/question-stream';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
+import { purgesFromText, type ReplicaPurge } from '../../shared/shard/shard-purge';
 import type { ShardId } from '../../shared/shard/shard-client';
 
 /** A digest takes as long as the other node's pace makes it; one of a terabyte is not waited for. */
@@ -32,6 +33,13 @@ export class ReplicaQuestions {
   /** Has the node make the best index of its replica. */
   async optimize(node: string, shard: ShardId): Promise<void> {
     await this.streamTo(node)?.ask({ probe: false, digestOf: null, optimize: shard }, OPTIMIZE_MS);
+  }
+
+  /** How far the purge of the node's replica is; null: it does not say. */
+  async purge(node: string, shard: ShardId, start: boolean): Promise<ReplicaPurge | null> {
+    const answer = await this.streamTo(node)?.ask({ probe: false, digestOf: null, purge: shard, purgeStart: start }, OPTIMIZE_MS);
+    const [purge = null] = answer?.purge ? (purgesFromText(answer.purge) ?? []) : [];
+    return purge;
   }
 
   close(): void {

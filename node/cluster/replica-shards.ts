@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { NodeCall, NodeShards } from '../rpc/node-shards';
 import type { HostedReplica } from './hosted-replica';
@@ -10,15 +11,22 @@ export class ReplicaShards implements NodeShards {
   private readonly find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
   private readonly hosted: (id: ShardId) => HostedReplica | null;
   private readonly optimizeOn: (node: string, id: ShardId) => void;
+  private readonly purgeOn: (node: string, id: ShardId, start: boolean) => Promise<ReplicaPurge | null>;
 
   /**
    * `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted, unavailable.
-   * `optimizeOn` asks another node to do for its replica what this one was asked.
+   * `optimizeOn` and `purgeOn` ask another node to do for its replica what this one was asked.
    */
-  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>; hosted: (id: ShardId) => HostedReplica | null; optimizeOn: (node: string, id: ShardId) => void }) {
+  constructor(options: {
+    find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
+    hosted: (id: ShardId) => HostedReplica | null;
+    optimizeOn: (node: string, id: ShardId) => void;
+    purgeOn: ReplicaShards['purgeOn'];
+  }) {
     this.find = options.find;
     this.hosted = options.hosted;
     this.optimizeOn = options.optimizeOn;
+    this.purgeOn = options.purgeOn;
   }
 
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult> {
@@ -41,9 +49,20 @@ export class ReplicaShards implements NodeShards {
       const { replicas = [], primary = null } = hosted.replica.assignment ?? {};
       for (const node of replicas) if (node !== primary?.node) this.optimizeOn(node, id);
     }
-    return hosted.replica.read(call, () => {
+    const answer = await hosted.replica.read(call, () => {
       call.note?.begun();
       return hosted.shard.read(kind, request);
     });
+    if (kind === 'purge') return (await this.purgesOf(hosted, answer as ReplicaPurge[], (request as RequestOf<'purge'>).start)) as AnswerOf<Kind>;
+    return answer;
+  }
+
+  /** That of this replica, and those of the others. */
+  private async purgesOf({ replica, spec }: HostedReplica, [own]: ReplicaPurge[], start: boolean): Promise<ReplicaPurge[]> {
+    const { replicas = [], primary = null } = replica.assignment ?? {};
+    const others = replicas.filter((node) => node !== primary?.node);
+    const found = await Promise.all(others.map((node) => this.purgeOn(node, spec, start).catch(() => null)));
+    const unknown: ReplicaPurge = { ...own, state: 'unknown', step: '', bytesBefore: 0, bytesAfter: 0, error: 'the node did not answer' };
+    return [{ ...own, node: primary?.node ?? '' }, ...others.map((node, i) => ({ ...(found[i] ?? unknown), node }))];
   }
 }

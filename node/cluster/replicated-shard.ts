@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { isSameReplica, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
-import type { ShardSpec } from '../../shared/shard/shard-client';
+import { operationsToBytes } from '../../shared/shard/operation-codec';
+import type { ExpireOperation, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { MARK_FILE } from '../replication/log-mark';
@@ -23,6 +25,8 @@ import type { HostedReplica } from './hosted-replica';
 
 /** Entries looked through at a start for what they are of. */
 const READ_BYTES = 8 * 1024 * 1024;
+/** How long a write that removes expired items may take. */
+const REMOVAL_MS = 30_000;
 
 export interface ReplicatedShardOptions {
   folder: string;
@@ -59,6 +63,9 @@ export class ReplicatedShard implements HostedReplica {
   readonly replica: Replica;
   private closing: Promise<void> | null = null;
   private installing: Promise<{ sequence: number }> | null = null;
+  /** Under which its own writes are known, and how many it has begun. */
+  private readonly removalSession = `expiry:${randomUUID()}`;
+  private removals = 0;
 
   private constructor(
     private readonly options: ReplicatedShardOptions,
@@ -164,12 +171,42 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /** `opened`: whom failures of the shard are told to. */
+  /** As its primary, by a write of its own: every replica then removes the same. */
+  private async removeExpired(externalIds: string[]): Promise<boolean> {
+    const { role, epoch } = this.replica.status();
+    if (role !== 'primary') return false;
+    const operations = externalIds.map((externalId): ExpireOperation => ({ type: 'expire', externalId }));
+    const payload = operationsToBytes(operations, { counted: true, timed: true });
+    const admitted = await this.shard.admit(payload);
+    this.removals += 1;
+    try {
+      const source = { session: this.removalSession, requestNumber: this.removals, settledBelow: this.removals };
+      await this.replica.write({ source, payload }, { epoch, deadlineMs: this.options.clock.monotonicMs() + REMOVAL_MS });
+    } finally {
+      admitted.release();
+    }
+    return true;
+  }
+
   private static async openData({ folder, spec, shardOptions, budget, ended }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
     const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
     const onDamaged = (error: Error): void => void opened.then((hosted) => hosted.noteDamage(error));
-    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore }, { budget, ended, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
+    const shard = await Shard.open(
+      folder,
+      spec,
+      { ...shardOptions, openStore },
+      {
+        budget,
+        ended,
+        onDiverged: onFailed,
+        onWriteFailed: onFailed,
+        onDamaged,
+        removeExpired: async (ids) => (await opened).removeExpired(ids),
+        trimLog: async () => (await opened).replica.trimNow(),
+      },
+    );
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {

@@ -44,6 +44,11 @@ export interface KeyValueStore {
    * early when the store closes or `stop` is aborted. Errors: storage_damaged, storage_failed.
    */
   verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void>;
+  /**
+   * Rewrites all files, so that what was deleted or replaced before the call is in none of them. Writes and reads go on. A
+   * scan that is under way keeps files that it reads, and this waits for it. Errors: storage_failed.
+   */
+  compact(): Promise<void>;
   /** Waits for running calls, then closes; idempotent. */
   close(): Promise<void>;
 }

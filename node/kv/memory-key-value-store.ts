@@ -67,6 +67,8 @@ export class MemoryKeyValueStore implements KeyValueStore {
     return 0;
   }
 
+  async compact(): Promise<void> {}
+
   memory(): StoreMemory {
     return NO_MEMORY;
   }

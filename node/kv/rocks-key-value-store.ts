@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,6 +10,10 @@ import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
 import { ABSENT, type DatabaseHandle, type NewTableHandle, type Page, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
+
+/** How long a file that was rewritten may be read, by a backup or a copy, and how often that is looked at. */
+const OBSOLETE_MS = 10 * 60_000;
+const OBSOLETE_LOOK_MS = 100;
 
 /**
  * Up to this many keys are looked up in memory before a thread of the pool is asked. They take some microseconds each;
@@ -154,6 +160,19 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   sizeBytes(): Promise<number> {
     return this.call('read', (database) => this.binding.sizeBytes(database));
+  }
+
+  async compact(): Promise<void> {
+    await this.call('rewrite', (database) => this.binding.compact(database));
+    // RocksDB removes a file when nobody reads it any more.
+    const untilMs = performance.now() + OBSOLETE_MS;
+    for (;;) {
+      const inUse = new Set((await this.call('read', (database) => this.binding.tables(database))).map((name) => basename(name)));
+      const left = (await readdir(this.folder)).filter((name) => name.endsWith('.sst') && !inUse.has(name));
+      if (left.length === 0) return;
+      if (performance.now() > untilMs || this.closing !== null) throw new QuiverError('storage_failed', `files that are not needed any more are still read: ${left.join(', ')}`);
+      await pause(OBSOLETE_LOOK_MS, new AbortController().signal);
+    }
   }
 
   memory(): StoreMemory {

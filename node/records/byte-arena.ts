@@ -71,6 +71,14 @@ export class ByteArena {
     return place;
   }
 
+  /** Further bytes go into new chunks. Answers the number of chunks so far, whose content is to be moved. */
+  retire(): number {
+    const full = this.current;
+    this.current = -1;
+    if (full >= 0) this.judge(full);
+    return this.chunks.length;
+  }
+
   /** Number of chunks ever made. */
   get chunkCount(): number {
     return this.chunks.length;

@@ -1,18 +1,27 @@
 /** Words of the shared memory. */
 const CHANGES = 0;
 const LIVE_COUNT = 1;
-const WORDS = 2;
+const WORDS = 4;
+/** Behind them, in a word of 8 bytes. */
+const NEXT_EXPIRY_OFFSET = 8;
 
 /**
  * Tells readers on other threads whether what they read may have changed meanwhile (a seqlock; Boehm, "Can seqlocks get
  * along with programming language memory models?", 2012). The number is odd while something changes that can make an
  * answer wrong: an item goes or is replaced, bytes move. Adding a new item is no such change. One writer, any number of
- * readers (ChangeWatch). Carries the number of live items, too.
+ * readers (ChangeWatch). Carries the number of live items, too, and when
+ * the next one expires: from then on readers leave it to the shard's thread what is there.
  */
 export class ChangeCounter {
   readonly memory = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT);
   private readonly words = new Int32Array(this.memory);
+  private readonly nextExpiry = new Float64Array(this.memory, NEXT_EXPIRY_OFFSET, 1).fill(Infinity);
   private depth = 0;
+
+  /** Milliseconds since the Unix epoch. Set it before an item that expires can be found. */
+  set nextExpiryMs(atMs: number) {
+    this.nextExpiry[0] = atMs;
+  }
 
   set liveCount(count: number) {
     this.words[LIVE_COUNT] = count;
@@ -46,9 +55,16 @@ const FENCE = new Int32Array(1);
 /** The reader's side of a {@link ChangeCounter}. */
 export class ChangeWatch {
   private readonly words: Int32Array;
+  private readonly nextExpiry: Float64Array;
 
   constructor(memory: SharedArrayBuffer) {
     this.words = new Int32Array(memory);
+    this.nextExpiry = new Float64Array(memory, NEXT_EXPIRY_OFFSET, 1);
+  }
+
+  /** Infinity while no item expires. Read it after the items, and before `isUnchanged`. */
+  get nextExpiryMs(): number {
+    return this.nextExpiry[0];
   }
 
   get liveCount(): number {

@@ -1,4 +1,4 @@
-import { type DirectoryPage, directoryPage, externalIdAt, LIVE, metadataAt, pageNumberOf, placeInPage } from './directory-pages';
+import { type DirectoryPage, directoryPage, externalIdAt, HIDDEN, LIVE, metadataAt, pageNumberOf, placeInPage } from './directory-pages';
 
 /** A part of a directory's memory that came or went. It is never replaced by another of its number. */
 export type DirectoryPart = { type: 'page'; number: number; memory: SharedArrayBuffer } | { type: 'chunk'; number: number; memory: SharedArrayBuffer | null };
@@ -20,7 +20,7 @@ export class DirectoryView {
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
-    return page !== undefined && (page.flags[place] & LIVE) !== 0 && this.chunks[page.chunks[place]] !== undefined;
+    return page !== undefined && (page.flags[place] & (LIVE | HIDDEN)) === LIVE && this.chunks[page.chunks[place]] !== undefined;
   }
 
   /** "" for a slot that is not live. */

@@ -1,11 +1,27 @@
+import type { Expiry } from '../../shared/shard/expiry';
 import { sampleKey, sampleKeyOfAscii } from '../../shared/shard/sample-key';
 import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
 import { ChangeCounter } from './change-counter';
-import { type DirectoryPage, directoryPage, externalIdAt, HAS_TEXT, ID_IS_UTF16, LIVE, metadataAt, PAGE_SLOTS, pageNumberOf, pagesFromColumns, placeInPage, SLOT_BYTES } from './directory-pages';
+import {
+  type DirectoryPage,
+  directoryPage,
+  externalIdAt,
+  HAS_TEXT,
+  HIDDEN,
+  ID_IS_UTF16,
+  LIVE,
+  metadataAt,
+  PAGE_SLOTS,
+  pageNumberOf,
+  pagesFromColumns,
+  placeInPage,
+  SLOT_BYTES,
+} from './directory-pages';
 import { directoryChunks, readDirectory } from './directory-save';
 import type { DirectoryPart } from './directory-view';
+import { ExpiryColumn } from './expiry-column';
 
 /** What the directory knows about an item without reading its record. */
 export interface DirectoryEntry {
@@ -14,6 +30,8 @@ export interface DirectoryEntry {
   stamp: number;
   /** 0 for an item that was stored before versions were counted. */
   version: number;
+  /** Left out, or 0: never. */
+  expiry?: Expiry | undefined;
   /** JSON object text. */
   metadata: string;
   hasText: boolean;
@@ -28,6 +46,9 @@ const NONE: ReadonlySet<number> = new Set();
  *
  * Columns and arena are in shared memory, where other threads read them (DirectoryView): they are given the `parts`, and
  * `changes` tells them what they must not answer.
+ *
+ * An item that has expired is hidden until its record is removed: it is in its slot, for those who write, and not live, for
+ * those who read.
  */
 export class Directory {
   /** Whoever changes more than the directory in one step begins before the first and ends after the last of it. */
@@ -37,15 +58,22 @@ export class Directory {
   private pages: DirectoryPage[] = [];
   private arena = new ByteArena();
   private readonly ids = new IdTable();
+  private expiries = new ExpiryColumn();
   private live = 0;
+  private hidden = 0;
   private highestStamp = 0;
 
   constructor() {
     this.useArena(this.arena);
   }
 
+  /** Without hidden ones. */
   get liveCount(): number {
     return this.live;
+  }
+
+  get hiddenCount(): number {
+    return this.hidden;
   }
 
   /** Highest insertion stamp ever put; 0 if none. */
@@ -54,17 +82,51 @@ export class Directory {
   }
 
   get memoryBytes(): number {
-    return this.arena.memoryBytes + this.ids.memoryBytes + this.slotCapacity * SLOT_BYTES;
+    return this.arena.memoryBytes + this.ids.memoryBytes + this.slotCapacity * SLOT_BYTES + this.expiries.memoryBytes;
   }
 
-  /** The slot of an external id, or -1. */
+  /** The slot of an external id, or -1: also for a hidden item. */
   slotOf(externalId: string): number {
+    const slot = this.storedSlotOf(externalId);
+    return slot >= 0 && this.isLive(slot) ? slot : -1;
+  }
+
+  /** The slot of an external id, or -1; also that of a hidden item. */
+  storedSlotOf(externalId: string): number {
     return this.ids.find(hashOfId(externalId), (slot) => this.externalIdOf(slot) === externalId);
   }
 
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
-    return page !== undefined && (page.flags[placeInPage(slot)] & LIVE) !== 0;
+    return page !== undefined && (page.flags[placeInPage(slot)] & (LIVE | HIDDEN)) === LIVE;
+  }
+
+  isHidden(slot: number): boolean {
+    return this.hidden > 0 && (this.pageOf(slot).flags[placeInPage(slot)] & HIDDEN) !== 0;
+  }
+
+  expiryOf(slot: number): Expiry {
+    return this.expiries.of(slot);
+  }
+
+  /** How many items expire, hidden ones among them. */
+  get expiringCount(): number {
+    return this.expiries.count;
+  }
+
+  /** The slots of items that expire, ascending. */
+  expiringSlots(): Iterable<number> {
+    return this.expiries.slots();
+  }
+
+  /** Takes a live item from the readers. Its slot stays taken. */
+  hide(slot: number): void {
+    this.changes.begin();
+    this.pageOf(slot).flags[placeInPage(slot)] |= HIDDEN;
+    this.live -= 1;
+    this.hidden += 1;
+    this.changes.liveCount = this.live;
+    this.changes.end();
   }
 
   externalIdOf(slot: number): string {
@@ -90,10 +152,10 @@ export class Directory {
     return page.versions[place] || page.stamps[place];
   }
 
-  /** The highest version of the live items, 0 if there are none; those in the slots of `except` do not count. Looks at every slot. */
+  /** The highest version of the items, hidden ones among them, 0 if there are none; those in the slots of `except` do not count. Looks at every slot. */
   highestVersion(except: { has(slot: number): boolean } = NONE): number {
     let highest = 0;
-    for (const slot of this.liveSlots()) if (!except.has(slot)) highest = Math.max(highest, this.versionOf(slot));
+    for (const slot of this.takenSlots()) if (!except.has(slot)) highest = Math.max(highest, this.versionOf(slot));
     return highest;
   }
 
@@ -121,7 +183,7 @@ export class Directory {
     this.ids.add(hashOfId(entry.externalId), slot);
   }
 
-  /** Empties a live slot. */
+  /** Empties a slot. */
   remove(slot: number): void {
     this.changes.begin();
     this.ids.remove(slot);
@@ -132,16 +194,16 @@ export class Directory {
   /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
     for (const [number, page] of this.pages.entries()) {
-      for (let place = 0; place < PAGE_SLOTS; place++) if (page.flags[place] & LIVE) yield number * PAGE_SLOTS + place;
+      for (let place = 0; place < PAGE_SLOTS; place++) if ((page.flags[place] & (LIVE | HIDDEN)) === LIVE) yield number * PAGE_SLOTS + place;
     }
   }
 
-  /** One more than the highest live slot, and the empty slots below it. */
+  /** One more than the highest slot that is taken, and the empty slots below it. */
   freeSlots(): { limit: number; free: number[] } {
     let limit = this.slotCapacity;
-    while (limit > 0 && !this.isLive(limit - 1)) limit -= 1;
+    while (limit > 0 && !this.isTaken(limit - 1)) limit -= 1;
     const free: number[] = [];
-    for (let slot = limit - 1; slot >= 0; slot--) if (!this.isLive(slot)) free.push(slot);
+    for (let slot = limit - 1; slot >= 0; slot--) if (!this.isTaken(slot)) free.push(slot);
     return { limit, free };
   }
 
@@ -154,25 +216,31 @@ export class Directory {
 
   /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
   save(): Iterable<Buffer> {
-    return directoryChunks(this.pages, this.arena.snapshot(), { highestStamp: this.highestStamp });
+    return directoryChunks(this.pages, this.arena.snapshot(), { highestStamp: this.highestStamp, expiries: this.expiries.copy(this.slotCapacity) });
   }
 
   /**
-   * The directory of a save, with the slots in `emptied` left empty. Takes about 200 ms per million items. Errors:
+   * The directory of a save, with the slots in `emptied` left empty. Nothing of it is hidden. Takes about 200 ms per million items. Errors:
    * those of malformed bytes, as a plain Error.
    */
   static load(bytes: Buffer, emptied: { has(slot: number): boolean }): Directory {
     const directory = new Directory();
-    const { columns, chunks, highestStamp } = readDirectory(bytes);
+    const { columns, chunks, highestStamp, expiries } = readDirectory(bytes);
     const arena = ByteArena.of(chunks);
     directory.pages = pagesFromColumns(columns);
     directory.useArena(arena);
     directory.highestStamp = highestStamp;
+    if (expiries !== null) directory.expiries = ExpiryColumn.of(expiries);
     for (const [number, page] of directory.pages.entries()) {
       for (let place = 0; place < PAGE_SLOTS; place++) {
-        if ((page.flags[place] & LIVE) === 0) continue;
-        if (emptied.has(number * PAGE_SLOTS + place)) page.flags[place] = 0;
-        else if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
+        const slot = number * PAGE_SLOTS + place;
+        if ((page.flags[place] & LIVE) === 0 || emptied.has(slot)) {
+          page.flags[place] = 0;
+          directory.expiries.set(slot, 0);
+          continue;
+        }
+        page.flags[place] &= ~HIDDEN;
+        if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
           throw new Error('saved directory: a place outside its chunk');
         } else directory.live += 1;
       }
@@ -183,6 +251,15 @@ export class Directory {
     for (let slot = 0; slot < directory.slotCapacity; slot++) if (directory.isLive(slot)) directory.ids.add(directory.hashOf(slot), slot);
     directory.tidy();
     return directory;
+  }
+
+  private isTaken(slot: number): boolean {
+    const page = this.pages[pageNumberOf(slot)];
+    return page !== undefined && (page.flags[placeInPage(slot)] & LIVE) !== 0;
+  }
+
+  private *takenSlots(): Iterable<number> {
+    for (let slot = 0; slot < this.slotCapacity; slot++) if (this.isTaken(slot)) yield slot;
   }
 
   private get slotCapacity(): number {
@@ -231,6 +308,7 @@ export class Directory {
     page.idBytes[place] = idBytes;
     page.metadataBytes[place] = metadataBytes;
     page.flags[place] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
+    this.expiries.set(slot, entry.expiry ?? 0);
     this.live += 1;
     this.changes.liveCount = this.live;
     if (entry.stamp > this.highestStamp) this.highestStamp = entry.stamp;
@@ -240,11 +318,38 @@ export class Directory {
   private clear(slot: number): void {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
+    if (this.isHidden(slot)) this.hidden -= 1;
+    else this.live -= 1;
     page.flags[place] = 0;
-    this.live -= 1;
+    this.expiries.set(slot, 0);
     this.changes.liveCount = this.live;
     this.arena.free(page.chunks[place], page.idBytes[place] + page.metadataBytes[place]);
     this.tidy();
+  }
+
+  /** Puts what is there into new memory, so that nothing of what is gone is left in what is saved later. Some slots per step. */
+  *rewriteInSteps(): Generator<undefined, void> {
+    const chunks = this.arena.retire();
+    for (const page of this.pages) {
+      this.changes.begin();
+      for (let place = 0; place < PAGE_SLOTS; place++) {
+        const chunk = page.chunks[place];
+        if ((page.flags[place] & LIVE) !== 0 && chunk < chunks) this.move(page, place, chunk);
+      }
+      this.changes.end();
+      yield;
+    }
+    this.tidy();
+  }
+
+  private move(page: DirectoryPage, place: number, chunk: number): void {
+    const length = page.idBytes[place] + page.metadataBytes[place];
+    const from = page.offsets[place];
+    const target = this.arena.allocate(length);
+    this.arena.chunk(chunk).copy(target.buffer, target.offset, from, from + length);
+    page.chunks[place] = target.chunk;
+    page.offsets[place] = target.offset;
+    this.arena.free(chunk, length);
   }
 
   private tidy(): void {
@@ -254,17 +359,10 @@ export class Directory {
   /** Moves what is living in a sparse chunk elsewhere, which frees the chunk. */
   private empty(chunk: number): void {
     this.changes.begin();
-    const source = this.arena.chunk(chunk);
     for (const page of this.pages) {
       for (let place = 0; place < PAGE_SLOTS; place++) {
         if (page.chunks[place] !== chunk || (page.flags[place] & LIVE) === 0) continue;
-        const length = page.idBytes[place] + page.metadataBytes[place];
-        const from = page.offsets[place];
-        const target = this.arena.allocate(length);
-        source.copy(target.buffer, target.offset, from, from + length);
-        page.chunks[place] = target.chunk;
-        page.offsets[place] = target.offset;
-        this.arena.free(chunk, length);
+        this.move(page, place, chunk);
       }
     }
     this.changes.end();

@@ -1,12 +1,14 @@
+import type { Expiry } from '../../shared/shard/expiry';
 import { encodingOf } from '../../shared/text/text-encoding';
 
 /**
  * Bytes of one stored version of an item: the value of a `d` key. Little-endian.
  * ```
  * u8 format | u8 flags | u16 0 | u32 slot | f64 stamp | u32 id bytes | u32 metadata bytes | u32 text bytes | u32 dim
- * [f64 version |] id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
+ * [f64 version |] [f64 expiry |] id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
  * ```
- * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one.
+ * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one. Format 3 has a version (0 for
+ * none) and when the item expires (expiry.ts); it is only for items that do.
  * Flags: 1 the item has a text, 2 the id is UTF-16, 4 the text is UTF-16 (both UTF-8 otherwise: UTF-16 is for strings
  * with lone surrogates, which UTF-8 can't carry).
  */
@@ -16,6 +18,8 @@ export interface ItemRecord {
   stamp: number;
   /** 0: it was stored before versions were counted. */
   version: number;
+  /** Left out, or 0: never. */
+  expiry?: Expiry | undefined;
   /** JSON object text. */
   metadata: string;
   text: string | null;
@@ -25,9 +29,11 @@ export interface ItemRecord {
 /** A version that writes another one says so in the shard's specification first (shard-format.ts). So here, others are damage. */
 const PLAIN_FORMAT = 1;
 const VERSIONED_FORMAT = 2;
+const EXPIRING_FORMAT = 3;
 /** Without the version. */
 const HEADER_BYTES = 32;
 const VERSION_BYTES = 8;
+const EXPIRY_BYTES = 8;
 const SLOT_OFFSET = 4;
 const STAMP_OFFSET = 8;
 const HAS_TEXT = 1;
@@ -42,9 +48,10 @@ export function recordToBytes(record: ItemRecord): Buffer {
   const idBytes = Buffer.byteLength(externalId, idEncoding);
   const metadataBytes = Buffer.byteLength(metadata);
   const textBytes = text === null ? 0 : Buffer.byteLength(text, textEncoding);
-  const headerBytes = record.version === 0 ? HEADER_BYTES : HEADER_BYTES + VERSION_BYTES;
+  const format = record.expiry ? EXPIRING_FORMAT : record.version === 0 ? PLAIN_FORMAT : VERSIONED_FORMAT;
+  const headerBytes = headerBytesOf(format);
   const bytes = Buffer.allocUnsafe(headerBytes + idBytes + metadataBytes + textBytes + vector.byteLength);
-  bytes[0] = record.version === 0 ? PLAIN_FORMAT : VERSIONED_FORMAT;
+  bytes[0] = format;
   bytes[1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
   bytes.writeUInt16LE(0, 2);
   bytes.writeUInt32LE(record.slot, SLOT_OFFSET);
@@ -53,7 +60,8 @@ export function recordToBytes(record: ItemRecord): Buffer {
   bytes.writeUInt32LE(metadataBytes, 20);
   bytes.writeUInt32LE(textBytes, 24);
   bytes.writeUInt32LE(vector.length, 28);
-  if (record.version !== 0) bytes.writeDoubleLE(record.version, HEADER_BYTES);
+  if (format !== PLAIN_FORMAT) bytes.writeDoubleLE(record.version, HEADER_BYTES);
+  if (record.expiry) bytes.writeDoubleLE(record.expiry, HEADER_BYTES + VERSION_BYTES);
   let at = headerBytes;
   at += bytes.write(externalId, at, idEncoding);
   at += bytes.write(metadata, at);
@@ -72,6 +80,7 @@ export function recordFromBytes(bytes: Buffer): ItemRecord {
     slot: bytes.readUInt32LE(SLOT_OFFSET),
     stamp: bytes.readDoubleLE(STAMP_OFFSET),
     version: versionIn(bytes, layout),
+    ...(bytes[0] === EXPIRING_FORMAT ? { expiry: bytes.readDoubleLE(HEADER_BYTES + VERSION_BYTES) } : {}),
     metadata: bytes.toString('utf8', layout.metadataAt, layout.textAt),
     text: textIn(bytes, layout),
     vector,
@@ -113,14 +122,18 @@ interface Layout {
 }
 
 function layoutOf(bytes: Buffer): Layout {
-  if (bytes.length < HEADER_BYTES || bytes[0] < PLAIN_FORMAT || bytes[0] > VERSIONED_FORMAT) throw new Error('record: no record');
-  const idAt = bytes[0] === PLAIN_FORMAT ? HEADER_BYTES : HEADER_BYTES + VERSION_BYTES;
+  if (bytes.length < HEADER_BYTES || bytes[0] < PLAIN_FORMAT || bytes[0] > EXPIRING_FORMAT || bytes.length < headerBytesOf(bytes[0])) throw new Error('record: no record');
+  const idAt = headerBytesOf(bytes[0]);
   const metadataAt = idAt + bytes.readUInt32LE(16);
   const textAt = metadataAt + bytes.readUInt32LE(20);
   const vectorAt = textAt + bytes.readUInt32LE(24);
   const dim = bytes.readUInt32LE(28);
   if (vectorAt + dim * 4 !== bytes.length) throw new Error('record: wrong length');
   return { flags: bytes[1], dim, idAt, metadataAt, textAt, vectorAt };
+}
+
+function headerBytesOf(format: number): number {
+  return HEADER_BYTES + (format === PLAIN_FORMAT ? 0 : VERSION_BYTES) + (format === EXPIRING_FORMAT ? EXPIRY_BYTES : 0);
 }
 
 function versionIn(bytes: Buffer, { idAt }: Layout): number {

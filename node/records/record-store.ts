@@ -206,6 +206,11 @@ export class RecordStore {
     return this.store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }], { sync: true });
   }
 
+  /** Rewrites the files, so that none holds what was deleted or replaced. */
+  async purge(): Promise<void> {
+    await this.store.compact();
+  }
+
   /** See KeyValueStore.verify. */
   verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {
     return this.store.verify(options);

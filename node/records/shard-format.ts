@@ -9,11 +9,21 @@ import type { RecordStore } from './record-store';
  * The format of all that lies in a shard's folder and is no index: records, journal, insertion order, log, marks. Whoever
  * changes one of these so that this program can't read it raises the number, and stores it before anything of the new kind.
  */
-const SHARD_FORMAT = 3;
+const SHARD_FORMAT = 4;
 /** Of a shard that never was a part of a reshard, and counts no versions: it has no gate, no changes, no outcomes and no records that came with them. */
 const PLAIN_FORMAT = 1;
 /** Of a shard that has a gate. */
 const GATED_FORMAT = 2;
+/** Of a shard that counts versions, and never had an item that expires. */
+const COUNTED_FORMAT = 3;
+
+/** What later formats brought, as far as a shard has it. */
+export interface ShardFacts {
+  gate: boolean;
+  versions: boolean;
+  /** It has, or had, items that expire. */
+  expiries: boolean;
+}
 
 /**
  * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is not
@@ -26,8 +36,8 @@ export function specText(spec: ShardSpec): string {
 }
 
 /** The same for a shard with what later formats brought. */
-export function specTextWith(spec: ShardSpec, has: { gate: boolean; versions: boolean }): string {
-  const format = has.versions ? SHARD_FORMAT : has.gate ? GATED_FORMAT : PLAIN_FORMAT;
+export function specTextWith(spec: ShardSpec, has: ShardFacts): string {
+  const format = has.expiries ? SHARD_FORMAT : has.versions ? COUNTED_FORMAT : has.gate ? GATED_FORMAT : PLAIN_FORMAT;
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 
@@ -48,16 +58,17 @@ function formatOf(stored: string): number {
 }
 
 const KNOWN = [
-  { gate: false, versions: false },
-  { gate: true, versions: false },
-  { gate: true, versions: true },
+  { gate: false, versions: false, expiries: false },
+  { gate: true, versions: false, expiries: false },
+  { gate: true, versions: true, expiries: false },
+  { gate: true, versions: true, expiries: true },
 ];
 
 /**
- * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Errors: storage_failed,
- * LaterFormatError; nothing was changed then.
+ * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Answers whether the
+ * shard has items that expire. Errors: storage_failed, LaterFormatError; nothing was changed then.
  */
-export async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<void> {
+export async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<{ expiries: boolean }> {
   const stored = await records.spec();
   if (stored === null) {
     await records.writeSpec(specText(spec));
@@ -67,4 +78,5 @@ export async function claimRecords(records: RecordStore, folder: string, spec: S
     mustBeKnownShard(`the folder of shard ${spec.shard} of collection ${spec.collectionUid}`, stored);
     throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
   }
+  return { expiries: stored !== null && formatOf(stored) === SHARD_FORMAT };
 }

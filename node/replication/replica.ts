@@ -26,6 +26,9 @@ import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-l
 const APPEND_BYTES_MAX = 1024 * 1024;
 /** How often the log is looked at, and how much more than is to be kept makes a trim worth its write. */
 const TRIM_EVERY_MS = 500;
+/** How long a purge waits until all replicas have what is in the log, and how often it looks. */
+const TRIM_NOW_MS = 60_000;
+const TRIM_LOOK_MS = 20;
 const TRIM = { entries: 1024, bytes: 32 * 1024 * 1024 };
 /** What is kept of the log for followers that were away for a moment: cheaper to send than a copy of the shard. */
 const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
@@ -320,6 +323,22 @@ export class Replica implements ShippableLog {
     if (postponed !== null) this.handle(postponed);
   }
 
+  /**
+   * Drops from the log all that is in it at the call, as soon as it is applied here and no replica needs it any more, also what
+   * is usually kept for one that is away. Errors: unavailable when a replica does not get there in time.
+   */
+  async trimNow(): Promise<void> {
+    const { lastSequence } = this.storage.state;
+    const untilMs = this.clock.monotonicMs() + TRIM_NOW_MS;
+    while (this.storage.state.firstSequence <= lastSequence) {
+      if (this.closed) throw this.elsewhere();
+      if (this.clock.monotonicMs() > untilMs) throw new QuiverError('unavailable', 'a replica of the shard is behind or away, and needs the log: purge again when it is in sync');
+      const below = this.core.trimmableBelow();
+      if (!this.trimming && !this.installing && below > this.storage.state.firstSequence) await this.trimBelow(below, 0);
+      if (this.storage.state.firstSequence <= lastSequence) await this.waiters.next(this.clock.monotonicMs() + TRIM_LOOK_MS);
+    }
+  }
+
   /** Stops taking part; calls that wait fail. The storage stays open: it is the caller's. */
   close(): void {
     this.closed = true;
@@ -465,8 +484,13 @@ export class Replica implements ShippableLog {
     const { firstSequence } = storage.state;
     const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: kept.bytes + TRIM.bytes }) > firstSequence;
     if (below <= firstSequence || !isLong) return;
+    void this.trimBelow(below, pinnedFrom);
+  }
+
+  private trimBelow(below: number, pinnedFrom: number): Promise<void> {
+    const { storage } = this;
     this.trimming = true;
-    storage
+    return storage
       .trim(below, pinnedFrom)
       .then(
         () => {

@@ -5,6 +5,7 @@ import type { ShardBackups } from './backup/shard-backups';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardItems } from './shard-items';
 import { drawSample } from './shard-sample';
+import type { ShardPurge } from './shard-purge';
 import type { ShardSearch } from './shard-search';
 import type { ShardCounters, ShardGate } from './shard-writer';
 import type { WritePace } from './write-pace';
@@ -18,6 +19,7 @@ export interface ShardReader {
   counters: ShardCounters;
   gate: ShardGate;
   pace: WritePace;
+  purge: ShardPurge;
   /** null: this process has no place for backups. */
   backups: ShardBackups | null;
 }
@@ -37,6 +39,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
     indexes.vectors.optimize();
     return indexes.vectors.status().progress;
   },
+  purge: ({ purge }, { start }) => purge.advance(start),
   transfer: transferOf,
   marks: async ({ records }, { token, after, limit }) => (token === null ? records.marks.after(after, limit) : [...(await records.marks.find([token])).values()]),
   backup: ({ backups }, order) => {

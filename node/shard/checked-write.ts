@@ -2,6 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import {
   type DeleteOperation,
+  type ExpireOperation,
   type ImportOperation,
   type MarkOperation,
   NO_TERM,
@@ -19,7 +20,14 @@ const EXTERNAL_ID_LENGTH_MAX = 16_383;
 const HEX_128 = /^[0-9a-f]{32}$/;
 
 /** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
-export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation | MarkOperation;
+export type ShardOperation =
+  | (UpsertOperation & { parsed?: JsonObject })
+  | PatchOperation
+  | DeleteOperation
+  | (ImportOperation & { parsed?: JsonObject })
+  | StageOperation
+  | MarkOperation
+  | ExpireOperation;
 
 /** Gets the metadata of an item that is to be stored. */
 type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) => void;
@@ -44,7 +52,7 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   if (operation.type === 'mark') return operation;
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
-  if (operation.type === 'delete') return operation;
+  if (operation.type === 'delete' || operation.type === 'expire') return operation;
   if (operation.type === 'patch') return checkedPatch(operation, dim, look);
   const item = operation.type === 'import' ? operation.item : operation;
   if (item === null) return operation;

@@ -42,7 +42,7 @@ export class Checkpointer {
   /** From where the journal is kept for backups, and how many items changed since it is. */
   private kept: { operation: number; changes: number } | null = null;
   private readonly timer: NodeJS.Timeout;
-  private readonly openedAtMs = Date.now();
+  private readonly openedAtMs: number;
 
   /** `repairs`: how many items of the last checkpoint had to be repaired when it was loaded; Infinity for all. */
   constructor(
@@ -53,9 +53,12 @@ export class Checkpointer {
       counters: ShardCounters;
       dim: number;
       logger: ShardLogger;
+      /** The clock by which items expire: what has expired by then may be in no index that was saved. */
+      wallMs: () => number;
     },
     last: { manifest: Manifest | null; repairs: number },
   ) {
+    this.openedAtMs = parts.wallMs();
     this.manifest = last.manifest;
     this.lastNumber = last.manifest?.number ?? 0;
     this.changes = last.repairs;
@@ -89,6 +92,12 @@ export class Checkpointer {
     if (this.holding !== null) return this.holding.then(() => this.write());
     this.running ??= this.attempt().finally(() => (this.running = null));
     return this.running;
+  }
+
+  /** The same, but begun after the call: what changed before it is in no file of an earlier one. */
+  async writeAnew(): Promise<void> {
+    await this.running?.catch(() => undefined);
+    return this.write();
   }
 
   /**
@@ -166,7 +175,7 @@ export class Checkpointer {
       // A checkpoint that survives a loss of power must not be ahead of the records. A log would then repeat what the
       // indexes hold already, in other slots and under the same operation numbers.
       await records.stabilise(counters.lastOperation);
-      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors, writtenAtMs: Date.now() };
+      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors, writtenAtMs: this.parts.wallMs() };
       await writeManifest(folder, manifest);
       this.manifest = manifest;
       this.graphRows = graphRows;

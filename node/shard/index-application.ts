@@ -1,6 +1,7 @@
 import { inSlices } from '../../shared/time/work-slices';
 import type { SlotAllocator } from '../records/slot-allocator';
 import { type IndexedItem, type ShardIndexes, addToIndexes, removeFromIndexes } from './shard-indexes';
+import type { ShardExpiry } from './shard-expiry';
 import type { PriorItem } from './write-plan';
 
 /** One item's change: the version that is removed, if any, and the version that is added, if any. */
@@ -35,7 +36,7 @@ export class IndexApplication {
   /** The error of a group that was brought forward; the indexes can't be used afterwards. */
   private failure: unknown = null;
 
-  constructor(private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number }) {}
+  constructor(private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number; expiry: ShardExpiry }) {}
 
   /** Errors: what an index throws; the indexes then show a part of the write. */
   async run(changes: IndexChange[]): Promise<void> {
@@ -95,6 +96,7 @@ export class IndexApplication {
     const { changes } = indexes.directory;
     if (freed.length > 0) changes.begin();
     removeFromIndexes(indexes, freed);
+    this.parts.expiry.note(items);
     addToIndexes(indexes, items, dim);
     if (freed.length > 0) changes.end();
     slots.release(freed, successors);

@@ -7,6 +7,7 @@ import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { isExpired } from '../../shared/shard/expiry';
 import { countAfter } from '../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 import { type CheckpointFile, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
@@ -25,11 +26,17 @@ interface RecoveryParts {
   /** The analyser of the shard's keyword text. */
   analyser: Analyser;
   logger: ShardLogger;
+  /** Items that have expired by now are hidden. */
+  nowMs: number;
+  /** Whether the shard has, or had, items that expire. */
+  expiries: boolean;
 }
 
 export interface RecoveredShard {
   indexes: ShardIndexes;
   counters: ShardCounters;
+  /** By this moment, what has expired is hidden. */
+  expiredByMs: number;
   /** The checkpoint in force; null if there is none that can be used. */
   manifest: Manifest | null;
   /** Items that the next start would have to repair again; Infinity if it would have to rebuild an index. */
@@ -70,21 +77,26 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };
     await repair(records, indexes, sound, journal.touched, vectorOptions.dim);
     await rebuild(records, indexes, sound, vectorOptions.dim);
+    // What had expired when the checkpoint was written may be in none of its indexes any more.
+    const expiredByMs = Math.max(parts.nowMs, manifest?.writtenAtMs ?? 0);
+    hideExpired(indexes, expiredByMs);
     if (indexes.vectors.liveCount !== indexes.directory.liveCount) {
       logger.warn({ folder, items: indexes.directory.liveCount, vectors: indexes.vectors.liveCount }, 'the vector index does not match the records and is rebuilt');
       await indexes.vectors.close();
       indexes.vectors = await factories.openVectorIndex(vectorOptions, null);
       vectors = null;
       await rebuild(records, indexes, { directory: true, vectors: false, filters: true, keywords: true }, vectorOptions.dim);
+      removeHidden(indexes);
     }
     const counters = {
       lastOperation: Math.max(manifest?.operation ?? 0, journal.lastOperation),
       lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await records.lastRecno()),
+      expiries: parts.expiries,
       versions: countAfter(await records.versions(), () => indexes.directory.highestVersion()),
     };
     const isSound = directory !== null && vectors !== null && filters !== null && keywords !== null;
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
-    return { indexes, counters, manifest, repairs: isSound || isEmpty ? journal.touched.size : Infinity };
+    return { indexes, counters, expiredByMs, manifest, repairs: isSound || isEmpty ? journal.touched.size : Infinity };
   } catch (error) {
     await indexes.vectors.close();
     throw error;
@@ -175,6 +187,24 @@ async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound,
   }
 }
 
+/** Hides what has expired, whichever of the indexes hold it. */
+function hideExpired(indexes: ShardIndexes, atMs: number): void {
+  const { directory } = indexes;
+  const expired: number[] = [];
+  for (const slot of directory.expiringSlots()) if (isExpired(directory.expiryOf(slot), atMs)) expired.push(slot);
+  for (const slot of expired) directory.hide(slot);
+  removeHidden(indexes);
+}
+
+/** Takes hidden slots out of the indexes that hold them. */
+function removeHidden({ directory, vectors, filters, keywords }: ShardIndexes): void {
+  if (directory.hiddenCount === 0) return;
+  const hidden = ChunkedSlotSet.fromArray(Uint32Array.from([...directory.expiringSlots()].filter((slot) => directory.isHidden(slot))));
+  vectors.remove(hidden.toArray());
+  filters.removeEverywhere(hidden);
+  keywords.removeEverywhere(hidden);
+}
+
 /** Fills the indexes that are not sound from all records, in one pass. */
 async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound, dim: number): Promise<void> {
   const missing: Sound = { directory: !sound.directory, vectors: !sound.vectors, filters: !sound.filters, keywords: !sound.keywords };
@@ -208,5 +238,5 @@ function* putSteps(indexes: ShardIndexes, chosen: Sound, page: { recno: number; 
 }
 
 function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {
-  return { externalId: item.externalId, recno, stamp: item.stamp, version: item.version, metadata: item.metadata, hasText: item.text !== null };
+  return { externalId: item.externalId, recno, stamp: item.stamp, version: item.version, expiry: item.expiry, metadata: item.metadata, hasText: item.text !== null };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../shared/filter/filter';
+import type { Expiry } from '../../shared/shard/expiry';
 import type { Analyser } from '../../shared/text/analyser';
 import type { FilterIndex } from '../filter/filter-index';
 import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
@@ -38,6 +39,7 @@ export interface IndexedItem extends PreparedContent {
   externalId: string;
   stamp: number;
   version: number;
+  expiry?: Expiry | undefined;
   metadata: string;
   text: string | null;
   vector: Float32Array;
@@ -60,14 +62,29 @@ export function* prepareItems(keywords: KeywordIndex, items: { metadata: string;
   return prepared;
 }
 
-/** Removes live slots from every index. */
+/** Removes slots from every index. Hidden ones are in the directory only. */
 export function removeFromIndexes(indexes: ShardIndexes, slots: number[]): void {
   if (slots.length === 0) return;
-  indexes.vectors.remove(Uint32Array.from(slots));
+  const { directory } = indexes;
+  removeFromSearches(indexes, directory.hiddenCount === 0 ? slots : slots.filter((slot) => !directory.isHidden(slot)));
+  for (const slot of slots) directory.remove(slot);
+}
+
+/** Takes live slots out of every index but the directory, where they are hidden. */
+export function hideInIndexes(indexes: ShardIndexes, slots: number[]): void {
+  if (slots.length === 0) return;
+  const { directory } = indexes;
+  directory.changes.begin();
+  removeFromSearches(indexes, slots);
+  for (const slot of slots) directory.hide(slot);
+  directory.changes.end();
+}
+
+function removeFromSearches({ directory, vectors, filters, keywords }: ShardIndexes, slots: number[]): void {
+  vectors.remove(Uint32Array.from(slots));
   for (const slot of slots) {
-    indexes.filters.remove(slot, parsedMetadata(indexes.directory.metadataOf(slot)));
-    indexes.keywords.remove(slot);
-    indexes.directory.remove(slot);
+    filters.remove(slot, parsedMetadata(directory.metadataOf(slot)));
+    keywords.remove(slot);
   }
 }
 

@@ -111,7 +111,7 @@ export class ShardItems {
   }
 
   /** The items as they are now, null where absent; text, vector and metadata of each are of the same version. */
-  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined }): Promise<(ReadItem | null)[]> {
+  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
     let left = externalIds.map((_, i) => i);
@@ -142,18 +142,20 @@ export class ShardItems {
     return found;
   }
 
-  private itemsAt(slots: number[], { vectors, versions }: { vectors: boolean; versions?: boolean | undefined }): ReadItem[] {
+  private itemsAt(slots: number[], { vectors, versions, expiries }: { vectors: boolean; versions?: boolean | undefined; expiries?: boolean | undefined }): ReadItem[] {
     const { indexes, dim, counters } = this.parts;
     const hasVersions = versions === true && counters.versions.isCounting;
     const { directory } = indexes;
     const rows = vectors && slots.length > 0 ? indexes.vectors.vectors(Uint32Array.from(slots)) : null;
     return slots.map((slot, i) => {
+      const expiry = expiries === true ? directory.expiryOf(slot) : 0;
       const item: StoredItem = {
         externalId: directory.externalIdOf(slot),
         stamp: directory.stampOf(slot),
         metadata: directory.metadataOf(slot),
         text: null,
       };
+      if (expiry !== 0) item.expiry = expiry;
       if (hasVersions) item.version = directory.versionOf(slot);
       if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
       return { recno: directory.recnoOf(slot), item };

@@ -15,6 +15,8 @@ export interface ShardOptions {
   /** Most distinct metadata fields of a shard (MAX_COLLECTION_FIELDS); unbounded if absent. */
   fieldsMax?: number | undefined;
   logger: ShardLogger;
+  /** The clock by which items expire; default: the system's. */
+  wallMs?: (() => number) | undefined;
   /** Absent: shards are not backed up, and not restored. */
   backups?: BackupPlace | undefined;
 }

@@ -10,11 +10,14 @@ export class ShardViews implements InlineSearches {
   private readonly views = new Map<string, SharedShard>();
   private closed = false;
 
+  /** `wallMs`: the clock by which items expire. */
+  constructor(private readonly wallMs: () => number = Date.now) {}
+
   /** Takes the next message of the publisher, in their order. */
   take(message: unknown): void {
     if (this.closed) return;
     const news = message as ShardMessage;
-    if (news.type === 'opened') this.views.set(news.key, new SharedShard(news));
+    if (news.type === 'opened') this.views.set(news.key, new SharedShard(news, this.wallMs));
     else if (news.type === 'part') this.views.get(news.key)?.take(news.part);
     else this.views.delete(news.key);
   }

@@ -9,10 +9,12 @@ import { changeKey, GATE_KEY, SPEC_KEY } from '../records/record-keys';
 import { type Gate, gateToBytes, OPEN_GATE } from '../records/shard-gate';
 import type { MarkUsage } from '../records/mark-store';
 import { type VersionCount, versionChanges } from '../records/version-count';
+import type { ShardFacts } from '../records/shard-format';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
 import { MarkTable } from './mark-table';
+import type { ShardExpiry } from './shard-expiry';
 import { type PriorItem, planWrites, type WritePlan } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
@@ -25,6 +27,8 @@ export interface BatchManner {
   alongside: (results: WriteResult[]) => KeyValueChange[];
   /** See PlanGround. */
   counted?: readonly boolean[];
+  /** See PlanGround; default: now. */
+  moments?: readonly number[];
 }
 
 type StoredRecord = RecordBatch['stored'][number];
@@ -34,6 +38,8 @@ export interface ShardCounters {
   lastOperation: number;
   lastRecno: number;
   versions: VersionCount;
+  /** Whether it has, or had, items that expire. */
+  expiries?: boolean;
 }
 
 /** The gate of a shard as its readers see it: after what is durable and applied. */
@@ -68,7 +74,8 @@ export class ShardWriter {
       counters: ShardCounters;
       gate: ShardGate;
       /** The specification of the shard with what it has. */
-      specWith: (has: { gate: boolean; versions: boolean }) => string;
+      specWith: (has: ShardFacts) => string;
+      expiry: ShardExpiry;
       /** Called after each batch with the number of items put or deleted. */
       onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened again. */
@@ -82,17 +89,22 @@ export class ShardWriter {
 
   async commit(requests: ShardOperation[][], writing: BatchManner = SYNCED): Promise<WriteResult[]> {
     if (this.broken !== null) throw this.broken;
-    const { counters, records, indexes, slots, gate } = this.parts;
+    const { counters, records, indexes, slots, gate, expiry } = this.parts;
+    const nowMs = expiry.now();
+    const moments = writing.moments ?? requests.map(() => nowMs);
+    for (const moment of moments) expiry.advance(moment);
     const texts = await this.textsToKeep(requests);
     const marks = await this.marksOf(requests);
+    const vectors = await this.vectorsToKeep(requests);
     const plan = await inSlices(
       planWrites(requests, {
         priorOf: (externalId) => this.priorOf(externalId, texts),
-        vectorOf: (slot) => indexes.vectors.vectors(Uint32Array.of(slot)),
+        vectorOf: (slot) => vectors.get(slot) ?? indexes.vectors.vectors(Uint32Array.of(slot)),
         gate: gate.now,
         versions: counters.versions,
         marks,
         counted: writing.counted,
+        moments,
         highestVersion: (except) => indexes.directory.highestVersion(except),
       }),
     );
@@ -140,6 +152,7 @@ export class ShardWriter {
     counters.lastRecno = recno;
     counters.versions = plan.versions;
     if (marks !== null) this.markUsage = marks.usage;
+    counters.expiries ||= expires(plan);
     if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
     return results;
@@ -171,9 +184,10 @@ export class ShardWriter {
   /** What is stored of the gate and of the count of versions, where a plan changes them. */
   private factsOf(plan: WritePlan): KeyValueChange[] {
     const { gate, counters, specWith } = this.parts;
-    const has = { gate: plan.gate !== OPEN_GATE, versions: plan.versions.isCounting };
+    const has = { gate: plan.gate !== OPEN_GATE, versions: plan.versions.isCounting, expiries: counters.expiries === true || expires(plan) };
     // Not spread: a batch may note more changes than a call has arguments.
     const changes = plan.gate === gate.now ? [] : gateChanges(plan, gate.now, specWith(has));
+    if (has.expiries && counters.expiries !== true) changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
     if (plan.versions === counters.versions && plan.deletes.length === 0) return changes;
     const highestPut = plan.puts.reduce((highest, { item }) => Math.max(highest, item.version), 0);
     const hasLoss = plan.deletes.length > 0 || plan.puts.some(({ item, prior }) => prior !== null && prior.version > item.version);
@@ -184,10 +198,33 @@ export class ShardWriter {
 
   private priorOf(externalId: string, texts: ReadonlyMap<number, string | null>): PriorItem | null {
     const { directory } = this.parts.indexes;
-    const slot = directory.slotOf(externalId);
+    const slot = directory.storedSlotOf(externalId);
     if (slot < 0) return null;
     const recno = directory.recnoOf(slot);
-    return { slot, recno, stamp: directory.stampOf(slot), version: directory.versionOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+    return { slot, recno, stamp: directory.stampOf(slot), version: directory.versionOf(slot), expiry: directory.expiryOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+  }
+
+  /**
+   * Vectors, by slot, of items that expire and that a patch may change without giving a vector: by the time it is planned, the
+   * index may hold them no more, though by the moment of the write they had not expired.
+   */
+  private async vectorsToKeep(requests: ShardOperation[][]): Promise<Map<number, Float32Array>> {
+    const { directory, vectors } = this.parts.indexes;
+    const kept = new Map<number, Float32Array>();
+    if (directory.expiringCount === 0) return kept;
+    const hidden: number[] = [];
+    for (const operations of requests) {
+      for (const operation of operations) {
+        if (operation.type !== 'patch' || operation.vector !== undefined) continue;
+        const slot = directory.storedSlotOf(operation.externalId);
+        if (slot < 0 || directory.expiryOf(slot) === 0) continue;
+        if (directory.isHidden(slot)) hidden.push(slot);
+        else kept.set(slot, vectors.vectors(Uint32Array.of(slot)));
+      }
+    }
+    const stored = await this.parts.records.readItems(hidden.map((slot) => directory.recnoOf(slot)));
+    stored.forEach(({ vector }, i) => kept.set(hidden[i], vector));
+    return kept;
   }
 
   /** What the planning of writes that are done once needs; null: there are none. */
@@ -212,7 +249,7 @@ export class ShardWriter {
     for (const operations of requests) {
       for (const operation of operations) {
         if ((operation.type !== 'upsert' && operation.type !== 'patch') || operation.text !== undefined) continue;
-        const slot = directory.slotOf(operation.externalId);
+        const slot = directory.storedSlotOf(operation.externalId);
         if (slot >= 0 && directory.hasText(slot)) recnos.add(directory.recnoOf(slot));
       }
     }
@@ -236,6 +273,10 @@ function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, bef
   const isStaged = gate.term !== before.term || gate.stage !== before.stage || gate.forgotten !== before.forgotten;
   if (!isStaged) return noted;
   return [...noted, { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }, { type: 'put', key: GATE_KEY, value: gateToBytes(gate) }];
+}
+
+function expires({ puts }: WritePlan): boolean {
+  return puts.some(({ item }) => item.expiry !== undefined);
 }
 
 /** One record per step. */

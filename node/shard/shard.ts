@@ -4,7 +4,7 @@ import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
-import { isCounted, operationsInSteps } from '../../shared/shard/operation-codec';
+import { isCounted, momentOf, operationsInSteps, stampMoment } from '../../shared/shard/operation-codec';
 import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
@@ -16,13 +16,16 @@ import { seedOfMoment } from './backup/shard-of-moment';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';
 import { removeOtherCheckpoints } from './checkpoint';
 import { checkOperations, type ShardOperation } from './checked-write';
+import { ExpiryRemoval } from './expiry-removal';
 import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
 import { type Gate, mustAnswer, refusesReads } from '../records/shard-gate';
 import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
+import { ShardExpiry } from './shard-expiry';
 import { ShardItems } from './shard-items';
+import { ShardPurge } from './shard-purge';
 import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
@@ -46,6 +49,10 @@ export interface ShardSurroundings {
   onDamaged: (error: Error) => void;
   /** Aborted when it is not to be opened any more: what takes long then ends. */
   ended?: AbortSignal | undefined;
+  /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
+  removeExpired?: (externalIds: string[]) => Promise<boolean>;
+  /** Drops from a replica's log what it has applied by the call. Default: there is no log. */
+  trimLog?: () => Promise<void>;
   /** Whom other threads follow to search the shard; default: none do. */
   publisher?: ShardPublisher;
 }
@@ -64,6 +71,8 @@ export class Shard {
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
   private readonly fields: FieldBudget;
+  private readonly expiry: ShardExpiry;
+  private readonly removal: ExpiryRemoval;
   /** Decoded writes on their way through the log, by their payload. */
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   private diverged = false;
@@ -83,8 +92,9 @@ export class Shard {
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
     const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
+    this.expiry = new ShardExpiry(indexes, options.wallMs ?? Date.now, recovered.expiredByMs);
     const gate = gateOf(indexes, parts.gate, () => this.pace.end());
-    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
+    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() }, recovered);
     const { checkpointer } = this;
     this.reader = {
       search: new ShardSearch({ records, indexes, slots, bringForward }),
@@ -94,6 +104,15 @@ export class Shard {
       counters,
       gate,
       pace: this.pace,
+      purge: new ShardPurge({
+        records,
+        indexes,
+        checkpointer,
+        logger: options.logger,
+        folder,
+        removeExpired: () => this.removal.drain(),
+        trimLog: surroundings.trimLog ?? (async () => undefined),
+      }),
       backups:
         options.backups === undefined
           ? null
@@ -120,12 +139,18 @@ export class Shard {
       slots,
       counters,
       gate,
+      expiry: this.expiry,
       specWith: (has) => specTextWith(spec, has),
       onChanges: (count) => this.checkpointer.noteChanges(count),
       onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
+    this.removal = new ExpiryRemoval({
+      expired: async (limit) => (this.expiry.mayHaveExpired ? this.expired(limit) : []),
+      remove: surroundings.removeExpired ?? (async (ids) => (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
+      logger: options.logger,
+    });
     this.endPublication = surroundings.publisher?.publish(spec, indexes) ?? (() => undefined);
   }
 
@@ -141,13 +166,15 @@ export class Shard {
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
     try {
-      await claimRecords(records, folder, spec);
+      const { expiries } = await claimRecords(records, folder, spec);
       recovered = await recoverShard({
         folder,
         records,
         factories: options.factories,
         analyser: analyserFor(spec.language ?? null),
         logger: options.logger,
+        nowMs: (options.wallMs ?? Date.now)(),
+        expiries,
         vectorOptions: {
           folder: join(folder, 'vectors'),
           dim: spec.dim,
@@ -193,38 +220,61 @@ export class Shard {
   write(operations: WriteOperation[]): Promise<WriteResult> {
     return this.whileOpen(async () => {
       const { checked, claim } = await this.check(operations);
+      const unguard = this.guard(checked);
       try {
         await this.keepPace(checked);
         return await this.queue.push(checked);
       } finally {
         claim.release();
+        unguard();
       }
     });
   }
 
   /**
    * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that is beyond the limits of the
-   * shard. Call it before a write goes into a log: what is in a log is not checked again, so that replicas agree. Release
-   * the claim when the write is applied or has failed. Errors: limit_exceeded, internal.
+   * shard, and gives it its moment. Call it before a write goes into a log: what is in a log is not checked again, so that
+   * replicas agree. Release it when the write is applied or has failed. Errors: limit_exceeded, internal.
    */
-  async admit(payload: Buffer): Promise<FieldClaim> {
+  async admit(payload: Buffer): Promise<{ release(): void }> {
     const { checked, claim } = await this.check(await inSlices(operationsInSteps(payload)));
+    const unguard = this.guard(checked);
+    const release = (): void => {
+      claim.release();
+      unguard();
+    };
     try {
       await this.keepPace(checked);
     } catch (error) {
-      claim.release();
+      release();
       throw error;
     }
+    stampMoment(payload, this.expiry.now());
     this.admitted.set(payload, checked);
-    return claim;
+    return { release };
+  }
+
+  /** Ids of items that have expired, whose records are still to be removed. Errors: as `read`. */
+  expired(limit: number): Promise<string[]> {
+    return this.whileOpen(async () => {
+      await this.expiry.settle();
+      return this.expiry.removable(limit);
+    });
+  }
+
+  private guard(operations: ShardOperation[]): () => void {
+    if (!this.expiry.isUsed) return () => undefined;
+    return this.expiry.guard(operations.flatMap((operation) => (operation.type === 'stage' || operation.type === 'expire' || operation.type === 'mark' ? [] : [operation.externalId])));
   }
 
   /** The same writes, kept beside the records until they are shipped. */
   private async commitLogged(requests: ShardOperation[][], log: OwnLog): Promise<WriteResult[]> {
-    const payloads = await log.encoded(requests);
+    // What is kept is done again with the same moment.
+    const moment = this.expiry.now();
+    const payloads = await log.encoded(requests, moment);
     const { counters } = this.parts.recovered;
     try {
-      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1) });
+      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1), moments: requests.map(() => moment) });
       log.stored();
       return results;
     } catch (error) {
@@ -253,7 +303,7 @@ export class Shard {
         // The log keeps the bytes for followers.
         this.admitted.delete(payload);
       }
-      return this.writer.commit(requests, { sync: false, alongside, counted: payloads.map(isCounted) });
+      return this.writer.commit(requests, { sync: false, alongside, counted: payloads.map(isCounted), moments: payloads.map(momentOf) });
     });
   }
 
@@ -275,13 +325,17 @@ export class Shard {
   read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
     return this.whileOpen(() => {
       mustAnswer(this.reader.gate.now, kind);
-      return answerRead(this.reader, kind, request);
+      const settling = this.expiry.settle();
+      return settling === null ? answerRead(this.reader, kind, request) : settling.then(() => answerRead(this.reader, kind, request));
     });
   }
 
   /** The same as the read, at every stage: what it holds is of interest to operators. Errors: unavailable, not_found. */
   status(): Promise<ShardStatus> {
-    return this.whileOpen(() => answerRead(this.reader, 'status', null));
+    return this.whileOpen(async () => {
+      await this.expiry.settle();
+      return answerRead(this.reader, 'status', null);
+    });
   }
 
   /** What the metrics show. Errors: as `read`. */
@@ -367,6 +421,7 @@ export class Shard {
     const { records, folder, options, recovered } = this.parts;
     this.verifying.abort();
     this.pace.end();
+    const removed = this.removal.close();
     await this.reader.backups?.close();
     if (reason !== 'closed') {
       this.queue.abandon(() => this.closedError(reason));
@@ -374,6 +429,7 @@ export class Shard {
     }
     await this.queue.settled();
     await this.parts.log?.close();
+    await removed;
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {

@@ -19,7 +19,10 @@ export class SharedShard {
   private readonly changes: ChangeWatch;
   private readonly directory = new DirectoryView();
 
-  constructor(private readonly shared: { changes: SharedArrayBuffer; vectors: number; filters: number; parts: DirectoryPart[] }) {
+  constructor(
+    private readonly shared: { changes: SharedArrayBuffer; vectors: number; filters: number; parts: DirectoryPart[] },
+    private readonly wallMs: () => number,
+  ) {
     this.changes = new ChangeWatch(shared.changes);
     for (const part of shared.parts) this.take(part);
   }
@@ -47,7 +50,9 @@ export class SharedShard {
     const scored = Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
     const hits = resultOf(orderedHits(this.directory, scored, k));
     const vectorCount = this.changes.liveCount;
-    // An item that is not live here was put a moment ago, and its message is still on its way.
+    const { nextExpiryMs } = this.changes;
+    if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
+    // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
     return { hits: hits.map(({ hit }) => hit), vectorCount, ...counter?.counts };

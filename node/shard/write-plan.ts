@@ -1,5 +1,17 @@
 import type { JsonObject } from '../../shared/filter/filter';
-import { NO_TERM, NO_VERSION, type Conditional, type ImportOperation, type ItemOperation, ANY_VERSION, type MarkOperation, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
+import { expiryAfter, type Expiring, type Expiry, isExpired } from '../../shared/shard/expiry';
+import {
+  NO_TERM,
+  NO_VERSION,
+  type Conditional,
+  type ExpireOperation,
+  type ImportOperation,
+  type ItemOperation,
+  ANY_VERSION,
+  type MarkOperation,
+  type WriteOutcome,
+  type WriteResult,
+} from '../../shared/shard/shard-client';
 import { matches } from '../filter/matches';
 import { type Gate, gateAfter, refusesWrites } from '../records/shard-gate';
 import type { VersionCount } from '../records/version-count';
@@ -15,6 +27,7 @@ export interface PriorItem {
   recno: number;
   stamp: number;
   version: number;
+  expiry?: Expiry | undefined;
   metadata: string;
   text: string | null;
 }
@@ -25,6 +38,7 @@ export interface PlannedItem {
   stamp: number;
   /** 0 while versions are not counted. */
   version: number;
+  expiry?: Expiry | undefined;
   metadata: string;
   /** The same, where somebody has parsed it. */
   parsed: JsonObject | undefined;
@@ -58,6 +72,8 @@ export interface PlanGround {
   marks?: MarkTable | null;
   /** Which requests say that versions are counted from them on; default: all. */
   counted?: readonly boolean[] | undefined;
+  /** The moment of each request, by which items have expired; default: nothing has. */
+  moments?: readonly number[] | undefined;
   /** The highest version among the stored items but those in these slots. Asked once in the life of a shard. */
   highestVersion(except: ReadonlySet<number>): number;
 }
@@ -66,13 +82,14 @@ export interface PlanGround {
  * Combines the operations of several requests, in order, into one change per id: what a reader would see after applying
  * them one by one. One operation per step, because stored metadata may have to be parsed. An update keeps the stamp,
  * and the metadata and text that it omits. A deleted item that is put again is a new one. What the gate does not let
- * through changes nothing, and neither does a request of which an operation conflicts.
+ * through changes nothing, and neither does a request of which an operation conflicts. To a request, an item that has expired
+ * by its moment is not there; one that it is about is removed.
  */
 export function* planWrites(requests: ShardOperation[][], ground: PlanGround): Generator<undefined, WritePlan> {
   const planner = new WritePlanner(ground);
   const results: WriteResult[] = [];
   for (const [i, operations] of requests.entries()) {
-    planner.begin(operations, ground.counted?.[i] ?? true);
+    planner.begin(operations, ground.counted?.[i] ?? true, ground.moments?.[i] ?? 0);
     for (const operation of operations) {
       planner.add(operation);
       yield;
@@ -93,6 +110,7 @@ class WritePlanner {
   private versionsBefore: VersionCount;
   private isWithheld = false;
   private marked: MarkedRequest | null = null;
+  private moment = 0;
 
   constructor(private readonly ground: PlanGround) {
     this.gate = ground.gate;
@@ -100,7 +118,8 @@ class WritePlanner {
     this.versionsBefore = ground.versions;
   }
 
-  begin(operations: ShardOperation[], isCounted: boolean): void {
+  begin(operations: ShardOperation[], isCounted: boolean, moment: number): void {
+    this.moment = moment;
     if (isCounted && !this.versions.isCounting) this.versions = { isCounting: true, last: this.highestNow() };
     this.versionsBefore = this.versions;
     const firstVersion = this.versions.isCounting ? Math.max(this.versions.last + 1, stampOf(operations)) : 0;
@@ -175,8 +194,11 @@ class WritePlanner {
     return item === null ? 'deleted' : 'updated';
   }
 
-  private follow(operation: ItemOperation & { parsed?: JsonObject }, version: number): WriteOutcome {
+  private follow(operation: (ItemOperation & { parsed?: JsonObject }) | ExpireOperation, version: number): WriteOutcome {
     const state = this.touch(operation.externalId);
+    const hasExpired = state.now !== null && isExpired(state.now.expiry ?? 0, this.moment);
+    if (hasExpired) state.now = null;
+    if (operation.type === 'expire') return hasExpired ? 'deleted' : 'absent';
     const existed = state.now !== null;
     if (!isAsExpected(operation, state.now)) {
       this.result.present.push(state.now === null ? NO_VERSION : versionOf(state.now));
@@ -195,10 +217,26 @@ class WritePlanner {
       const metadata = operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
       if (metadata === null) return 'excess';
       const vector = operation.vector ?? ('vector' in now ? now.vector : this.ground.vectorOf(now.slot));
-      state.now = { externalId: operation.externalId, stamp: now.stamp, version: given, metadata: wellFormed(metadata), parsed: undefined, text: operation.text ?? now.text, vector };
-    } else state.now = updated(operation, state.now, given);
+      state.now = {
+        externalId: operation.externalId,
+        stamp: now.stamp,
+        version: given,
+        metadata: wellFormed(metadata),
+        parsed: undefined,
+        text: operation.text ?? now.text,
+        vector,
+        ...this.expiryOf(operation, now),
+      };
+    } else state.now = { ...updated(operation, state.now, given), ...this.expiryOf(operation, state.now) };
     this.raise(given);
     return existed ? 'updated' : 'inserted';
+  }
+
+  /** When the item expires that the operation puts. A write without a moment knows nothing of it. */
+  private expiryOf(operation: Expiring, now: PlannedItem | PriorItem | null): { expiry?: Expiry } {
+    const before = now?.expiry ?? 0;
+    const expiry = this.moment === 0 ? before : expiryAfter(before, operation, this.moment);
+    return expiry === 0 ? {} : { expiry };
   }
 
   /** The state of an id that an operation is about, put last: the map's order is that of the last operation on each id. */

@@ -1,3 +1,4 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { IndexProgress } from '../../shared/shard/shard-read';
 import { BuildingPace } from './building-pace';
 import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
@@ -16,6 +17,8 @@ type ActiveStep = Exclude<MaintenanceStep, { type: 'nothing' }>;
 export class Maintainer {
   private running: { step: ActiveStep; done: Promise<void> } | null = null;
   private optimization: Optimization | null = null;
+  /** Who waits for a compaction that begins after they asked. */
+  private readonly compactions: { done: () => void; fail: (error: unknown) => void }[] = [];
   private readonly pace = new BuildingPace();
   private idleTimer: NodeJS.Timeout | null = null;
   private rowsSinceLook = 0;
@@ -66,6 +69,7 @@ export class Maintainer {
   async close(): Promise<void> {
     this.closed = true;
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);
+    for (const { fail } of this.compactions.splice(0)) fail(new QuiverError('internal', 'the vector index is closed'));
     await this.running?.done;
   }
 
@@ -77,6 +81,16 @@ export class Maintainer {
     if (this.closed) return;
     this.optimization ??= { rows: this.index.status().rows, compacted: false };
     this.look(true);
+  }
+
+  /** Compacts as the next step, whatever else is due. Errors: that of the step; internal when it closes before. */
+  compact(): Promise<void> {
+    if (this.closed) return Promise.reject(new QuiverError('internal', 'the vector index is closed'));
+    return new Promise<void>((done, fail) => {
+      this.compactions.push({ done, fail });
+      this.retryAtMs = 0;
+      this.look(true);
+    });
   }
 
   progress(): IndexProgress {
@@ -93,7 +107,7 @@ export class Maintainer {
     if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
     const status = this.index.status();
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
-    const step = this.next(status, idle);
+    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle);
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;
@@ -106,11 +120,14 @@ export class Maintainer {
 
   private async run(step: ActiveStep): Promise<void> {
     const startedAtMs = performance.now();
+    const waiting = step.type === 'compact' ? this.compactions.splice(0) : [];
     try {
       await this.index.run(step);
       this.pace.note(step, performance.now() - startedAtMs);
+      for (const { done } of waiting) done();
       if (step.type === 'compact' && this.optimization !== null) this.optimization = { rows: this.index.status().rows, compacted: true };
     } catch (error) {
+      for (const { fail } of waiting) fail(error);
       if (!this.closed) {
         this.retryAtMs = performance.now() + RETRY_MS;
         this.index.onError(error);

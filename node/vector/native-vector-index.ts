@@ -149,6 +149,12 @@ export class NativeVectorIndex implements VectorIndex {
     this.maintainer.optimize();
   }
 
+  async purge(): Promise<void> {
+    this.checkOpen();
+    const { rows, live } = this.addon.status();
+    if (rows > live) await this.maintainer.compact();
+  }
+
   async settled(): Promise<void> {
     await this.maintainer.settled();
   }

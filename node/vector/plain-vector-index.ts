@@ -103,6 +103,8 @@ export class PlainVectorIndex implements VectorIndex {
     this.checkOpen();
   }
 
+  async purge(): Promise<void> {}
+
   async settled(): Promise<void> {}
 
   async save(): Promise<string> {

@@ -50,6 +50,11 @@ export interface VectorIndex {
    * removed, the effort measured anew. `status` shows the progress.
    */
   optimize(): void;
+  /**
+   * Resolves when the rows that are dead at the call are gone from the present state; what was saved before may still hold
+   * them. Errors: storage_failed; internal when it closes.
+   */
+  purge(): Promise<void>;
   /** Resolves when no background work (building, refinement, compaction, calibration) is running or due. */
   settled(): Promise<void>;
   /**

@@ -8,7 +8,7 @@ export const administrationDefinition = loadService<AdministrationDefinition>('q
 /**
  * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
  * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew; with `optimize`
- * that it makes the best index of a replica.
+ * that it makes the best index of a replica; with `purge` how far the purge of a replica is, which begins with `purgeStart`.
  */
 export interface WireQuestion {
   id: number;
@@ -17,6 +17,8 @@ export interface WireQuestion {
   atSequence?: number;
   replace?: Replacement | null;
   optimize?: ShardId | null;
+  purge?: ShardId | null;
+  purgeStart?: boolean;
 }
 
 /** A replica that differs from its primary's, and is to be replaced by a copy of that. */
@@ -37,6 +39,8 @@ export interface WireReport {
   digest: ReplicaDigest | null;
   /** Absent in answers of earlier versions. */
   replaced?: boolean;
+  /** See purgesToText; '' or absent: there is no replica, or no such answer. */
+  purge?: string;
 }
 
 export interface WireReplicaReport {

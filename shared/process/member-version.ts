@@ -22,6 +22,8 @@ export const FEATURES = [
   'node-beats',
   /** Shards keep marks of writes that are done once (operation-codec.ts, version 4), and coordinators heed Idempotency-Key. */
   'idempotency',
+  /** Items expire, and writes have a moment (operation-codec.ts, version 5). */
+  'expiry',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -6,31 +6,36 @@ import { encodingOf } from '../text/text-encoding';
  * Items, some of which may be absent, as bytes: as in shared/rpc/hit-codec.ts, with the vectors between heads and strings.
  *
  *   u32 number of items, u32 number of floats in all, u32 encoding of the strings (0 UTF-8, 1 UTF-16), and 2 more if there
- *   are versions
+ *   are versions, 4 more if some items expire
  *   each: f64 stamp, u32 length of id (NONE: no item), u32 length of metadata, u32 length of text (NONE: null),
- *         u32 dim (NONE: no vector), [f64 version (0: none)]
+ *         u32 dim (NONE: no vector), [f64 version (0: none)], [f64 expiry (expiry.ts)]
  *   the vectors, f32
  *   id, metadata, text of the first item, then of the second, …
  */
 const HEADER_BYTES = 12;
 const ITEM_BYTES = 24;
 const VERSION_BYTES = 8;
+const EXPIRY_BYTES = 8;
 const IS_UTF16 = 1;
 const HAS_VERSIONS = 2;
+const HAS_EXPIRIES = 4;
 const NONE = 0xffffffff;
 
 export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   const strings: string[] = [];
   let floats = 0;
   let hasVersions = false;
+  let hasExpiries = false;
   for (const item of items) {
     if (item === null) continue;
     if (item.version !== undefined) hasVersions = true;
+    if (item.expiry !== undefined) hasExpiries = true;
     strings.push(item.externalId, item.metadata, item.text ?? '');
     floats += item.vector?.length ?? 0;
   }
   const text = strings.join('');
-  const headBytes = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const expiryAt = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const headBytes = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
   const vectorsAt = HEADER_BYTES + items.length * headBytes;
   const stringsAt = vectorsAt + floats * 4;
   const encoding = encodingOf(text);
@@ -38,12 +43,13 @@ export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   bytes.fill(0, 0, vectorsAt);
   bytes.writeUInt32LE(items.length, 0);
   bytes.writeUInt32LE(floats, 4);
-  bytes.writeUInt32LE((encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0), 8);
+  bytes.writeUInt32LE((encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0) | (hasExpiries ? HAS_EXPIRIES : 0), 8);
   let at = HEADER_BYTES;
   let vectorAt = vectorsAt;
   for (const item of items) {
     writeHead(bytes, at, item);
     if (hasVersions) bytes.writeDoubleLE(item?.version ?? 0, at + ITEM_BYTES);
+    if (hasExpiries) bytes.writeDoubleLE(item?.expiry ?? 0, at + expiryAt);
     at += headBytes;
     const vector = item?.vector;
     if (vector === undefined) continue;
@@ -72,9 +78,11 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
   const count = bytes.readUInt32LE(0);
   const floatCount = bytes.readUInt32LE(4);
   const form = bytes.readUInt32LE(8);
-  if (form > (IS_UTF16 | HAS_VERSIONS)) throw malformed();
+  if (form > (IS_UTF16 | HAS_VERSIONS | HAS_EXPIRIES)) throw malformed();
   const hasVersions = (form & HAS_VERSIONS) !== 0;
-  const headBytes = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const expiryAt = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const hasExpiries = (form & HAS_EXPIRIES) !== 0;
+  const headBytes = expiryAt + (hasExpiries ? EXPIRY_BYTES : 0);
   const vectorsAt = HEADER_BYTES + count * headBytes;
   const stringsAt = vectorsAt + floatCount * 4;
   if (stringsAt > bytes.length) throw malformed();
@@ -102,6 +110,8 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
     };
     const version = hasVersions ? bytes.readDoubleLE(at + ITEM_BYTES) : 0;
     if (version > 0) item.version = version;
+    const expiry = hasExpiries ? bytes.readDoubleLE(at + expiryAt) : 0;
+    if (expiry !== 0) item.expiry = expiry;
     if (dim !== NONE) {
       item.vector = floats.subarray(floatAt, floatAt + dim);
       floatAt += dim;

@@ -3,6 +3,7 @@ import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { marksFromBytes, marksToBytes } from '../shard/mark-record';
 import { SHARD_STAGES } from '../shard/shard-stage';
+import { purgesFromText, purgesToText } from '../shard/shard-purge';
 import { type AnswerOf, type Hit, type IndexProgress, type ReadKind, type RequestOf, SEARCH_PLANS, type SearchCost, type SearchEffort, type StoredItem } from '../shard/shard-read';
 import type {
   Answer,
@@ -107,18 +108,20 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, versions, bytesMax }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, expiries, bytesMax }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, bytesMax }) => ({
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, bytesMax }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
@@ -126,7 +129,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts, versions, bytesMax }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, versions, expiries, bytesMax }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
@@ -134,13 +137,23 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       vectors,
       withoutTexts: texts === false,
       ...(versions && { versions }),
+      ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, bytesMax }) => {
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, expiries, bytesMax }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
-      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(versions && { versions }), ...(bytesMax !== undefined && { bytesMax }) };
+      return {
+        after,
+        limit,
+        filter: filterFromProto(filter),
+        vectors,
+        texts: !withoutTexts,
+        ...(versions && { versions }),
+        ...(expiries && { expiries }),
+        ...(bytesMax !== undefined && { bytesMax }),
+      };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,
@@ -212,6 +225,21 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return { message: { marks }, bytes: marks.length };
     },
     answerFromProto: ({ marks }) => marks && marksFromBytes(marks),
+  },
+  purge: {
+    requestToProto: ({ start }) => ({ start }),
+    requestFromProto: ({ start }) => ({ start }),
+    requestBytes: () => 0,
+    answerToProto: (purges) => {
+      const purge = purgesToText(purges);
+      return { message: { purge }, bytes: purge.length * 3 };
+    },
+    answerFromProto: ({ purge }) => {
+      if (!purge) return undefined;
+      const purges = purgesFromText(purge);
+      if (purges === null) throw malformed('purge');
+      return purges;
+    },
   },
   backup: {
     requestToProto: ({ backup, target, base }) => ({ id: backup, target, base: base ?? undefined }),

@@ -1,12 +1,34 @@
 import { resultOf } from '../time/work-slices';
-import { aligned, COUNTED_VERSION, DELETE_BYTES, HEADER_BYTES, malformed, MARKED_VERSION, NUMBER_BYTES, OPERATIONS_VERSION, PLAIN_VERSION, RESHARD_VERSION } from './operation-format';
+import {
+  aligned,
+  COUNTED_VERSION,
+  DELETE_BYTES,
+  HEADER_BYTES,
+  malformed,
+  MARKED_VERSION,
+  NUMBER_BYTES,
+  OPERATIONS_VERSION,
+  PLAIN_VERSION,
+  RESHARD_VERSION,
+  TIMED_HEADER_BYTES,
+  TIMED_VERSION,
+} from './operation-format';
 import { OperationReader } from './operation-reader';
-import { filtersToWrite, metadataRepeated, numberOf, operationBytes, writeNumber, writeOperation } from './operation-writing';
+import { expiryBytes, filtersToWrite, metadataRepeated, numberOf, operationBytes, writeExpiry, writeNumber, writeOperation } from './operation-writing';
 import type { WriteOperation } from './shard-client';
 
-/** `counted`: whether the shard counts versions from here on, as every node that may read this must know how to. */
-export function operationsToBytes(operations: readonly WriteOperation[], counted: boolean): Buffer {
-  return resultOf(operationsToBytesInSteps(operations, counted));
+/** What everybody who may read a write knows: to count versions, and that items expire (which implies the former). */
+export interface KnownForms {
+  counted: boolean;
+  timed: boolean;
+}
+
+/**
+ * `known.counted`: whether the shard counts versions from here on, as every node that may read this must know how to.
+ * `known.timed`: whether the write has a moment (see {@link stampMoment}).
+ */
+export function operationsToBytes(operations: readonly WriteOperation[], known: KnownForms | boolean): Buffer {
+  return resultOf(operationsToBytesInSteps(operations, known));
 }
 
 /** Whether some operation is one that only a counted write can hold. */
@@ -19,26 +41,36 @@ export function isMarked(operations: readonly WriteOperation[]): boolean {
   return operations.some(({ type }) => type === 'mark');
 }
 
+/** Whether some operation is one that only a write with a moment can hold. */
+export function mustBeTimed(operations: readonly WriteOperation[]): boolean {
+  return operations.some((operation) => operation.type === 'expire' || expiryBytes(operation) > 0);
+}
+
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
-export function* operationsToBytesInSteps(operations: readonly WriteOperation[], counted: boolean): Generator<undefined, Buffer> {
-  let size = HEADER_BYTES;
+export function* operationsToBytesInSteps(operations: readonly WriteOperation[], known: KnownForms | boolean): Generator<undefined, Buffer> {
+  const { counted, timed } = typeof known === 'boolean' ? { counted: known, timed: false } : { counted: known.counted || known.timed, timed: known.timed };
+  const headerBytes = timed ? TIMED_HEADER_BYTES : HEADER_BYTES;
+  let size = headerBytes;
   const filters = filtersToWrite(operations);
   const isSame = metadataRepeated(operations);
   for (let i = 0; i < operations.length; i++) {
     size += aligned(operationBytes(operations[i], filters[i], isSame[i])) + (counted && numberOf(operations[i]) !== undefined ? NUMBER_BYTES : 0);
+    if (timed) size += expiryBytes(operations[i]);
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
   const plain = operations.some(({ type }) => type === 'stage' || type === 'import') ? RESHARD_VERSION : PLAIN_VERSION;
-  bytes.writeUInt32LE(counted ? (isMarked(operations) ? MARKED_VERSION : COUNTED_VERSION) : plain, 0);
+  bytes.writeUInt32LE(timed ? TIMED_VERSION : counted ? (isMarked(operations) ? MARKED_VERSION : COUNTED_VERSION) : plain, 0);
   bytes.writeUInt32LE(operations.length, 4);
-  let at = HEADER_BYTES;
+  if (timed) bytes.writeDoubleLE(0, HEADER_BYTES);
+  let at = headerBytes;
   for (let i = 0; i < operations.length; i++) {
     const end = writeOperation(bytes, at, operations[i], filters[i], isSame[i]);
     const start = at;
     at = aligned(end);
     bytes.fill(0, end, at);
     if (counted) at = writeNumber(bytes, start, at, operations[i]);
+    if (timed) at = writeExpiry(bytes, start, at, operations[i]);
     yield;
   }
   return bytes;
@@ -47,6 +79,16 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[],
 /** Whether a shard counts versions from this write on. */
 export function isCounted(bytes: Buffer): boolean {
   return operationsVersionOf(bytes) >= COUNTED_VERSION;
+}
+
+/** The moment of a write; 0 for one of a form without moments, or to which none was given yet: nothing has expired by then. */
+export function momentOf(bytes: Buffer): number {
+  return operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES ? bytes.readDoubleLE(HEADER_BYTES) : 0;
+}
+
+/** Gives a write its moment, in place, if its form has one. */
+export function stampMoment(bytes: Buffer, atMs: number): void {
+  if (operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES) bytes.writeDoubleLE(atMs, HEADER_BYTES);
 }
 
 /** The version under which operations were written; 0 for bytes that are too short to be any. */
@@ -66,10 +108,13 @@ export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
 export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOperation[]> {
   const version = operationsVersionOf(bytes);
   if (version < PLAIN_VERSION || version > OPERATIONS_VERSION) throw malformed('unknown header');
+  const isTimed = version >= TIMED_VERSION;
+  const headerBytes = isTimed ? TIMED_HEADER_BYTES : HEADER_BYTES;
+  if (bytes.length < headerBytes || (isTimed && !(momentOf(bytes) >= 0))) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
-  if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
+  if (count > (bytes.length - headerBytes) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
-  const reader = new OperationReader(bytes, HEADER_BYTES, version);
+  const reader = new OperationReader(bytes, headerBytes, version);
   for (let i = 0; i < count; i++) {
     operations[i] = reader.next();
     yield;

@@ -7,7 +7,9 @@ import {
   COUNTED_VERSION,
   DELETE_BYTES,
   DELETE_FLAGS,
+  EXPIRE_BYTES,
   FLAG_ALONE,
+  FLAG_EXPIRY,
   FLAG_FILTER,
   FLAG_ID_UTF16,
   FLAG_METADATA,
@@ -19,16 +21,20 @@ import {
   FLAG_SAME_METADATA,
   FLAG_TEXT,
   FLAG_TEXT_UTF16,
+  FLAG_TTL,
   IMPORT_BYTES,
   ITEM_FLAGS,
   malformed,
   MARK_BYTES,
   MARKED_VERSION,
+  TIMED_VERSION,
   NUMBER_BYTES,
   PATCH_BYTES,
   PATCH_FLAGS,
   STAGE_BYTES,
+  TIMED_FLAGS,
   TYPE_DELETE,
+  TYPE_EXPIRE,
   TYPE_IMPORT,
   TYPE_MARK,
   TYPE_PATCH,
@@ -40,6 +46,7 @@ import {
   ANY_VERSION,
   type Conditional,
   type DeleteOperation,
+  type ExpireOperation,
   type ImportOperation,
   type MarkOperation,
   type MetadataPatch,
@@ -48,6 +55,7 @@ import {
   type UpsertOperation,
   type WriteOperation,
 } from './shard-client';
+import type { Expiring } from './expiry';
 import { SHARD_STAGES } from './shard-stage';
 
 /** Reads operations one by one. Errors: internal when the bytes are malformed. */
@@ -59,6 +67,7 @@ export class OperationReader {
   private metadata: MetadataPatch | undefined;
   private readonly counted: boolean;
   private readonly marked: boolean;
+  private readonly timed: boolean;
 
   /** `version`: that of the write. */
   constructor(bytes: Buffer, at: number, version: number) {
@@ -66,6 +75,7 @@ export class OperationReader {
     this.at = at;
     this.counted = version >= COUNTED_VERSION;
     this.marked = version >= MARKED_VERSION;
+    this.timed = version >= TIMED_VERSION;
   }
 
   get atEnd(): boolean {
@@ -79,12 +89,14 @@ export class OperationReader {
     const type = kind & 0xff;
     const flags = kind >>> 8;
     const more = this.counted ? flags & COUNTED_FLAGS : 0;
-    const plain = flags & ~more;
-    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more) };
+    const expiring = this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
+    const plain = flags & ~more & ~expiring;
+    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more), ...this.expiring(expiring) };
     if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
-    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more);
-    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more) };
+    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring);
+    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more), ...this.expiring(expiring) };
+    if (this.timed && type === TYPE_EXPIRE && flags === (flags & FLAG_ID_UTF16)) return this.expire(start, flags);
     if (this.marked && type === TYPE_MARK && (flags & ~FLAG_NOTE_UTF16) === 0) return this.mark(start, flags);
     throw malformed('unknown type of operation');
   }
@@ -94,6 +106,21 @@ export class OperationReader {
     const expected = (flags & FLAG_NUMBER) === 0 ? undefined : this.number();
     if (expected !== undefined && expected < ANY_VERSION) throw malformed('a condition that is none');
     return { ...(expected === undefined ? {} : { expected }), ...((flags & FLAG_ALONE) === 0 ? {} : { alone: true }) };
+  }
+
+  private expiring(flags: number): Expiring {
+    if (flags === 0) return {};
+    const expiresAt = (flags & FLAG_EXPIRY) === 0 ? undefined : this.number();
+    const ttlMs = (flags & FLAG_TTL) === 0 ? undefined : this.number();
+    if ((expiresAt ?? 0) < 0 || (ttlMs ?? 1) < 1) throw malformed('an expiry that is none');
+    return { ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === 0 ? null : expiresAt }), ...(ttlMs === undefined ? {} : { ttlMs }) };
+  }
+
+  private expire(start: number, flags: number): ExpireOperation {
+    const idBytes = this.bytes.readUInt32LE(start + 4);
+    this.need(start, EXPIRE_BYTES + idBytes);
+    this.end(start + EXPIRE_BYTES + idBytes);
+    return { type: 'expire', externalId: this.string(start + EXPIRE_BYTES, idBytes, flags & FLAG_ID_UTF16) };
   }
 
   private version(): number {
@@ -137,7 +164,7 @@ export class OperationReader {
     return { type: 'mark', token, digest, nowMs, keptMs, bytesMax, step, term, note: this.string(start + MARK_BYTES, noteBytes, (flags & FLAG_NOTE_UTF16) === 0 ? 0 : FLAG_ID_UTF16) };
   }
 
-  private import(start: number, flags: number, more: number): ImportOperation {
+  private import(start: number, flags: number, more: number, expiring: number): ImportOperation {
     const { bytes } = this;
     this.need(start, IMPORT_BYTES);
     const term = bytes.readDoubleLE(start + 28);
@@ -145,7 +172,9 @@ export class OperationReader {
     if (!Number.isSafeInteger(term)) throw malformed('a term that is none');
     const { externalId, vector, stamp, metadata, text = null } = item;
     const version = more === 0 ? {} : { version: this.version() };
-    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version } };
+    if ((expiring & FLAG_TTL) !== 0) throw malformed('an expiry that is none');
+    const expiry = expiring === 0 ? {} : { expiry: this.number() };
+    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version, ...expiry } };
   }
 
   private delete(start: number, flags: number): DeleteOperation {

@@ -3,7 +3,9 @@ import { filterToText } from '../filter/filter-text';
 import { encodingOf } from '../text/text-encoding';
 import {
   DELETE_BYTES,
+  EXPIRE_BYTES,
   FLAG_ALONE,
+  FLAG_EXPIRY,
   FLAG_FILTER,
   FLAG_ID_UTF16,
   FLAG_METADATA,
@@ -15,11 +17,14 @@ import {
   FLAG_SAME_METADATA,
   FLAG_TEXT,
   FLAG_TEXT_UTF16,
+  FLAG_TTL,
   IMPORT_BYTES,
   MARK_BYTES,
+  NUMBER_BYTES,
   PATCH_BYTES,
   STAGE_BYTES,
   TYPE_DELETE,
+  TYPE_EXPIRE,
   TYPE_IMPORT,
   TYPE_MARK,
   TYPE_PATCH,
@@ -27,7 +32,7 @@ import {
   TYPE_UPSERT,
   UPSERT_BYTES,
 } from './operation-format';
-import type { DeleteOperation, ImportOperation, MarkOperation, MetadataPatch, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
+import type { DeleteOperation, ExpireOperation, ImportOperation, MarkOperation, MetadataPatch, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
 import { SHARD_STAGES } from './shard-stage';
 
 /** The filter of a delete or a patch: its JSON, the word `same` (which is not JSON) for the filter of the one before, or none. */
@@ -62,6 +67,7 @@ export function operationBytes(operation: WriteOperation, filter: FilterToWrite,
     return IMPORT_BYTES + stringBytes(externalId) + (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined));
   }
   const idBytes = stringBytes(operation.externalId);
+  if (operation.type === 'expire') return EXPIRE_BYTES + idBytes;
   if (operation.type === 'patch') {
     const { vector, metadata, text } = operation;
     return (
@@ -76,7 +82,7 @@ export function operationBytes(operation: WriteOperation, filter: FilterToWrite,
 /** What stands behind an operation. */
 export function numberOf(operation: WriteOperation): number | undefined {
   if (operation.type === 'stage') return operation.versionFloor;
-  if (operation.type === 'mark') return undefined;
+  if (operation.type === 'mark' || operation.type === 'expire') return undefined;
   return operation.type === 'import' ? operation.item?.version : operation.expected;
 }
 
@@ -88,6 +94,28 @@ export function writeNumber(bytes: Buffer, start: number, end: number, operation
   const flags = (number === undefined ? 0 : FLAG_NUMBER) | (isAlone ? FLAG_ALONE : 0);
   bytes.writeUInt32LE((bytes.readUInt32LE(start) | (flags << 8)) >>> 0, start);
   return number === undefined ? end : bytes.writeDoubleLE(number, end);
+}
+
+/** What a write with a moment has behind an operation about when its item expires. */
+function expiryOf(operation: WriteOperation): { expiry: number | undefined; ttl: number | undefined } {
+  if (operation.type === 'import') return { expiry: operation.item?.expiry || undefined, ttl: undefined };
+  if (operation.type !== 'upsert' && operation.type !== 'patch') return { expiry: undefined, ttl: undefined };
+  return { expiry: operation.expiresAt === null ? 0 : operation.expiresAt, ttl: operation.ttlMs };
+}
+
+export function expiryBytes(operation: WriteOperation): number {
+  const { expiry, ttl } = expiryOf(operation);
+  return (expiry === undefined ? 0 : NUMBER_BYTES) + (ttl === undefined ? 0 : NUMBER_BYTES);
+}
+
+/** Puts it to the end of the operation at `start`, as {@link writeNumber}. */
+export function writeExpiry(bytes: Buffer, start: number, end: number, operation: WriteOperation): number {
+  const { expiry, ttl } = expiryOf(operation);
+  if (expiry === undefined && ttl === undefined) return end;
+  const flags = (expiry === undefined ? 0 : FLAG_EXPIRY) | (ttl === undefined ? 0 : FLAG_TTL);
+  bytes.writeUInt32LE((bytes.readUInt32LE(start) | (flags << 8)) >>> 0, start);
+  const at = expiry === undefined ? end : bytes.writeDoubleLE(expiry, end);
+  return ttl === undefined ? at : bytes.writeDoubleLE(ttl, at);
 }
 
 function stringBytes(text: string | undefined): number {
@@ -118,6 +146,8 @@ export function writeOperation(bytes: Buffer, at: number, operation: WriteOperat
       return writeImport(bytes, at, operation);
     case 'mark':
       return writeMark(bytes, at, operation);
+    case 'expire':
+      return writeExpire(bytes, at, operation);
   }
 }
 
@@ -129,6 +159,13 @@ function writeMark(bytes: Buffer, at: number, { token, digest, nowMs, keptMs, by
   bytes.write(token, at + 48, 16, 'hex');
   bytes.write(digest, at + 64, 16, 'hex');
   return at + MARK_BYTES + noteBytes;
+}
+
+function writeExpire(bytes: Buffer, at: number, { externalId }: ExpireOperation): number {
+  const idBytes = writeString(bytes, at + EXPIRE_BYTES, externalId);
+  bytes.writeUInt32LE(TYPE_EXPIRE | (stringFlags(externalId, 0, FLAG_ID_UTF16) << 8), at);
+  bytes.writeUInt32LE(idBytes, at + 4);
+  return at + EXPIRE_BYTES + idBytes;
 }
 
 function writeStage(bytes: Buffer, at: number, { reshard, term, forget, stage }: StageOperation): number {

@@ -3,6 +3,7 @@ import type { Language } from '../text/language';
 import type { Quantization } from '../vector/quantization';
 import type { Metric } from '../vector/metric';
 import type { CallNotes, ShardNote } from './call-notes';
+import type { Expiring, Expiry } from './expiry';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 import type { ShardSeed } from './shard-backup';
@@ -68,7 +69,7 @@ export interface ShardSpec extends ShardId {
   seed?: ShardSeed;
 }
 
-export type WriteOperation = ItemOperation | ImportOperation | StageOperation | MarkOperation;
+export type WriteOperation = ItemOperation | ImportOperation | StageOperation | MarkOperation | ExpireOperation;
 /** What clients ask for. */
 export type ItemOperation = UpsertOperation | PatchOperation | DeleteOperation;
 
@@ -85,7 +86,7 @@ export interface Conditional {
   alone?: boolean | undefined;
 }
 
-export interface UpsertOperation extends Conditional {
+export interface UpsertOperation extends Conditional, Expiring {
   type: 'upsert';
   externalId: string;
   vector: Float32Array;
@@ -98,7 +99,7 @@ export interface UpsertOperation extends Conditional {
 }
 
 /** Changes parts of an item that is there; otherwise the outcome is `absent`. */
-export interface PatchOperation extends Conditional {
+export interface PatchOperation extends Conditional, Expiring {
   type: 'patch';
   externalId: string;
   /** undefined keeps what is stored. */
@@ -147,7 +148,13 @@ export interface ImportOperation {
   type: 'import';
   term: number;
   externalId: string;
-  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null; version?: number | undefined } | null;
+  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null; version?: number | undefined; expiry?: Expiry | undefined } | null;
+}
+
+/** Removes an item that has expired by the moment of the write (`deleted`); any other stays (`absent`). */
+export interface ExpireOperation {
+  type: 'expire';
+  externalId: string;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type { Filter } from '../filter/filter';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { MarkRecord } from './mark-record';
+import type { Expiry } from './expiry';
+import type { ReplicaPurge } from './shard-purge';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -24,7 +26,10 @@ export interface ShardReads {
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
    * With `bytesMax` the answer may be of the first ids only, of one at least.
    */
-  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; bytesMax?: number | undefined }; answer: (StoredItem | null)[] };
+  fetch: {
+    request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined; bytesMax?: number | undefined };
+    answer: (StoredItem | null)[];
+  };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
@@ -47,6 +52,8 @@ export interface ShardReads {
    * than `after`, by number, `limit` of them at most. Marks that have expired may be among them.
    */
   marks: { request: { token: string | null; after: number; limit: number }; answer: MarkRecord[] };
+  /** How far the purge of each replica is; with `start`, one begins where none is under way. */
+  purge: { request: { start: boolean }; answer: ReplicaPurge[] };
   /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
   backup: { request: ShardBackupOrder; answer: ShardBackupState };
 }
@@ -163,6 +170,8 @@ export interface StoredItem {
   text: string | null;
   /** Present if requested, and if the shard counts versions. */
   version?: number;
+  /** Present if requested, and if the item expires. */
+  expiry?: Expiry;
 }
 
 export interface ScanRequest {
@@ -174,6 +183,8 @@ export interface ScanRequest {
   texts?: boolean | undefined;
   /** Whether items carry `version`. Default: false. */
   versions?: boolean | undefined;
+  /** Whether items carry `expiry`. Default: false. */
+  expiries?: boolean | undefined;
   /** The answer ends soon after it has so many bytes of items. A node of an earlier version does not heed it. */
   bytesMax?: number | undefined;
 }

@@ -145,7 +145,7 @@ class Clients {
     const matching = (items: ReadonlyMap<string, { n: number }>): number => [...items.values()].filter((one) => one.n === n).length;
     if (draw < 0.8) return { attempt: ({ vectors }, once) => vectors.deleteByFilter(COLLECTION, filter, once), isRight: ({ deletedCount }, earlier) => deletedCount === matching(earlier) };
     const change = { json: `{"seen":${this.count}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 };
-    const attempt: Attempt = ({ vectors }, once) => vectors.updateByFilter(COLLECTION, filter, change, once);
+    const attempt: Attempt = ({ vectors }, once) => vectors.updateByFilter(COLLECTION, filter, { metadata: change }, once);
     return { attempt, isRight: ({ updatedCount }, earlier) => updatedCount === matching(earlier) };
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
-import { operationsFromBytes, operationsToBytes } from '../../shared/shard/operation-codec';
+import { momentOf, operationsFromBytes, operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
 import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import { SHARD_STAGES } from '../../shared/shard/shard-stage';
@@ -17,7 +17,11 @@ const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: 
 /** Few, so that neighbours share one. */
 const PATCHES = [true, false].map((replaces) => ({ json: '{"a":"\ud83d"}', replaces, bytesMax: 100, fieldsMax: 5 }));
 const anyCondition = fc.option(fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
+const EXPIRING = { expiresAt: fc.constantFrom(undefined, null, 1_700_000_000_000), ttlMs: fc.constantFrom(undefined, 1, 86_400_000) };
+const FORM = { counted: true, timed: true };
+
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
+  fc.record({ type: fc.constant('expire' as const), externalId: anyText }),
   fc.record({ type: fc.constant('delete' as const), externalId: anyText, expected: anyCondition }),
   fc.record({ type: fc.constant('delete' as const), externalId: anyText, filter: fc.constantFrom(...FILTERS) }),
   fc.record({
@@ -29,6 +33,7 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     text: fc.option(anyText, { nil: undefined }),
     expected: anyCondition,
     alone: fc.constantFrom(true, undefined),
+    ...EXPIRING,
   }),
   fc.record({
     type: fc.constant('patch' as const),
@@ -39,6 +44,7 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     filter: fc.constantFrom(undefined, ...FILTERS),
     expected: anyCondition,
     alone: fc.constantFrom(true, undefined),
+    ...EXPIRING,
   }),
   fc.record({
     type: fc.constant('stage' as const),
@@ -59,6 +65,7 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
         metadata: anyText,
         text: fc.option(anyText),
         version: fc.option(fc.maxSafeNat(), { nil: undefined }),
+        expiry: fc.constantFrom(undefined, 1_700_000_000_000, -1_700_000_000_000),
       }),
     ),
   }),
@@ -77,7 +84,7 @@ describe('operation codec', () => {
   test('gives back the operations that were written, wherever the bytes lie', () => {
     fc.assert(
       fc.property(anyOperations, (operations) => {
-        const bytes = operationsToBytes(operations, true);
+        const bytes = operationsToBytes(operations, FORM);
         expect(operationsFromBytes(bytes)).toEqual(operations);
         expect(operationsFromBytes(misaligned(bytes))).toEqual(operations);
       }),
@@ -94,7 +101,7 @@ describe('operation codec', () => {
   test('bytes cut anywhere are refused', () => {
     fc.assert(
       fc.property(fc.array(anyOperation, { minLength: 1, maxLength: 3 }), (operations) => {
-        const bytes = operationsToBytes(operations, true);
+        const bytes = operationsToBytes(operations, FORM);
         // Tens of thousands of times, each with `expect` half a millisecond.
         for (let length = 0; length < bytes.length; length++) {
           assert.throws(() => operationsFromBytes(bytes.subarray(0, length)), /malformed operations/);
@@ -108,7 +115,7 @@ describe('operation codec', () => {
   test('damaged bytes give operations or a QuiverError, never another failure', () => {
     fc.assert(
       fc.property(anyOperations, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }), (operations, damage) => {
-        const bytes = operationsToBytes(operations, true);
+        const bytes = operationsToBytes(operations, FORM);
         for (const [at, value] of damage) bytes[at % bytes.length] = value;
         try {
           operationsFromBytes(bytes);
@@ -143,5 +150,15 @@ describe('operation codec', () => {
     const bytes = operationsToBytes([], true);
     bytes[0] = OPERATIONS_VERSION + 1;
     expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
+  });
+
+  test('a write has no moment until it is given one, and what has none is of an earlier version', () => {
+    const bytes = operationsToBytes([{ type: 'expire', externalId: 'a' }], FORM);
+    expect([bytes.readUInt32LE(0), momentOf(bytes)]).toEqual([5, 0]);
+    stampMoment(bytes, 1_700_000_000_000);
+    expect([momentOf(bytes), operationsFromBytes(bytes)]).toEqual([1_700_000_000_000, [{ type: 'expire', externalId: 'a' }]]);
+    const earlier = operationsToBytes([{ type: 'delete', externalId: 'a' }], true);
+    stampMoment(earlier, 1_700_000_000_000);
+    expect([momentOf(earlier), operationsFromBytes(earlier)]).toEqual([0, [{ type: 'delete', externalId: 'a' }]]);
   });
 });

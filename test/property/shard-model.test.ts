@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { METRICS } from '../../shared/vector/metric';
 import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type ShardSpec, type WriteOperation } from '../../shared/shard/shard-client';
-import type { Hit, StoredItem } from '../../shared/shard/shard-read';
+import type { Expiring } from '../../shared/shard/expiry';
+import type { Hit, StoredItem, VectorSearchResult } from '../../shared/shard/shard-read';
+import { ShardViews } from '../../node/shard/shard-views';
+import { ManualClock } from '../../shared/time/clock';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
 import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
@@ -47,13 +50,20 @@ class Dice {
     });
   }
 
+  /** Mostly none: times that come soon, and never. */
+  private expiring(nowMs: number): Expiring {
+    if (this.random() < 0.5) return {};
+    const expiresAt = this.oneOf([undefined, null, nowMs + this.below(40), nowMs + 1_000_000]);
+    return { ...(expiresAt !== undefined && { expiresAt }), ...(this.random() < 0.5 && { ttlMs: 1 + this.below(40) }) };
+  }
+
   /** Mostly none; mostly one that a conflict does not spoil the whole write for. */
   private condition(): Conditional {
     if (this.random() < 0.8) return {};
     return { expected: this.oneOf([NO_VERSION, ANY_VERSION, this.stamp - this.below(20)]), alone: this.random() < 0.8 };
   }
 
-  operation(): WriteOperation {
+  operation(nowMs: number): WriteOperation {
     if (this.random() < 0.3) return { type: 'delete', externalId: this.id(), ...this.condition() };
     if (this.random() < 0.1) return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
     if (this.random() < 0.2) {
@@ -67,6 +77,7 @@ class Dice {
         text: this.random() < 0.2 ? this.text() : undefined,
         metadata: this.random() < 0.9 ? metadata : undefined,
         ...(filter !== null && this.random() < 0.2 && { filter }),
+        ...this.expiring(nowMs),
         ...this.condition(),
       };
     }
@@ -78,6 +89,7 @@ class Dice {
       stamp: (this.stamp += this.below(3)),
       metadata: this.random() < 0.6 ? this.metadata() : undefined,
       text: this.random() < 0.4 ? this.text() : undefined,
+      ...this.expiring(nowMs),
       ...this.condition(),
     };
   }
@@ -108,8 +120,8 @@ async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float3
     score: await client.read(id, 'score', { vector: query, externalIds: ids }, NO_HURRY),
     statistics,
     keywordSearch: await client.read(id, 'keywordSearch', { terms, statistics, k, filter }, NO_HURRY),
-    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true, versions: true }, NO_HURRY),
-    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true, versions: true }, NO_HURRY),
+    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true, versions: true, expiries: true }, NO_HURRY),
+    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true }, NO_HURRY),
     filtered: await pagesOf(client, id, filter, 1 + (k % 7)),
   };
 }
@@ -162,17 +174,31 @@ describe.each([
   test('answers as a plain map does, over writes, checkpoints, restarts and damaged checkpoints', async () => {
     const seed = runSeed('shard model');
     const dice = new Dice(seededRandom(seed));
-    const node = await new ShardNode({ factories, openStore: openRocksStore }).start();
-    const plain = new PlainShardClient();
+    const clock = new ManualClock();
+    const node = await new ShardNode({ factories, openStore: openRocksStore, clock }).start();
+    const views = new ShardViews(() => clock.wallMs());
+    const follow = (): void => void node.host.follow((message) => views.take(message));
+    follow();
+    const plain = new PlainShardClient({ clock });
     const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS) };
     const trace: string[] = [`SEED=${seed} ${spec.metric}`];
     try {
       await Promise.all([node.client.open(spec), plain.open(spec)]);
       let checkpointing: Promise<void> = Promise.resolve();
       for (let step = 0; step < STEPS; step++) {
+        if (dice.random() < 0.4) clock.advance(dice.below(12));
+        if (dice.random() < 0.1) {
+          // What the background does, which nobody sees.
+          const expired = await (await node.host.shard(spec)).expired(dice.below(20));
+          await node.client.write(
+            spec,
+            [...expired, dice.id()].map((externalId) => ({ type: 'expire', externalId })),
+            NO_HURRY,
+          );
+        }
         const roll = dice.random();
         if (roll < 0.62) {
-          const batch = Array.from({ length: dice.random() < 0.1 ? 150 : 1 + dice.below(8) }, () => dice.operation());
+          const batch = Array.from({ length: dice.random() < 0.1 ? 150 : 1 + dice.below(8) }, () => dice.operation(clock.wallMs()));
           trace.push(`write ${batch.length}`);
           const [outcomes, expected] = await Promise.all([node.client.write(spec, batch, NO_HURRY), plain.write(spec, batch, NO_HURRY)]);
           expect(outcomes).toEqual(expected);
@@ -186,7 +212,9 @@ describe.each([
           await checkpointing;
           await node.stop();
           damage(join(node.folder, 'shards', 'model', '0'), kind, dice);
+          if (dice.random() < 0.3) clock.advance(dice.below(40));
           await node.start();
+          follow();
           await node.client.open(spec);
         } else {
           const { filter, json } = dice.filter();
@@ -200,6 +228,7 @@ describe.each([
           trace.push(`ask k ${questions.k} filter ${JSON.stringify(json)}`);
           const [actual, expected] = await Promise.all([answers(node.client, spec, questions), answers(plain, spec, questions)]);
           compare(actual, expected);
+          compareInline(views.search(spec, { ...questions, vector: questions.query, effort: { type: 'ef', ef: 1000 }, texts: false }), expected);
         }
       }
       await checkpointing;
@@ -235,6 +264,16 @@ function compareHits(actual: Hit[], expected: Hit[]): void {
     const before = actual[i - 1];
     if (before !== undefined) expect(before.score > hit.score || (before.score === hit.score && before.externalId < hit.externalId)).toBe(true);
   });
+}
+
+/** What another thread finds, where it answers at all. */
+function compareInline(found: VectorSearchResult | null, { search, count }: Answers): void {
+  if (found === null) return;
+  expect(found.vectorCount).toBe(count);
+  compareHits(
+    found.hits,
+    search.map(({ externalId, score, metadata }) => ({ externalId, score, metadata })),
+  );
 }
 
 function withoutScore(hit: Hit): Omit<Hit, 'score'> {

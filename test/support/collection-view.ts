@@ -14,6 +14,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     shards: 1,
     replicas: 1,
     minInSync: 1,
+    ttlSeconds: null,
     embeddingModel: null,
   };
 }

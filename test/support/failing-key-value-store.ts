@@ -50,6 +50,10 @@ export class FailingKeyValueStore implements KeyValueStore {
     return this.store.clear(range);
   }
 
+  compact(): Promise<void> {
+    return this.store.compact();
+  }
+
   sizeBytes(): Promise<number> {
     return this.store.sizeBytes();
   }

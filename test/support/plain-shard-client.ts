@@ -3,6 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { expiryAfter, type Expiry, isExpired } from '../../shared/shard/expiry';
 import {
   EACH_VERSION,
   NO_VERSION,
@@ -31,6 +32,7 @@ export interface PlainItem {
   metadata: string;
   text: string | null;
   version: number;
+  expiry?: Expiry | undefined;
 }
 
 /** A shard as its reads see it. */
@@ -78,22 +80,22 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors, texts, versions }) =>
+  fetch: (shard, { externalIds, vectors, texts, versions, expiries }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : { ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) };
+      return item === undefined ? null : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
     const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
     return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
   },
-  scan: (shard, { after, limit, filter, vectors, texts, versions }) =>
+  scan: (shard, { after, limit, filter, vectors, texts, versions, expiries }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, limit)
-      .map((item) => ({ ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) })),
+      .map((item) => ({ ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) })),
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,
@@ -174,9 +176,10 @@ export class PlainShardClient implements ShardClient {
 
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const shard = await this.enter('write', id, call);
+    const atMs = this.clock.wallMs();
     const [first, ...rest] = operations;
-    if (first?.type === 'mark') return writeMarked(shard, first, rest);
-    return writeTo(shard, operations);
+    if (first?.type === 'mark') return writeMarked(shard, first, rest, atMs);
+    return writeTo(shard, operations, atMs);
   }
 
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
@@ -190,17 +193,21 @@ export class PlainShardClient implements ShardClient {
     if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
     const shard = this.shards.get(keyOf(id));
     if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
+    sweep(shard, this.clock.wallMs());
     return shard;
   }
 }
 
-function writeTo(shard: PlainShard, operations: WriteOperation[]): WriteResult {
+function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number): WriteResult {
   shard.lastOperation += 1;
   const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
   const { lastVersion } = shard;
   const before = new Map(shard.items);
   const present: number[] = [];
-  const outcomes = operations.map((operation, i) => apply(shard, operation, firstVersion + i, present));
+  const outcomes = operations.map((operation, i) => {
+    sweep(shard, atMs);
+    return apply(shard, operation, firstVersion + i, present, atMs);
+  });
   if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
   shard.items = before;
   shard.lastVersion = lastVersion;
@@ -208,7 +215,7 @@ function writeTo(shard: PlainShard, operations: WriteOperation[]): WriteResult {
 }
 
 /** A write that is done once. */
-function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[]): WriteResult {
+function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[], atMs: number): WriteResult {
   const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({ outcomes: [first, ...operations.map(() => outcome)], firstVersion: 0, present: [] });
   if (refusesWrites(shard.gate)) return all('refused');
   const found = shard.marks.get(mark.token);
@@ -218,7 +225,7 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
   if (known !== undefined && known.record.verdict !== null) return all('withheld', 'absent');
   if (mark.step !== PLAIN_STEP && mark.step !== step) return all('outdated');
   if (mark.step === PLAIN_STEP && known !== undefined && known.result !== null) return known.result;
-  const done = writeTo(shard, operations);
+  const done = writeTo(shard, operations, atMs);
   const outcomes: WriteOutcome[] = ['inserted', ...done.outcomes];
   const { progress } = known?.record ?? { progress: null };
   const count = (...of: WriteOutcome[]): number => done.outcomes.filter((outcome) => of.includes(outcome)).length;
@@ -254,8 +261,13 @@ function keyOf(id: ShardId): string {
   return `${id.collectionUid}/${id.shard}`;
 }
 
+/** Items that have expired are not there. */
+function sweep(shard: PlainShard, atMs: number): void {
+  for (const { externalId, expiry = 0 } of shard.items.values()) if (isExpired(expiry, atMs)) shard.items.delete(externalId);
+}
+
 /** `present` gets the versions of what conflicts. */
-function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[]): WriteOutcome {
+function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[], atMs: number): WriteOutcome {
   if (operation.type === 'stage') {
     const after = gateAfter(shard.gate, operation);
     shard.gate = after ?? shard.gate;
@@ -272,6 +284,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     return item === null ? 'deleted' : 'updated';
   }
   if (operation.type === 'mark') throw new Error('no test has needed marks of a plain shard');
+  if (operation.type === 'expire') throw new Error('no test has needed a plain shard whose items expire');
   if (refusesWrites(shard.gate)) return 'refused';
   if (shard.gate.since > 0) {
     shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };
@@ -290,7 +303,14 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
     const json = metadata === undefined ? previous.metadata : metadata.replaces ? metadata.json : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
     if (metadata !== undefined && json.length > metadata.bytesMax) return 'excess';
-    shard.items.set(operation.externalId, { ...previous, metadata: json, vector: vector === undefined ? previous.vector : Float32Array.from(vector), text: text ?? previous.text, version });
+    shard.items.set(operation.externalId, {
+      ...previous,
+      metadata: json,
+      vector: vector === undefined ? previous.vector : Float32Array.from(vector),
+      text: text ?? previous.text,
+      version,
+      expiry: expiryAfter(previous.expiry ?? 0, operation, atMs),
+    });
     shard.lastVersion = version;
     return 'updated';
   }
@@ -303,6 +323,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     metadata: operation.metadata ?? previous?.metadata ?? '{}',
     text: operation.text ?? previous?.text ?? null,
     version,
+    expiry: expiryAfter(previous?.expiry ?? 0, operation, atMs),
   });
   shard.lastVersion = version;
   shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
@@ -336,8 +357,9 @@ function versionOf({ version, stamp }: PlainItem): number {
   return version === 0 ? stamp : version;
 }
 
-function stored(item: PlainItem, vectors: boolean, versions = false): StoredItem {
+function stored(item: PlainItem, vectors: boolean, versions = false, expiries = false): StoredItem {
   const view: StoredItem = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+  if (expiries && item.expiry) view.expiry = item.expiry;
   if (versions) view.version = versionOf(item);
   return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
 }

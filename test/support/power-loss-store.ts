@@ -55,6 +55,8 @@ export class PowerLossStore implements KeyValueStore {
 
   async recover(): Promise<void> {}
 
+  async compact(): Promise<void> {}
+
   async sizeBytes(): Promise<number> {
     return 0;
   }

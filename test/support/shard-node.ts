@@ -64,7 +64,8 @@ export class ShardNode {
 
   async start(): Promise<this> {
     const { factories, openStore, clock, fieldsMax, backups } = this.parts;
-    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax, backups });
+    const wallMs = clock && (() => clock.wallMs());
+    this.host = await ShardHost.start(this.folder, { wallMs, factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax, backups });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

@@ -2,7 +2,7 @@ import type * as api from './api';
 import { type BulkOptions, type BulkProgress, writeInBatches } from './bulk-write';
 import { NotFoundError } from './errors';
 import { exportedVectors } from './exported-vectors';
-import type { Collection, CollectionStats, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
+import type { Collection, CollectionStats, Purge, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
 import type { CallOptions } from './request';
 import type { Transport } from './transport';
 import type { Filters, VectorLike } from './values';
@@ -43,8 +43,8 @@ export class QuiverCollection {
     return this.transport.data({ method: 'GET', path: `${this.path}/stats` }, options);
   }
 
-  /** Sets its description; null clears it. */
-  async update(change: { description: string | null }, options?: CallOptions): Promise<Collection> {
+  /** Sets its description or its time to live; null clears them, and what is left out stays. */
+  async update(change: { description?: string | null; ttl_seconds?: number | null }, options?: CallOptions): Promise<Collection> {
     return this.transport.data({ method: 'PATCH', path: this.path, json: change, isRepeatable: true }, options);
   }
 
@@ -56,6 +56,15 @@ export class QuiverCollection {
   /** Makes the best index of the vectors that are there; goes on after the answer, and {@link stats} shows how far it is. */
   async optimize(options?: CallOptions): Promise<CollectionStats> {
     return this.post('optimize', undefined, options);
+  }
+
+  /** Rewrites its files, so that nothing of deleted and expired items is in them (admin); {@link purgeState} shows how far it is. */
+  async purge(options?: CallOptions): Promise<Purge> {
+    return this.post('purge', undefined, options);
+  }
+
+  async purgeState(options?: CallOptions): Promise<Purge> {
+    return this.transport.data({ method: 'GET', path: `${this.path}/purge` }, options);
   }
 
   /** Changes the number of its shards while it is used (admin). */

@@ -80,14 +80,14 @@ export class ShardTransfers {
 
   /** The next items in the order of insertion; none at the end. */
   scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
-    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, bytesMax: PAGE_BYTES }, call));
+    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
   }
 
   /** What is there of these ids now, in parts of bounded length. */
   async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
-      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, bytesMax: PAGE_BYTES }, call));
+      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
       yield left.splice(0, items.length).map((externalId, i) => ({ externalId, item: items[i] }));
     }
   }
@@ -177,7 +177,7 @@ export async function inBatches<Item, Result>(items: Item[], run: (item: Item) =
   return results;
 }
 
-function imported({ vector, stamp, metadata, text, version, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
+function imported({ vector, stamp, metadata, text, version, expiry, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
   if (vector === undefined) throw new QuiverError('internal', `a shard gave no vector of ${externalId}`);
-  return { vector, stamp, metadata, text, version };
+  return { vector, stamp, metadata, text, version, expiry };
 }

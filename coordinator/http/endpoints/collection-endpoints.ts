@@ -1,4 +1,4 @@
-import type { CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
+import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
 import { seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
@@ -23,6 +23,7 @@ function collectionData(view: CollectionView) {
     shards: view.shards,
     replicas: view.replicas,
     min_in_sync: view.minInSync,
+    ttl_seconds: view.ttlSeconds,
     embedding_model: view.embeddingModel,
   };
 }
@@ -43,6 +44,20 @@ function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, in
       seconds_left: index.secondsLeft,
       optimizing: index.optimizing,
     },
+  };
+}
+
+function purgeData({ collection, shards }: CollectionPurge) {
+  const all = shards.flat();
+  const is = (...states: string[]): boolean => all.some(({ state }) => states.includes(state));
+  return {
+    collection,
+    state: is('running') ? ('running' as const) : is('failed', 'unknown') ? ('failed' as const) : is('none') ? ('none' as const) : ('done' as const),
+    bytes_reclaimed: all.reduce((sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0), 0),
+    shards: shards.map((replicas, shard) => ({
+      shard,
+      replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, error }) => ({ node, state, step, bytes_before: bytesBefore, bytes_after: bytesAfter, error })),
+    })),
   };
 }
 
@@ -74,8 +89,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       errors: [400, 409],
       isOnce: true,
       handle: async ({ body, inStore }) => {
-        const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync } = body;
-        const input = { name, dim, metric, description, language, quantization, shards, replicas, minInSync };
+        const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync, ttl_seconds: ttlSeconds = null } = body;
+        const input = { name, dim, metric, description, language, quantization, shards, replicas, minInSync, ttlSeconds };
         return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
       },
     }),
@@ -127,6 +142,31 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
     }),
     defineEndpoint({
       method: 'POST',
+      template: '/v1/collections/{name}/purge',
+      access: 'admin',
+      tag,
+      summary: 'Rewrite the files, so that nothing of deleted and expired vectors is in them',
+      description:
+        'Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. ' +
+        'Backups, and what the disk keeps of blocks that were freed, are out of its reach. Does nothing where one is under way. It is forgotten when a node starts anew: begin it again then.',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.purgeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(purgeData(await collections.purge(path.name, true))),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/purge',
+      access: 'admin',
+      tag,
+      summary: 'Show how far a purge is',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.purgeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(purgeData(await collections.purge(path.name, false))),
+    }),
+    defineEndpoint({
+      method: 'POST',
       template: '/v1/collections/{name}/reshard',
       access: 'admin',
       tag,
@@ -159,13 +199,15 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       access: 'readwrite',
       isAdministrative: true,
       tag,
-      summary: 'Set or clear the description of a collection',
+      summary: 'Change the description or the time to live of a collection',
+      description: 'What is left out stays; null clears it.',
       path: schemas.collectionNamePath,
       body: { type: 'json', required: true, schema: schemas.collectionChange, example: { description: 'Articles of the newspaper' } },
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ path, body, inStore }) => dataAnswer(collectionData(await inStore((mark) => collections.update(path.collection_name, { description: body.description }, mark)))),
+      handle: async ({ path, body, inStore }) =>
+        dataAnswer(collectionData(await inStore((mark) => collections.update(path.collection_name, { description: body.description, ttlSeconds: body.ttl_seconds }, mark)))),
     }),
     defineEndpoint({
       method: 'DELETE',

@@ -28,7 +28,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
         try {
           use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
-          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, form.file, once?.mark);
+          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, { ...form.file, expiresAt: () => form.fields().expires_at }, once?.mark);
           if (isRepeated === true) once?.repeated();
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };

@@ -167,7 +167,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
       handle: async ({ path, body, once }) => {
-        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata, once);
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.change, once);
         return dataAnswer({ updated_count: updatedCount });
       },
     }),

@@ -41,6 +41,9 @@ export const vectorValues = z.union([z.array(z.number()), z.string().meta({ cont
 /** Absent while a cluster has nodes of an earlier version. */
 export const itemVersion = z.int().meta({ description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.' });
 
+/** Absent for an item that never expires. */
+export const itemExpiry = z.iso.datetime().meta({ description: 'When the item expires; absent if it never does.' });
+
 export const storedVectorAnswer = z
-  .object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable(), version: itemVersion.optional() })
+  .object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable(), expires_at: itemExpiry.optional(), version: itemVersion.optional() })
   .meta({ id: 'StoredVector' });

@@ -3,13 +3,15 @@ import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/langu
 import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { itemVersion, vectorValues } from './answer-fields';
+import { itemExpiry, itemVersion, vectorValues } from './answer-fields';
+import { TTL_SECONDS_MAX } from './expiry';
 import { valueHint } from './field-hints';
 import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from './fields';
 import { report } from './issue';
 
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
 const description = z.string().max(descriptionCharactersMax);
+const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
 
 /** A language without a stemmer is a bad parameter (400); a value that is not a string violates the schema (422). */
 const language = z
@@ -40,6 +42,7 @@ export function newCollection(limits: HttpLimits) {
       description:
         'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
     }),
+    ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({ description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}` }),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
     min_in_sync: optional(integer(1, replicasMax)).meta({
@@ -50,8 +53,18 @@ export function newCollection(limits: HttpLimits) {
 
 export const reshardBody = z.object({ shards: integer(1, shardsMax) });
 
-/** Here null is a value: it clears the description. */
-export const collectionChange = z.object({ description: description.nullable() });
+/** Here null is a value: it clears the description, and the time to live. */
+export const collectionChange = z
+  .object({
+    description: description.nullable().optional(),
+    ttl_seconds: integer(1, TTL_SECONDS_MAX)
+      .nullable()
+      .optional()
+      .meta({ description: `null: items are kept. ${TTL_LATER}` }),
+  })
+  .superRefine((body, context) => {
+    if (body.description === undefined && body.ttl_seconds === undefined) report(context, body, 'must have description or ttl_seconds');
+  });
 
 export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault), vector_format: vectorFormat });
 
@@ -68,6 +81,7 @@ export const collectionAnswer = z
     shards: z.int(),
     replicas: z.int(),
     min_in_sync: z.int(),
+    ttl_seconds: z.int().nullable().meta({ description: 'How long after their last write items without an expires_at of their own expire; null: never.' }),
     embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
   })
   .meta({ id: 'Collection' });
@@ -96,6 +110,27 @@ export const collectionStats = z
   })
   .meta({ id: 'CollectionStats' });
 
+const replicaPurge = z.object({
+  node: z.string().meta({ description: 'The node that holds the replica; empty where there is only one.' }),
+  state: z.enum(['none', 'running', 'done', 'failed', 'unknown']).meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
+  step: z.string().meta({
+    description:
+      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten. Of a purge that failed, where it did.',
+  }),
+  bytes_before: z.int().meta({ description: 'What all files of the replica took when it began.' }),
+  bytes_after: z.int(),
+  error: z.string(),
+});
+
+export const purgeAnswer = z
+  .object({
+    collection: z.string(),
+    state: z.enum(['none', 'running', 'done', 'failed']).meta({ description: 'done: every replica is; failed: one failed or did not answer, and none is running. Purge again then.' }),
+    bytes_reclaimed: z.int().meta({ description: 'Of the replicas that are done; what was written meanwhile counts against it.' }),
+    shards: z.array(z.object({ shard: z.int(), replicas: z.array(replicaPurge) })),
+  })
+  .meta({ id: 'Purge' });
+
 export const reshardAnswer = z
   .object({
     collection: z.string(),
@@ -120,6 +155,6 @@ export const exportAnswer = z.object({
   collection: z.string(),
   dim: z.int(),
   distance_metric: z.enum(METRICS),
-  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()), version: itemVersion.optional() })),
+  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()), expires_at: itemExpiry.optional(), version: itemVersion.optional() })),
   count: z.int(),
 });

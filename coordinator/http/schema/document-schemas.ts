@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { writeTiming } from './answer-fields';
+import { expiresAtText } from './expiry';
 import { collectionName, flagText } from './fields';
 
 /** The form's fields beside the file. */
-export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText });
+export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText, expires_at: expiresAtText });
 
 /** The whole form, for the documentation: the file itself is streamed and never a value. */
 export const uploadForm = uploadFields.extend({

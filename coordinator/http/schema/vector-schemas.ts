@@ -4,6 +4,7 @@ import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { itemVersion, storedVectorAnswer, writeTiming } from './answer-fields';
 import { expectedVersion, ifVersion, ifVersionText, onlyIf } from './condition';
+import { expiresAt } from './expiry';
 import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from './fields';
 import { report } from './issue';
 import { vectorSource } from './vector-source';
@@ -20,6 +21,7 @@ function itemFields(limits: HttpLimits) {
     text: optional(itemText(limits.textBytesMax)),
     content: optional(itemText(limits.textBytesMax)).meta({ description: 'Another name for text.' }),
     metadata: optional(metadata(limits)),
+    expires_at: expiresAt,
     if_version: ifVersion,
     only_if: onlyIf,
   };
@@ -31,6 +33,7 @@ interface GivenItem {
   text?: string | undefined;
   content?: string | undefined;
   metadata?: string | undefined;
+  expires_at?: number | null | undefined;
   if_version?: number | undefined;
   only_if?: 'absent' | 'present' | undefined;
 }
@@ -40,7 +43,7 @@ function inputFromItem(item: GivenItem, context: z.core.$RefinementCtx): VectorI
   const source = vectorSource({ vector: item.vector, text }, context);
   if (source === null) return z.NEVER;
   const expected = expectedVersion(item, context);
-  const input: VectorInput = { externalId: item.external_id, source, metadata: item.metadata, text };
+  const input: VectorInput = { externalId: item.external_id, source, metadata: item.metadata, text, ...(item.expires_at !== undefined && { expiresAt: item.expires_at }) };
   return expected === undefined ? input : { ...input, expected };
 }
 
@@ -96,14 +99,15 @@ export function patchBody(limits: HttpLimits) {
       text: optional(itemText(limits.textBytesMax)).meta({ description: 'The vector stays, unless embed is true.' }),
       embed: withDefault(z.boolean(), false).meta({ description: 'Whether the service makes the vector of the text.' }),
       vector: optional(vector(limits.vectorDimMax)),
+      expires_at: expiresAt,
       if_version: ifVersion,
     })
     .transform((body, context) => {
-      const { vector: given, text, embed, metadata: json, if_version: expected } = body;
-      if (given === undefined && text === undefined && json === undefined) report(context, body, 'must have metadata, text or vector');
+      const { vector: given, text, embed, metadata: json, if_version: expected, expires_at: expiry } = body;
+      if (given === undefined && text === undefined && json === undefined && expiry === undefined) report(context, body, 'must have metadata, text, vector or expires_at');
       if (embed && (text === undefined || text.trim() === '' || given !== undefined)) report(context, body, 'needs a text, and no vector', { path: ['embed'] });
       const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
-      return { vector: given, text, embeds: embed, metadata: patched, expected };
+      return { vector: given, text, embeds: embed, metadata: patched, expected, expiresAt: expiry };
     });
 }
 
@@ -115,15 +119,17 @@ export function updateByFilterBody(limits: HttpLimits) {
       filters: requiredFilters(limits),
       set: optional(metadata(limits)).meta({ description: 'Members that the metadata get; objects are merged with those that are there.' }),
       unset: withDefault(boundedArray(z.string(), METADATA_NAMES_MAX), []).meta({ description: 'Names of members that are taken away, of the metadata themselves: a dot is a part of a name.' }),
+      expires_at: expiresAt,
     })
     .transform((body, context) => {
       const set = body.set === undefined ? {} : (JSON.parse(body.set) as Record<string, unknown>);
-      if (body.unset.length === 0 && Object.keys(set).length === 0) report(context, body, 'must have set or unset');
+      const isUnchanged = body.unset.length === 0 && Object.keys(set).length === 0;
+      if (isUnchanged && body.expires_at === undefined) report(context, body, 'must have set, unset or expires_at');
       if (hasNull(set)) report(context, body, 'must hold no null: unset takes members away', { path: ['set'] });
       const both = body.unset.find((name) => Object.hasOwn(set, name));
       if (both !== undefined) report(context, body, `names ${JSON.stringify(both)}, which set has, too`, { path: ['unset'] });
       const patch = Object.fromEntries([...Object.entries(set), ...body.unset.map((name) => [name, null] as const)]);
-      return { filters: body.filters, metadata: metadataPatch(JSON.stringify(patch), false, limits) };
+      return { filters: body.filters, change: { metadata: isUnchanged ? undefined : metadataPatch(JSON.stringify(patch), false, limits), expiresAt: body.expires_at } };
     });
 }
 

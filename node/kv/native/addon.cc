@@ -326,6 +326,12 @@ class VerifyTableTask final : public DatabaseTask {
   const std::string name_;
 };
 
+class CompactTask final : public DatabaseTask {
+ public:
+  CompactTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {}
+  void run() override { database_->compact(); }
+};
+
 class NextTask final : public Task {
  public:
   NextTask(napi_env env, const Arguments& arguments)
@@ -442,6 +448,7 @@ NAPI_MODULE_INIT() {
       function<pooled<IngestTask>>("ingest"),
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
+      function<pooled<CompactTask>>("compact"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),
       function<new_cursor>("newCursor"),

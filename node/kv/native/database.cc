@@ -254,7 +254,22 @@ void NewTable::finish() {
   require_made(writer_.Finish());
 }
 
+void Database::compact() {
+  const Held held = hold();
+  require(held.db.Flush(rocksdb::FlushOptions()));
+  rocksdb::CompactRangeOptions options;
+  // Also the last level, which nothing would be merged into; and beside the usual compactions.
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+  options.exclusive_manual_compaction = false;
+  require(held.db.CompactRange(options, nullptr, nullptr));
+}
+
 void Database::close() {
+  {
+    // Nobody waits for what is being rewritten.
+    std::shared_lock<std::shared_mutex> shared(open_mutex_);
+    if (db_ != nullptr) db_->DisableManualCompaction();
+  }
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
   if (db_ == nullptr) return;
   {

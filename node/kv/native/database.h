@@ -98,6 +98,10 @@ class Database : public std::enable_shared_from_this<Database> {
   // One of RocksDB's numeric properties; 0 if it does not know the name.
   uint64_t property(const std::string& name);
 
+  // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends early
+  // when the database closes. Throws StorageError.
+  void compact();
+
   // Paths of the table files in use, relative to the folder.
   std::vector<std::string> tables();
   // Compares every block of a table with its checksum; a table that was removed meanwhile is fine. Throws DamagedError,

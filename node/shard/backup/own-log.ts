@@ -1,7 +1,7 @@
 import type { LogPlace } from '../../../shared/backup/backup-format';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../shared/shard/shard-client';
-import { operationsToBytes, operationsToBytesInSteps } from '../../../shared/shard/operation-codec';
+import { operationsToBytes, operationsToBytesInSteps, stampMoment } from '../../../shared/shard/operation-codec';
 import { inSlices } from '../../../shared/time/work-slices';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
@@ -14,6 +14,8 @@ const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 const EPOCH = 1;
 const TERM = 1;
 const TIME_BYTES = 8;
+/** This process reads what it keeps. */
+const KNOWN = { counted: true, timed: true };
 /** Operations that are encoded in one go. */
 const AT_ONCE_MAX = 64;
 /** Bytes of a page of writes that is read, about, and writes where nobody knows how long they are. */
@@ -63,11 +65,13 @@ export class OwnLog implements ShippableLog {
     return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, keptMax);
   }
 
-  /** The operations of requests as they are kept. */
-  async encoded(requests: readonly (readonly WriteOperation[])[]): Promise<Buffer[]> {
+  /** The operations of requests as they are kept, as of a moment. */
+  async encoded(requests: readonly (readonly WriteOperation[])[], moment: number): Promise<Buffer[]> {
     const count = requests.reduce((sum, operations) => sum + operations.length, 0);
     // A slice waits for its turn: what is over at once need not.
-    return count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations, true)) : inSlices(encodedInSteps(requests));
+    const payloads = count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations, KNOWN)) : await inSlices(encodedInSteps(requests));
+    for (const payload of payloads) stampMoment(payload, moment);
+    return payloads;
   }
 
   /** What is stored with the batch `operation`, which has these requests. One batch at a time; `stored` says that it is there. */
@@ -146,7 +150,7 @@ export class OwnLog implements ShippableLog {
 
 function* encodedInSteps(requests: readonly (readonly WriteOperation[])[]): Generator<undefined, Buffer[]> {
   const payloads: Buffer[] = [];
-  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations, true));
+  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations, KNOWN));
   return payloads;
 }
 

@@ -19,7 +19,7 @@ import { writeEntry } from '../../support/stored-replica';
 /** What a later version may have written: this one refuses it, says what it is, and changes nothing. */
 
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
-const LATER_SPEC = specText(SPEC).replace('"format":1', '"format":4');
+const LATER_SPEC = specText(SPEC).replace('"format":1', '"format":5');
 const AT = { sequence: 1, epoch: 1 };
 let folder: string;
 
@@ -76,12 +76,12 @@ test('a shard', async () => {
   const store = new MemoryKeyValueStore();
   await store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(LATER_SPEC) }]);
   expect(await refused(() => claimRecords(new RecordStore(store), folder, SPEC))).toContain(
-    'the folder of shard 0 of collection c was written by a later version: it has format 4, and this program knows formats up to 3',
+    'the folder of shard 0 of collection c was written by a later version: it has format 5, and this program knows formats up to 4',
   );
   expect((await store.get(SPEC_KEY))?.toString()).toBe(LATER_SPEC);
 });
 
-test.each([0, 3, 200])('a record of format %i in a shard of this version is damage: a later version would have changed the specification first', async (format) => {
+test.each([0, 4, 200])('a record of format %i in a shard of this version is damage: a later version would have changed the specification first', async (format) => {
   const store = new MemoryKeyValueStore();
   const records = new RecordStore(store);
   await claimRecords(records, folder, SPEC);
@@ -95,7 +95,7 @@ test.each([0, 3, 200])('a record of format %i in a shard of this version is dama
 
 test.each([
   ['of another kind', (bytes: Buffer) => (bytes[4] = 3), 'entry 1 of the log was written by a later version: it has format 3'],
-  ['with operations of a later version', (bytes: Buffer) => bytes.writeUInt32LE(4, 24), 'the write of entry 1 of the log was written by a later version: it has format 4'],
+  ['with operations of a later version', (bytes: Buffer) => bytes.writeUInt32LE(6, 24), 'the write of entry 1 of the log was written by a later version: it has format 6'],
 ])('an entry of the log %s, which does not make the store one that lost something', async (_, change, expected) => {
   const value = entryWith(change);
   expect(await refused(() => logEntryFromBytes(value, AT))).toContain(expected);
@@ -145,6 +145,6 @@ test('a copy of a shard: what is there stays', async () => {
   writeFileSync(join(shard, 'kept'), 'what is there');
   const install = () =>
     installCopy({ folder: shard, openStore: async () => new MemoryKeyValueStore(), chunks: chunksOf(sent), promises: { promisedEpoch: 1, lastLedEpoch: 0 }, mayTakePlace: () => true });
-  expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 4');
+  expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 5');
   expect(contentOf(shard)).toEqual({ kept: 'what is there' });
 });

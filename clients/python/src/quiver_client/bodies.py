@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .models import BulkSearchQuery, Item, ItemLike, KeyScope, KeyScopeLike
+from .models import KEPT, BulkSearchQuery, Item, ItemLike, KeyScope, KeyScopeLike
 from .vectors import VectorLike, encode_vector
 
 
@@ -45,12 +45,28 @@ def item_body(item: ItemLike) -> dict[str, Any]:
             metadata=item.metadata,
             if_version=item.if_version,
             only_if=item.only_if,
-        )
+        ) | expiry_body(item.expires_at)
     body = dict(item)
+    if isinstance(body.get("expires_at"), datetime):
+        body |= expiry_body(body["expires_at"])
     vector = body.get("vector")
     if vector is not None:
         body["vector"] = encode_vector(vector)
     return body
+
+
+def expiry_body(expires_at: datetime | str | None) -> dict[str, Any]:
+    """When an item expires, as the API takes it; nothing for ``KEPT``. ``ValueError`` for a time without a zone."""
+    if isinstance(expires_at, datetime):
+        if expires_at.tzinfo is None:
+            raise ValueError("expires_at needs a time zone")
+        return {"expires_at": expires_at.isoformat(timespec="milliseconds")}
+    return unkept(expires_at=expires_at)
+
+
+def unkept(**fields: Any) -> dict[str, Any]:
+    """The fields that are not ``KEPT``."""
+    return {name: value for name, value in fields.items() if value is not KEPT}
 
 
 def is_conditional(body: Mapping[str, Any]) -> bool:

@@ -102,6 +102,10 @@ DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
 Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
 
 
+KEPT: Any = "KEPT"
+"""In the place of a value that None would clear: what is stored stays."""
+
+
 @dataclass(frozen=True)
 class Item:
     """Something to store. Needs a vector or a text; where it has both, the text serves keyword search."""
@@ -111,6 +115,8 @@ class Item:
     text: str | None = None
     metadata: Metadata | None = None
     """Left out at an update, what is stored stays; ``{}`` clears it."""
+    expires_at: datetime | str | None = KEPT
+    """From then on the item is gone; None: at no time of its own. Left out, what is stored stays."""
     if_version: int | None = None
     """Only if the stored item has this version."""
     only_if: Literal["absent", "present"] | None = None
@@ -207,6 +213,8 @@ class CollectionInfo:
     min_in_sync: int | None = None
     embedding_model: str | None = None
     """Model of its first text; None while it had none."""
+    ttl_seconds: int | None = None
+    """How long after their last write items without a time of their own expire; None: never."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +240,36 @@ class CollectionStats:
     disk_bytes: int
     memory_bytes: int
     index: IndexState
+
+
+@dataclass(frozen=True)
+class PurgedReplica:
+    """How far the purge of a replica is."""
+
+    node: str
+    state: Literal["none", "running", "done", "failed", "unknown"]
+    step: str
+    bytes_before: int
+    bytes_after: int
+    error: str
+
+
+@dataclass(frozen=True)
+class PurgedShard:
+    """The replicas of a shard."""
+
+    shard: int
+    replicas: list[PurgedReplica]
+
+
+@dataclass(frozen=True)
+class Purge:
+    """How far the purge of a collection is."""
+
+    collection: str
+    state: Literal["none", "running", "done", "failed"]
+    bytes_reclaimed: int
+    shards: list[PurgedShard]
 
 
 @dataclass(frozen=True)
@@ -271,6 +309,8 @@ class StoredVector:
     text: str | None = None
     version: int | None = None
     """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+    expires_at: datetime | None = None
+    """None: it never expires."""
 
     @property
     def vector(self) -> list[float] | None:

@@ -15,6 +15,8 @@ export interface Collection {
   shards: number;
   replicas: number;
   min_in_sync: number;
+  /** How long after their last write items without an expires_at of their own expire; null: never. */
+  ttl_seconds: number | null;
   /** The model of the collection’s first text; null before. */
   embedding_model: string | null;
 }
@@ -40,6 +42,29 @@ export interface CollectionStats {
     /** Whether an optimize is under way. */
     optimizing: boolean;
   };
+}
+
+export interface Purge {
+  collection: string;
+  /** done: every replica is; failed: one failed or did not answer, and none is running. Purge again then. */
+  state: 'none' | 'running' | 'done' | 'failed';
+  /** Of the replicas that are done; what was written meanwhile counts against it. */
+  bytes_reclaimed: number;
+  shards: Array<{
+    shard: number;
+    replicas: Array<{
+      /** The node that holds the replica; empty where there is only one. */
+      node: string;
+      /** none: none was begun since the replica was opened; unknown: its node did not answer. */
+      state: 'none' | 'running' | 'done' | 'failed' | 'unknown';
+      /** expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten. Of a purge that failed, where it did. */
+      step: string;
+      /** What all files of the replica took when it began. */
+      bytes_before: number;
+      bytes_after: number;
+      error: string;
+    }>;
+  }>;
 }
 
 export interface Reshard {
@@ -74,6 +99,8 @@ export interface StoredVector {
   vector?: Float32Array;
   metadata: Metadata;
   text: string | null;
+  /** When the item expires; absent if it never does. */
+  expires_at?: string;
   /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
   version?: number;
 }
@@ -589,6 +616,8 @@ export interface Operations {
       language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr';
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
       quantization?: 'int8' | 'int4' | 'binary';
+      /** Items without an expires_at of their own expire so long after their last write. Default: never. It holds for the writes that come: an item keeps what its last write gave it. */
+      ttl_seconds?: number;
       shards?: number;
       replicas?: number;
       /** Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`. */
@@ -619,7 +648,9 @@ export interface Operations {
     answer: Collection;
   };
   /**
-   * Set or clear the description of a collection: PATCH /v1/collections/{name}
+   * Change the description or the time to live of a collection: PATCH /v1/collections/{name}
+   *
+   * What is left out stays; null clears it.
    *
    * Role: readwrite or admin.
    *
@@ -627,7 +658,9 @@ export interface Operations {
    */
   patch_collections_collection_name: {
     body: {
-      description: string | null;
+      description?: string | null;
+      /** null: items are kept. It holds for the writes that come: an item keeps what its last write gave it. */
+      ttl_seconds?: number | null;
     };
     answer: Collection;
   };
@@ -666,6 +699,28 @@ export interface Operations {
    */
   post_collections_name_optimize: {
     answer: CollectionStats;
+  };
+  /**
+   * Rewrite the files, so that nothing of deleted and expired vectors is in them: POST /v1/collections/{name}/purge
+   *
+   * Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. Backups, and what the disk keeps of blocks that were freed, are out of its reach. Does nothing where one is under way. It is forgotten when a node starts anew: begin it again then.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_collections_name_purge: {
+    answer: Purge;
+  };
+  /**
+   * Show how far a purge is: GET /v1/collections/{name}/purge
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_collections_name_purge: {
+    answer: Purge;
   };
   /**
    * Change the number of shards of a collection: POST /v1/collections/{name}/reshard
@@ -719,6 +774,8 @@ export interface Operations {
         /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
         vector: Float32Array;
         metadata: Metadata;
+        /** When the item expires; absent if it never does. */
+        expires_at?: string;
         /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
         version?: number;
       }>;
@@ -746,6 +803,8 @@ export interface Operations {
       content?: string;
       /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
       metadata?: Metadata;
+      /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
+      expires_at?: string | null;
       /** The item must have this version, or the error is 409. */
       if_version?: number;
       /** The item must not exist, or must exist, or the error is 409. */
@@ -783,6 +842,8 @@ export interface Operations {
         content?: string;
         /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
         metadata?: Metadata;
+        /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
+        expires_at?: string | null;
         /** The item must have this version, or the error is 409. */
         if_version?: number;
         /** The item must not exist, or must exist, or the error is 409. */
@@ -889,6 +950,8 @@ export interface Operations {
       vector: Float32Array;
       metadata: Metadata;
       text: string | null;
+      /** When the item expires; absent if it never does. */
+      expires_at?: string;
       /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
       version?: number;
     };
@@ -914,6 +977,8 @@ export interface Operations {
       embed?: boolean;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
+      /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
+      expires_at?: string | null;
       /** The item must have this version, or the error is 409. */
       if_version?: number;
     };
@@ -941,6 +1006,8 @@ export interface Operations {
       set?: Record<string, unknown>;
       /** Names of members that are taken away, of the metadata themselves: a dot is a part of a name. */
       unset?: string[];
+      /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. null: at no time of its own, so that ttl_seconds of the collection counts, if it has that. Left out: at the time of its own that it has. */
+      expires_at?: string | null;
     };
     answer: {
       updated_count: number;
@@ -1298,6 +1365,8 @@ export interface Operations {
       collection_name: string;
       /** Default: false. */
       include_timing?: boolean;
+      /** When the item expires, ISO 8601 with a zone: from then on it is gone for every read. A time that is over is allowed. */
+      expires_at?: string;
       /** A UTF-8 .txt file; the fields may come before or after it. */
       file: string;
     };

@@ -58,6 +58,7 @@ describe('a collection', () => {
       shards: 2,
       replicas: 3,
       minInSync: 2,
+      ttlSeconds: null,
       embeddingModel: null,
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);

@@ -30,6 +30,7 @@ class Shelf {
       shards: 1,
       replicas: 1,
       minInSync: 1,
+      ttlSeconds: null,
       embeddingModel: null,
     };
     return { name, createdAt: this.createdAt, ...rest };

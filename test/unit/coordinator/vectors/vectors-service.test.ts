@@ -344,7 +344,7 @@ describe('export', () => {
 
 describe('update by filter', () => {
   const even = parseFilter({ even: true }) as Filter;
-  const marked = { json: '{"seen":true}', replaces: false, bytesMax: 1000, fieldsMax: 10 };
+  const marked = { metadata: { json: '{"seen":true}', replaces: false, bytesMax: 1000, fieldsMax: 10 } };
 
   test('changes each match once, though it still matches, in pages', async () => {
     const { vectors } = await setUp();

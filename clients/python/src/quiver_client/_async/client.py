@@ -143,11 +143,13 @@ class AsyncQuiverClient:
         shards: int | None = None,
         replicas: int | None = None,
         min_in_sync: int | None = None,
+        ttl_seconds: int | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``quantization`` (``int8``, ``int4``, ``binary``)
-        trades memory for speed at the same recall.
+        trades memory for speed at the same recall. With ``ttl_seconds``, items without an expires_at expire so long after
+        their last write.
         """
         body = given(
             name=name,
@@ -159,6 +161,7 @@ class AsyncQuiverClient:
             shards=shards,
             replicas=replicas,
             min_in_sync=min_in_sync,
+            ttl_seconds=ttl_seconds,
         )
         return await self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
 from .. import operations
 from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
-from ..bodies import encoded, given, is_conditional, item_body, query_body, vectors_body
+from ..bodies import encoded, expiry_body, given, is_conditional, item_body, query_body, unkept, vectors_body
 from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
 from ..models import (
+    KEPT,
     BatchDeleted,
     BulkSearchQuery,
     BulkUpsertAnswer,
@@ -30,6 +32,7 @@ from ..models import (
     RecallReport,
     RecommendAnswer,
     RerankAnswer,
+    Purge,
     Reshard,
     Sample,
     ScrollPage,
@@ -73,9 +76,10 @@ class AsyncCollection:
         """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
         return await self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
 
-    async def update(self, *, description: str | None) -> CollectionInfo:
-        """Sets the description, or clears it with None."""
-        return await self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body={"description": description})
+    async def update(self, *, description: str | None = KEPT, ttl_seconds: int | None = KEPT) -> CollectionInfo:
+        """Sets the description or the time to live, or clears them with None; what is left out stays."""
+        body = unkept(description=description, ttl_seconds=ttl_seconds)
+        return await self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
     async def drop(self) -> None:
         """Deletes the collection with everything in it, for good."""
@@ -90,13 +94,15 @@ class AsyncCollection:
         *,
         text: str | None = None,
         metadata: Metadata | None = None,
+        expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
         only_if: Literal["absent", "present"] | None = None,
         include_timing: bool = False,
     ) -> Upserted:
         """Inserts or updates one item.
 
-        At an update, metadata and text that are left out keep what is stored; ``{}`` clears the metadata. With
+        At an update, metadata, text and expires_at that are left out keep what is stored; ``{}`` clears the metadata, and
+        None the time at which the item expires. With
         ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``.
         """
         body = given(
@@ -107,7 +113,7 @@ class AsyncCollection:
             if_version=if_version,
             only_if=only_if,
             include_timing=include_timing or None,
-        )
+        ) | expiry_body(expires_at)
         return await self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
     async def bulk_upsert(
@@ -194,6 +200,7 @@ class AsyncCollection:
         text: str | None = None,
         embed: bool = False,
         vector: VectorLike | None = None,
+        expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
     ) -> ItemChanged:
         """Changes parts of one item, and leaves the others; ``NotFoundError`` where there is none.
@@ -209,7 +216,7 @@ class AsyncCollection:
             embed=embed or None,
             vector=encoded(vector),
             if_version=if_version,
-        )
+        ) | expiry_body(expires_at)
         return await self._transport.call(operations.PATCH, ItemChanged, path={**self._path, "id": external_id}, body=body)
 
     async def update_by_filter(
@@ -218,12 +225,13 @@ class AsyncCollection:
         *,
         set: Metadata | None = None,
         unset: Sequence[str] | None = None,
+        expires_at: datetime | str | None = KEPT,
     ) -> int:
         """Sets and takes away members of the metadata of everything that matches; answers how many that were.
 
         Each is changed once. Repeated after an answer that was lost, it counts what still matched.
         """
-        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset))
+        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset)) | expiry_body(expires_at)
         data = await self._transport.call(operations.UPDATE_BY_FILTER, dict[str, int], path=self._path, body=body)
         return data["updated_count"]
 
@@ -522,6 +530,14 @@ class AsyncCollection:
     async def optimize(self) -> CollectionStats:
         """Has the best index made of what is there; ``stats`` shows how far it is."""
         return await self._transport.call(operations.OPTIMIZE, CollectionStats, path=self._path)
+
+    async def purge(self) -> Purge:
+        """Rewrites the files, so that nothing of deleted and expired items is in them; ``purge_state`` shows how far it is."""
+        return await self._transport.call(operations.PURGE, Purge, path=self._path)
+
+    async def purge_state(self) -> Purge:
+        """How far the purge is."""
+        return await self._transport.call(operations.PURGE_STATE, Purge, path=self._path)
 
     async def reshard(self, shards: int) -> Reshard:
         """Begins to change the number of shards, while the collection is read and written."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
 from .. import operations
 from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
-from ..bodies import encoded, given, is_conditional, item_body, query_body, vectors_body
+from ..bodies import encoded, expiry_body, given, is_conditional, item_body, query_body, unkept, vectors_body
 from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
 from ..models import (
+    KEPT,
     BatchDeleted,
     BulkSearchQuery,
     BulkUpsertAnswer,
@@ -31,6 +33,7 @@ from ..models import (
     RecallReport,
     RecommendAnswer,
     RerankAnswer,
+    Purge,
     Reshard,
     Sample,
     ScrollPage,
@@ -74,9 +77,10 @@ class Collection:
         """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
         return self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
 
-    def update(self, *, description: str | None) -> CollectionInfo:
-        """Sets the description, or clears it with None."""
-        return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body={"description": description})
+    def update(self, *, description: str | None = KEPT, ttl_seconds: int | None = KEPT) -> CollectionInfo:
+        """Sets the description or the time to live, or clears them with None; what is left out stays."""
+        body = unkept(description=description, ttl_seconds=ttl_seconds)
+        return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
     def drop(self) -> None:
         """Deletes the collection with everything in it, for good."""
@@ -91,13 +95,15 @@ class Collection:
         *,
         text: str | None = None,
         metadata: Metadata | None = None,
+        expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
         only_if: Literal["absent", "present"] | None = None,
         include_timing: bool = False,
     ) -> Upserted:
         """Inserts or updates one item.
 
-        At an update, metadata and text that are left out keep what is stored; ``{}`` clears the metadata. With
+        At an update, metadata, text and expires_at that are left out keep what is stored; ``{}`` clears the metadata, and
+        None the time at which the item expires. With
         ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``.
         """
         body = given(
@@ -108,7 +114,7 @@ class Collection:
             if_version=if_version,
             only_if=only_if,
             include_timing=include_timing or None,
-        )
+        ) | expiry_body(expires_at)
         return self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
     def bulk_upsert(
@@ -195,6 +201,7 @@ class Collection:
         text: str | None = None,
         embed: bool = False,
         vector: VectorLike | None = None,
+        expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
     ) -> ItemChanged:
         """Changes parts of one item, and leaves the others; ``NotFoundError`` where there is none.
@@ -210,7 +217,7 @@ class Collection:
             embed=embed or None,
             vector=encoded(vector),
             if_version=if_version,
-        )
+        ) | expiry_body(expires_at)
         return self._transport.call(operations.PATCH, ItemChanged, path={**self._path, "id": external_id}, body=body)
 
     def update_by_filter(
@@ -219,12 +226,13 @@ class Collection:
         *,
         set: Metadata | None = None,
         unset: Sequence[str] | None = None,
+        expires_at: datetime | str | None = KEPT,
     ) -> int:
         """Sets and takes away members of the metadata of everything that matches; answers how many that were.
 
         Each is changed once. Repeated after an answer that was lost, it counts what still matched.
         """
-        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset))
+        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset)) | expiry_body(expires_at)
         data = self._transport.call(operations.UPDATE_BY_FILTER, dict[str, int], path=self._path, body=body)
         return data["updated_count"]
 
@@ -523,6 +531,14 @@ class Collection:
     def optimize(self) -> CollectionStats:
         """Has the best index made of what is there; ``stats`` shows how far it is."""
         return self._transport.call(operations.OPTIMIZE, CollectionStats, path=self._path)
+
+    def purge(self) -> Purge:
+        """Rewrites the files, so that nothing of deleted and expired items is in them; ``purge_state`` shows how far it is."""
+        return self._transport.call(operations.PURGE, Purge, path=self._path)
+
+    def purge_state(self) -> Purge:
+        """How far the purge is."""
+        return self._transport.call(operations.PURGE_STATE, Purge, path=self._path)
 
     def reshard(self, shards: int) -> Reshard:
         """Begins to change the number of shards, while the collection is read and written."""

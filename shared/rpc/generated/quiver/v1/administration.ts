@@ -101,6 +101,7 @@ export interface ReportAnswer {
   'report'?: (NodeReport | null);
   'digest'?: (ReplicaDigest | null);
   'replaced'?: (boolean);
+  'purge'?: (string);
 }
 
 export interface ReportAnswer__Output {
@@ -108,6 +109,7 @@ export interface ReportAnswer__Output {
   'report': (NodeReport__Output | null);
   'digest': (ReplicaDigest__Output | null);
   'replaced': (boolean);
+  'purge': (string);
 }
 
 export interface ReportRequest {
@@ -117,6 +119,8 @@ export interface ReportRequest {
   'atSequence'?: (number | string | Long);
   'replace'?: (Replacement | null);
   'optimize'?: (ShardRef | null);
+  'purge'?: (ShardRef | null);
+  'purgeStart'?: (boolean);
 }
 
 export interface ReportRequest__Output {
@@ -126,4 +130,6 @@ export interface ReportRequest__Output {
   'atSequence': (number);
   'replace': (Replacement__Output | null);
   'optimize': (ShardRef__Output | null);
+  'purge': (ShardRef__Output | null);
+  'purgeStart': (boolean);
 }

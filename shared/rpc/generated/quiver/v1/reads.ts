@@ -21,7 +21,8 @@ export interface Answer {
   'marks'?: (Buffer | Uint8Array | string);
   'backup'?: (ShardBackup | null);
   'served'?: (Served | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
+  'purge'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge";
 }
 
 export interface Answer__Output {
@@ -40,7 +41,8 @@ export interface Answer__Output {
   'marks'?: (Buffer);
   'backup'?: (ShardBackup__Output | null);
   'served': (Served__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup";
+  'purge'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge";
 }
 
 export interface AnswerFrame {
@@ -87,8 +89,10 @@ export interface Fetch {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -98,8 +102,10 @@ export interface Fetch__Output {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -175,6 +181,14 @@ export interface Optimize {
 export interface Optimize__Output {
 }
 
+export interface Purge {
+  'start'?: (boolean);
+}
+
+export interface Purge__Output {
+  'start': (boolean);
+}
+
 export interface ReadFrame {
   'requests'?: (ReadRequest)[];
   'cancelledIds'?: (number)[];
@@ -204,7 +218,8 @@ export interface ReadRequest {
   'marks'?: (Marks | null);
   'backup'?: (Backup | null);
   'noted'?: (Noted | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
+  'purge'?: (Purge | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge";
 }
 
 export interface ReadRequest__Output {
@@ -226,7 +241,8 @@ export interface ReadRequest__Output {
   'marks'?: (Marks__Output | null);
   'backup'?: (Backup__Output | null);
   'noted': (Noted__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup";
+  'purge'?: (Purge__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -267,7 +283,9 @@ export interface Scan {
   'withoutTexts'?: (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -280,7 +298,9 @@ export interface Scan__Output {
   'withoutTexts': (boolean);
   'versions'?: (boolean);
   'bytesMax'?: (number);
+  'expiries'?: (boolean);
   '_versions'?: "versions";
+  '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
 }
 

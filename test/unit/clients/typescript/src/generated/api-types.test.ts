@@ -54,6 +54,8 @@ test('the client has a method for each operation, and asks for none besides', as
   await client.activity();
   await collection.info();
   await collection.stats();
+  await collection.purge();
+  await collection.purgeState();
   await collection.update({ description: null });
   await collection.drop();
   await collection.optimize();

@@ -1,0 +1,83 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReplicaPurge } from '../../shared/shard/shard-purge';
+import { inSlices } from '../../shared/time/work-slices';
+import type { RecordStore } from '../records/record-store';
+import type { Checkpointer } from './checkpointer';
+import type { ShardIndexes } from './shard-indexes';
+import type { ShardLogger } from './shard-options';
+
+/** Of `stat`'s blocks. */
+const BLOCK_BYTES = 512;
+
+/**
+ * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors' rows,
+ * the saved indexes, the records with their write-ahead log and, of a replica, the log that is replicated. Reads and writes go
+ * on. One that is cut off by a crash leaves the shard as it was, and can be begun again.
+ */
+export class ShardPurge {
+  private state: Omit<ReplicaPurge, 'node'> = { state: 'none', step: '', bytesBefore: 0, bytesAfter: 0, error: '' };
+
+  constructor(
+    private readonly parts: {
+      records: RecordStore;
+      indexes: ShardIndexes;
+      checkpointer: Checkpointer;
+      logger: ShardLogger;
+      /** Removes the records of expired items, as far as that is for this replica to do. */
+      removeExpired: () => Promise<void>;
+      /** Drops what is applied from the log of a replica. */
+      trimLog: () => Promise<void>;
+      folder: string;
+    },
+  ) {}
+
+  /** How far the last one is. With `start`, another begins unless one is under way. */
+  advance(start: boolean): ReplicaPurge[] {
+    if (start && this.state.state !== 'running') {
+      this.state = { state: 'running', step: 'expired', bytesBefore: 0, bytesAfter: 0, error: '' };
+      void this.run();
+    }
+    return [{ node: '', ...this.state }];
+  }
+
+  private async run(): Promise<void> {
+    const { parts } = this;
+    const { indexes, checkpointer, records, logger, folder } = parts;
+    const steps: { name: string; run: () => Promise<void> }[] = [
+      { name: 'expired', run: parts.removeExpired },
+      { name: 'log', run: parts.trimLog },
+      { name: 'vectors', run: () => indexes.vectors.purge() },
+      { name: 'directory', run: () => inSlices(indexes.directory.rewriteInSteps()) },
+      { name: 'checkpoint', run: () => checkpointer.writeAnew() },
+      { name: 'records', run: () => records.purge() },
+    ];
+    try {
+      this.state.bytesBefore = await this.bytes();
+      for (const { name, run } of steps) {
+        this.state.step = name;
+        await run();
+      }
+      this.state = { ...this.state, state: 'done', step: '', bytesAfter: await this.bytes() };
+    } catch (error) {
+      logger.error({ error, folder, step: this.state.step }, 'a purge of a shard failed');
+      this.state = { ...this.state, state: 'failed', error: (error as Error).message };
+    }
+  }
+
+  private bytes(): Promise<number> {
+    return bytesIn(this.parts.folder);
+  }
+}
+
+/** Bytes that the files in a folder take, also those of folders in it. What goes meanwhile does not count. */
+async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])) {
+    if (!entry.isFile()) continue;
+    // Files may be longer than what they take.
+    const found = await stat(join(entry.parentPath, entry.name)).catch(() => null);
+    bytes += (found?.blocks ?? 0) * BLOCK_BYTES;
+  }
+  return bytes;
+}

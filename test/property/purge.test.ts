@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import type { ReplicaPurge } from '../../shared/shard/shard-purge';
+import { ManualClock } from '../../shared/time/clock';
+import { eventually } from '../support/eventually';
+import { runSeed, seededRandom } from '../support/random';
+import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
+
+const DIM = 32;
+const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
+
+/** Files of a folder in which one of the needles is, byte for byte. */
+function filesWith(folder: string, needles: Buffer[]): string[] {
+  const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
+  return files
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => {
+      const bytes = readFileSync(path);
+      return needles.some((needle) => bytes.includes(needle));
+    });
+}
+
+test('after a purge no file holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays', async () => {
+  const random = seededRandom(runSeed('purge'));
+  const clock = new ManualClock();
+  // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not alike.
+  const word = (): string => Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
+  const item = (externalId: string, more: Partial<UpsertOperation> = {}): UpsertOperation => ({
+    type: 'upsert',
+    externalId,
+    vector: Float32Array.from({ length: DIM }, () => random() * 2 - 1),
+    stamp: 1000,
+    metadata: JSON.stringify({ note: word(), tag: [word()] }),
+    text: `${word()} ${word()}`,
+    ...more,
+  });
+  const needlesOf = ({ vector, metadata, text }: UpsertOperation): { vector: Buffer; texts: Buffer[] } => {
+    const { note, tag } = JSON.parse(metadata!) as { note: string; tag: [string] };
+    return { vector: Buffer.from(vector.buffer), texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)) };
+  };
+  const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, clock }).start();
+  const folder = join(node.folder, 'shards', 'purged', '0');
+  try {
+    await node.client.open(SPEC);
+    const kept = Array.from({ length: 100 }, (_, i) => item(`kept-${i}`));
+    const deleted = Array.from({ length: 8 }, (_, i) => item(`deleted-${i}`));
+    const replaced = Array.from({ length: 8 }, (_, i) => item(`kept-${i}`));
+    const expired = Array.from({ length: 8 }, (_, i) => item(`expired-${i}`, { expiresAt: clock.wallMs() + 1000 }));
+    const gone = [...deleted, ...replaced, ...expired].map(needlesOf);
+    await node.client.write(SPEC, [...deleted, ...replaced, ...expired], NO_HURRY);
+    await (await node.host.shard(SPEC)).checkpoint();
+    await node.client.write(SPEC, [...kept, ...deleted.map(({ externalId }) => ({ type: 'delete' as const, externalId }))], NO_HURRY);
+    clock.advance(1000);
+    const before = await node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
+    expect(before).toHaveLength(100);
+    // They are in the store's log and in the saved vectors at least.
+    for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
+
+    const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
+    expect(await purge(true)).toMatchObject({ state: 'running', error: '' });
+    // Writes go on.
+    await node.client.write(SPEC, [item('later')], NO_HURRY);
+    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+    const done = await purge(false);
+    expect(done).toMatchObject({ state: 'done', error: '' });
+    expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore);
+    for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles)).toEqual([]);
+
+    const after = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
+    expect(await after()).toEqual(before);
+    await node.restart();
+    await node.client.open(SPEC);
+    expect(await after()).toEqual(before);
+    expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(101);
+  } finally {
+    await node.destroy();
+  }
+}, 60_000);
