@@ -20,6 +20,7 @@ import { type ApiServer, closeHttpServer, createHttpServer, listen } from './htt
 import { TlsListener } from './http/tls-listener';
 import { StoreKeysService } from './keys/store-keys-service';
 import { OneTimeSignIn } from './keys/sign-in';
+import { openTokens, type OpenTokens } from './keys/tokens/open-tokens';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
 import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
@@ -32,6 +33,7 @@ import { RecentActivity } from './metrics/recent-activity';
 import { ProcessAudit } from './metrics/process-audit';
 import { RequestReporter } from './metrics/request-reporter';
 import { SlowRequests } from './metrics/slow-requests';
+import { addTokenMetrics } from './metrics/token-metrics';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { DeepReads } from './routing/deep-reads';
@@ -39,6 +41,7 @@ import { createService, type RunningService } from './service-factory';
 import { tellCollections } from './threads/front-catalog';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { tellKeys } from './threads/front-keys';
+import { tellTokenKeys, tokenHandlers } from './threads/front-tokens';
 import type { FrontLoad } from './threads/front-reports';
 import { FrontThreads } from './threads/front-threads';
 import type { ThreadHandlers, ThreadPeer } from './threads/thread-peer';
@@ -186,6 +189,9 @@ export class ApiProcess {
     endings.defer(async () => activity.close());
     const metricsText: MetricsText = () => this.metrics.read();
     const signIn = new OneTimeSignIn({ keys, clock });
+    const tokens = openTokens({ config, clock, log });
+    endings.defer(async () => tokens.close());
+    addTokenMetrics(this.metrics, tokens.keys);
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
     const certificates = config.apiTlsCertFile === '' ? null : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
@@ -201,6 +207,7 @@ export class ApiProcess {
         parts.fronts,
         certificates,
         audit,
+        tokens,
         { ...connections, duplicateHandle: addon.duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
@@ -209,6 +216,7 @@ export class ApiProcess {
       const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
       const server: ApiServer = createHttpServer({
         ...main,
+        tokens: tokens.verifier,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
         hasMcp: config.mcp === 'true',
@@ -264,6 +272,7 @@ export class ApiProcess {
     form: FrontForm,
     certificates: ApiCertificates | null,
     audit: ProcessAudit | null,
+    tokens: OpenTokens,
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
@@ -273,7 +282,7 @@ export class ApiProcess {
       entry: form.entry,
       threads: config.httpThreads,
       data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, ...form.data },
-      handlers: (started, peer) => ({ ...frontHandlers(main, started, peer), ...form.handlers }),
+      handlers: (started, peer) => ({ ...frontHandlers(main, started, peer), ...tokenHandlers(tokens.keys), ...form.handlers }),
       reader: {
         request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
         phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),
@@ -288,7 +297,7 @@ export class ApiProcess {
         form.onLoad?.(load);
       },
       onStarted: (peer) => {
-        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), form.follow(peer)];
+        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), tellTokenKeys(tokens.keys, peer), form.follow(peer)];
         if (audit !== null) ends.push(audit.follow((isRefusing) => peer.tell('audit.refusing', isRefusing)));
         if (certificates !== null) ends.push(certificates.follow((certificate) => peer.tell('api.certificate', certificate)));
         return () => {

@@ -1,10 +1,10 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { reachesSomewhere, roleFor } from '../keys/collection-scope';
-import type { ApiKeyView } from '../keys/keys-service';
+import type { Caller as AnyCaller } from '../keys/caller';
 import { reaches, type Role } from '../keys/role';
 import type { Endpoint } from './endpoint';
 
-type Caller = Pick<ApiKeyView, 'role' | 'collections'>;
+type Caller = Pick<AnyCaller, 'role' | 'collections'>;
 
 /**
  * Whether a key may call an endpoint at all, whatever the request says. Of a key that is limited to collections: whether

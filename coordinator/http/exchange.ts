@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import type { ApiKeyView } from '../keys/keys-service';
+import type { Caller } from '../keys/caller';
 import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
@@ -21,6 +21,7 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 const KEEP_ALIVE_REST_MAX = 1024 * 1024;
 /** Seconds after which a client that got "server busy" may try again. */
 const BUSY_RETRY_SECONDS = 1;
+const UNAUTHENTICATED = 401;
 /**
  * Pieces are collected up to this many characters, for fewer and larger writes. An answer that ends before that has its
  * length in the head.
@@ -34,8 +35,10 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   failsAs: Endpoint['failsAs'] = 'envelope';
-  /** The caller's; null before it is known, and where there is none. */
-  key: ApiKeyView | null = null;
+  /** The caller; null before it is known, and where there is none. */
+  key: Caller | null = null;
+  /** `www-authenticate` of an answer 401; null: none. */
+  challenge: string | null = null;
   address: string | null = null;
   access: Endpoint['access'] | null = null;
   target: string | null = null;
@@ -134,7 +137,7 @@ export class Exchange {
     if (this.response.headersSent) {
       this.response.destroy();
     } else {
-      const more = { retryAfterSeconds: this.retryAfter(error) };
+      const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? this.challenge : null };
       if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
       else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     }
@@ -147,9 +150,14 @@ export class Exchange {
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
   }
 
-  private send(text: string | Buffer, contentType: string, { status = 200, retryAfterSeconds = null }: { status?: number; retryAfterSeconds?: number | null } = {}): void {
+  private send(
+    text: string | Buffer,
+    contentType: string,
+    { status = 200, retryAfterSeconds = null, challenge = null }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null } = {},
+  ): void {
     const headers = this.headers(contentType);
     headers['content-length'] = Buffer.byteLength(text);
+    if (challenge !== null) headers['www-authenticate'] = challenge;
     if (retryAfterSeconds !== null) headers['retry-after'] = String(retryAfterSeconds);
     this.begin(headers, status);
     this.end(text);
@@ -291,7 +299,8 @@ export class Exchange {
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.key?.id ?? null,
-      keyName: this.key?.name ?? null,
+      keyName: this.key?.token === undefined ? (this.key?.name ?? null) : null,
+      subject: this.key?.token?.subject,
       address: this.address,
       access: this.access,
       collection: this.collection,

@@ -6,6 +6,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { Tokens } from '../keys/tokens/token-verifier';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
@@ -37,6 +38,8 @@ const SWEEP_MS = 50;
 export interface HttpServerParts {
   service: Service;
   keys: KeysService;
+  /** Default: no bearer tokens are taken. */
+  tokens?: Tokens | null;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
   /** Limits requests with a bad key, by client address. */
@@ -138,6 +141,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
+    tokens: parts.tokens ?? null,
     usage,
     rateLimiter,
     addressLimiter: parts.addressLimiter,

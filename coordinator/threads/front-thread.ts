@@ -11,6 +11,7 @@ import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
+import type { PublicKey } from '../keys/tokens/issuer-keys';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
@@ -20,6 +21,7 @@ import { frontKeys } from './front-keys';
 import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
+import { frontTokens } from './front-tokens';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
 import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
 
@@ -72,6 +74,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const main = new ThreadPeer(parts.port, {
     'keys.put': (record: KeyRecord, place: number) => keys.put(record, place),
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
+    'tokens.keys': (known: readonly PublicKey[]) => tokens?.useKeys(known),
     'catalog.forget': (name: string) => catalog.forget(name),
     flush: () => reports.flush(),
     synced: () => undefined,
@@ -90,6 +93,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       reports.close();
     },
   });
+  const tokens = frontTokens({ main, config, clock });
   const form = parts.form(main);
   main.handle(form.handlers ?? {});
   const reports = new FrontReports({
@@ -114,6 +118,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const server = createHttpServer({
     service,
     keys: frontKeys({ main, directory: keys, clock }),
+    tokens,
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
     rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
     addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),

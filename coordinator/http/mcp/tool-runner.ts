@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../../shared/errors/quiver-error';
-import type { ApiKeyView } from '../../keys/keys-service';
+import type { Caller } from '../../keys/caller';
 import { mayReach, mustReach } from '../authorisation';
 import type { Answer, Endpoint, EndpointCall } from '../endpoint';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
@@ -11,7 +11,7 @@ import type { McpTool } from './mcp-tools';
 type Arguments = Record<string, unknown>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes'> & { key: ApiKeyView };
+export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes'> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
@@ -35,7 +35,7 @@ export class ToolRunner {
     this.known = new Set(Object.keys(this.inputSchema.properties as object));
   }
 
-  isFor(key: ApiKeyView): boolean {
+  isFor(key: Caller): boolean {
     return mayReach(key, this.endpoint);
   }
 

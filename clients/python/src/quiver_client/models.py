@@ -587,14 +587,17 @@ class UsageSummary(Usage):
 
 @dataclass(frozen=True)
 class Caller:
-    """The key that a client sends."""
+    """The key or the bearer token that a client sends."""
 
-    key_id: int
+    key_id: int | None
+    """None for a bearer token."""
     name: str
     role: Role
     expires_at: datetime | None
     collections: list[KeyScope] | None = None
     """Collections that the key is limited to; None: all."""
+    subject: str | None = None
+    """Whom the bearer token speaks for; None for a key."""
 
 
 @dataclass(frozen=True)

@@ -321,7 +321,10 @@ export interface UsageSummary {
 }
 
 export interface Caller {
-  key_id: number;
+  /** null for a bearer token. */
+  key_id: number | null;
+  /** Whom the bearer token speaks for; null for a key. */
+  subject: string | null;
   name: string;
   role: 'admin' | 'readwrite' | 'readonly';
   expires_at: string | null;
@@ -1468,7 +1471,7 @@ export interface Operations {
     };
   };
   /**
-   * Show which key this is, and what it may do: GET /v1/me
+   * Show which key or token this is, and what it may do: GET /v1/me
    *
    * Role: any.
    *

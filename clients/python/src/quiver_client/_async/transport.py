@@ -14,12 +14,12 @@ import httpx
 from ..answers import data_of, failure_of
 from ..bodies import json_bytes
 from ..decoding import decode
-from ..errors import BadAnswerError, QuiverError
+from ..errors import BadAnswerError, QuiverError, UnauthorizedError
 from ..operations import Operation
 from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
 from ..vectors import VectorFormat
-from .runtime import HttpClient, read_piece, sleep
+from .runtime import HttpClient, TokenSource, read_piece, sleep
 
 T = TypeVar("T")
 Content = Callable[[], AsyncIterator[bytes]]
@@ -34,6 +34,7 @@ class Settings:
     timeout: httpx.Timeout
     retries: RetryPolicy
     vector_format: VectorFormat
+    tokens: TokenSource | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class AsyncTransport:
         request = self._request(operation.method, operation.path(**path), query=query)
 
         async def attempt() -> httpx.Response:
+            request.headers.update(await self._credential())
             try:
                 return await self.http.send(request, stream=True)
             except httpx.RequestError as error:
@@ -158,12 +160,18 @@ class AsyncTransport:
         started = time.monotonic()
         count = 1
         lost = False
+        renewed = False
         while True:
             try:
                 return await attempt()
             except QuiverError as error:
                 error.attempts = count
                 error.after_lost_answer = lost
+                if isinstance(error, UnauthorizedError) and self.settings.tokens is not None and not renewed:
+                    # No attempt that the policy counts: nothing was wrong but the token.
+                    self.settings.tokens.note_refused()
+                    renewed = True
+                    continue
                 lost = lost or may_have_been_carried_out(error)
                 delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
                 if delay is None:
@@ -180,10 +188,15 @@ class AsyncTransport:
         content: bytes | AsyncIterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
+        sent = {**(headers or {}), **await self._credential()}
         try:
-            return await self.http.send(self._request(method, path, query=query, content=content, headers=headers))
+            return await self.http.send(self._request(method, path, query=query, content=content, headers=sent))
         except httpx.RequestError as error:
             raise failure_of(error) from error
+
+    async def _credential(self) -> dict[str, str]:
+        tokens = self.settings.tokens
+        return {} if tokens is None else {"authorization": f"Bearer {await tokens.next()}"}
 
     def _request(
         self,
