@@ -29,6 +29,7 @@ import { BackupMetrics } from './metrics/backup-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
+import { addQuotaMetrics } from './metrics/quota-metrics';
 import { RecentActivity } from './metrics/recent-activity';
 import { ProcessAudit } from './metrics/process-audit';
 import { RequestReporter } from './metrics/request-reporter';
@@ -177,6 +178,7 @@ export class ApiProcess {
     endings.defer(() => service.close());
     await parts.recover(service);
     this.service = service;
+    addQuotaMetrics(this.metrics, { quotas: service.quotas, collections: () => service.catalog.list() });
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
@@ -201,9 +203,9 @@ export class ApiProcess {
     const addon = loadBodyScanner();
     // Without the addon, connections can't be handed over.
     if (config.httpThreads > 1 && addon !== null) {
-      const { catalog, embedder, stampMemory } = service;
+      const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
-        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
+        { ...main, localLimiter, addressLimiter, catalog, quotas, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
         parts.fronts,
         certificates,
         audit,

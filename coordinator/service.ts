@@ -29,6 +29,8 @@ export interface CollectionsService {
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
   update(name: string, change: { description: string | null }): Promise<CollectionView>;
+  /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
+  setQuota(name: string, quota: StorageQuota | null): Promise<CollectionView>;
   delete(name: string): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
@@ -64,6 +66,13 @@ export interface ReshardView {
   error: string | null;
 }
 
+/** The most that a collection may hold; null: as much as there is room for. */
+export interface StorageQuota {
+  items: number | null;
+  /** On the disk, of one replica of each of its shards: `disk_bytes` of the stats. */
+  bytes: number | null;
+}
+
 export interface NewCollection {
   name: string;
   dim: number;
@@ -77,6 +86,8 @@ export interface NewCollection {
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
   minInSync?: number;
+  /** Default: as settings have it; null: none. */
+  quota?: StorageQuota | null | undefined;
 }
 
 /** What a collection takes, and how far its index is built, over all its shards. */
@@ -86,6 +97,7 @@ export interface CollectionStats {
   vectorCount: number;
   diskBytes: number;
   memoryBytes: number;
+  quota: StorageQuota | null;
   index: CollectionProgress;
 }
 
@@ -120,6 +132,7 @@ export interface CollectionView {
   minInSync: number;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
+  quota: StorageQuota | null;
 }
 
 /**

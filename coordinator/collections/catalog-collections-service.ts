@@ -7,14 +7,21 @@ import type { Clock } from '../../shared/time/clock';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
+import type { CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView, StorageQuota } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
-import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
+import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
 import type { ReshardRequests } from './reshard/reshard-requests';
 import type { ShardReading } from './shard-reading';
+
+/** What a new collection has that does not say it itself. */
+export interface CollectionDefaults {
+  shards: number;
+  replicas: number;
+  quota?: StorageQuota;
+}
 
 /** 128 random bits, so that two collections never get the same uid. */
 const UID_BYTES = 16;
@@ -33,7 +40,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly stamps: StampClock;
   private readonly clock: Clock;
   private readonly log: Logger;
-  private readonly defaults: { shards: number; replicas: number };
+  private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
   private readonly reshards: ReshardRequests;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -45,7 +52,7 @@ export class CatalogCollectionsService implements CollectionsService {
     stamps: StampClock;
     clock: Clock;
     log: Logger;
-    defaults: { shards: number; replicas: number };
+    defaults: CollectionDefaults;
     quota: CollectionQuota;
     reshards: ReshardRequests;
   }) {
@@ -85,6 +92,7 @@ export class CatalogCollectionsService implements CollectionsService {
       createdAt: new Date(this.clock.wallMs()).toISOString(),
       embeddingModel: null,
       state: 'creating',
+      quota: quotaOrNone(input.quota === undefined ? this.defaults.quota : input.quota),
     };
     await this.catalog.reserve(reserved, this.quota);
     try {
@@ -119,6 +127,10 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async update(name: string, change: { description: string | null }): Promise<CollectionView> {
     return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
+  }
+
+  async setQuota(name: string, quota: StorageQuota | null): Promise<CollectionView> {
+    return this.counted(await this.catalog.update(name, (current) => ({ ...current, quota: quotaOrNone(quota) })));
   }
 
   async stats(name: string): Promise<CollectionStats> {
@@ -228,6 +240,7 @@ export class CatalogCollectionsService implements CollectionsService {
       vectorCount: sum((status) => status.vectorCount),
       diskBytes: sum((status) => status.diskBytes),
       memoryBytes: sum((status) => status.memoryBytes),
+      quota: record.quota ?? null,
       index: collectionProgress(statuses.map((status) => status.index)),
     };
   }
@@ -270,6 +283,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     replicas: record.replicas,
     minInSync: record.minInSync,
     embeddingModel: record.embeddingModel,
+    quota: record.quota ?? null,
   };
 }
 

@@ -42,6 +42,12 @@ export function mustUse(key: Caller, access: Role, collection: string): void {
   if (!reaches(role, access)) throw lacksRole(access, role, collection);
 }
 
+/** Whether a caller has the role admin for a collection, where only a part of a request needs it. Errors: forbidden. */
+export function mustAdminister(key: Caller | null, collection: string): void {
+  const role = key === null ? null : roleFor(key, collection);
+  if (role !== 'admin') throw lacksRole('admin', role ?? 'readonly', collection);
+}
+
 /** Of what names collections, what a key may know of. */
 export function seenBy<Named extends { name: string }>(key: Caller | null, named: Named[]): Named[] {
   return key === null || key.collections === null ? named : named.filter(({ name }) => roleFor(key, name) !== null);

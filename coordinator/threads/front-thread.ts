@@ -168,11 +168,15 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     });
     socket.setNoDelay(true);
     socket.setKeepAlive(true);
-    isTurningAway = isTurnedAway;
     // A handshake only to say that there is no room would cost more than it is worth.
     if (isSecured && isTurnedAway) socket.destroy();
     else if (isSecured) door?.take(socket);
-    else server.emit('connection', socket);
+    else {
+      // While the gate hears of this one, and no longer: another may still be in its handshake.
+      isTurningAway = isTurnedAway;
+      server.emit('connection', socket);
+      isTurningAway = false;
+    }
   };
   main.tell('ready');
 }

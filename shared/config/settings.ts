@@ -254,6 +254,14 @@ export const SETTINGS = {
     name: 'DEFAULT_REPLICAS', kind: 'integer', fallback: 1, minimum: 1, maximum: 5,
     meaning: 'Replicas of a new collection that names none',
   },
+  collectionQuotaItems: {
+    name: 'COLLECTION_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
+    meaning: 'Items that a new collection may hold; only admins make one with another quota, or change it; 0: any number',
+  },
+  collectionQuotaBytes: {
+    name: 'COLLECTION_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
+    meaning: 'The same for bytes on the disk, of one replica',
+  },
   collectionsMax: {
     name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
     meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000',

@@ -8,6 +8,7 @@ import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
+import { quotasSuite } from './api-suite/quotas';
 import { recallSuite } from './api-suite/recall';
 import { samplesSuite } from './api-suite/samples';
 import { scopesSuite } from './api-suite/scopes';
@@ -86,6 +87,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     documentsSuite(context);
     keysSuite(context);
     hintsSuite(context);
+    quotasSuite(context);
     scopesSuite(context);
     operationsSuite(context);
   });

@@ -15,5 +15,6 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     replicas: 1,
     minInSync: 1,
     embeddingModel: null,
+    quota: null,
   };
 }

@@ -9,6 +9,8 @@ import { collectionName, integer, integerTextWithDefault, optional, vectorFormat
 import { report } from './issue';
 
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
+/** As much as a number can say exactly. */
+const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
 
 /** A language without a stemmer is a bad parameter (400); a value that is not a string violates the schema (422). */
@@ -29,6 +31,14 @@ export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
 
+const quotaItems = optional(integer(1, QUOTA_MAX)).meta({ description: 'Items that it may hold; left out: any number.' });
+const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({ description: 'Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number.' });
+const quotaFields = { items: quotaItems, bytes: quotaBytes };
+const quotaAnswer = z.object({ items: z.int().nullable(), bytes: z.int().nullable() }).nullable().meta({ description: 'The most that it may hold; null: as much as there is room for.' });
+
+/** What is left out is not bounded: an empty body takes the quota away. */
+export const quotaBody = z.object(quotaFields);
+
 export function newCollection(limits: HttpLimits) {
   return z.object({
     name: collectionName,
@@ -45,6 +55,7 @@ export function newCollection(limits: HttpLimits) {
     min_in_sync: optional(integer(1, replicasMax)).meta({
       description: 'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
     }),
+    quota: optional(z.object(quotaFields)).meta({ description: 'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.' }),
   });
 }
 
@@ -69,6 +80,7 @@ export const collectionAnswer = z
     replicas: z.int(),
     min_in_sync: z.int(),
     embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
+    quota: quotaAnswer,
   })
   .meta({ id: 'Collection' });
 
@@ -81,6 +93,7 @@ export const collectionStats = z
     vector_count: z.int(),
     disk_bytes: z.int(),
     memory_bytes: z.int(),
+    quota: quotaAnswer,
     index: z.object({
       state: z.enum(['indexing', 'compacting', 'refining', 'measuring', 'ready']).meta({
         description:

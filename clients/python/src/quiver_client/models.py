@@ -77,6 +77,7 @@ __all__ = [
     "SignedIn",
     "Similarity",
     "SlowRequest",
+    "StorageQuota",
     "StoredVector",
     "Upserted",
     "Usage",
@@ -138,6 +139,16 @@ class SearchTiming:
 
 
 @dataclass(frozen=True)
+class StorageQuota:
+    """The most that a collection may hold."""
+
+    items: int | None
+    """None: any number."""
+    bytes: int | None
+    """On the disk, of one replica; None: any number."""
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -154,6 +165,8 @@ class CollectionInfo:
     min_in_sync: int | None = None
     embedding_model: str | None = None
     """Model of its first text; None while it had none."""
+    quota: StorageQuota | None = None
+    """None: as much as there is room for."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +192,8 @@ class CollectionStats:
     disk_bytes: int
     memory_bytes: int
     index: IndexState
+    quota: StorageQuota | None = None
+    """None: as much as there is room for."""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ DELETE_COLLECTION = Operation("DELETE", "/v1/collections/{name}", is_safe=False)
 
 STATS = _get("/v1/collections/{name}/stats")
 OPTIMIZE = _post("/v1/collections/{name}/optimize")
+SET_QUOTA = _post("/v1/collections/{name}/quota")
 RESHARD = _post("/v1/collections/{name}/reshard", is_safe=False)
 CANCEL_RESHARD = Operation("DELETE", "/v1/collections/{name}/reshard", is_safe=False)
 EXPORT = _get("/v1/collections/{name}/export")

@@ -17,6 +17,11 @@ export interface Collection {
   min_in_sync: number;
   /** The model of the collection’s first text; null before. */
   embedding_model: string | null;
+  /** The most that it may hold; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+  } | null;
 }
 
 export interface CollectionStats {
@@ -25,6 +30,11 @@ export interface CollectionStats {
   vector_count: number;
   disk_bytes: number;
   memory_bytes: number;
+  /** The most that it may hold; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+  } | null;
   index: {
     /** What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states. */
     state: 'indexing' | 'compacting' | 'refining' | 'measuring' | 'ready';
@@ -495,6 +505,13 @@ export interface Operations {
       replicas?: number;
       /** Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`. */
       min_in_sync?: number;
+      /** The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES. */
+      quota?: {
+        /** Items that it may hold; left out: any number. */
+        items?: number;
+        /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
+        bytes?: number;
+      };
     };
     answer: Collection;
   };
@@ -568,6 +585,24 @@ export interface Operations {
    */
   post_collections_name_optimize: {
     answer: CollectionStats;
+  };
+  /**
+   * Set or take away the quota of a collection: POST /v1/collections/{name}/quota
+   *
+   * The quota is what the body says, and what it leaves out is not bounded. A write that would add more items or bytes is refused with 400, which names the quota and what there is; deleting goes on. What is there already stays. Close to the quota, updates of items that are there do not count as new. Items are exact for all writes of one process; in a cluster, what other coordinators add within a second may come on top. Bytes are those on the disk, which fall some time after items were deleted.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_quota: {
+    body: {
+      /** Items that it may hold; left out: any number. */
+      items?: number;
+      /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
+      bytes?: number;
+    };
+    answer: Collection;
   };
   /**
    * Change the number of shards of a collection: POST /v1/collections/{name}/reshard
@@ -1582,7 +1617,7 @@ export interface Operations {
   /**
    * What this process does at present: rates, times, and slow requests: GET /v1/metrics/summary
    *
-   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins.
+   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.
    *
    * Role: any.
    *

@@ -30,6 +30,7 @@ class Shelf {
       replicas: 1,
       minInSync: 1,
       embeddingModel: null,
+      quota: null,
     };
     return { name, createdAt: this.createdAt, ...rest };
   }

@@ -147,6 +147,7 @@ class AsyncQuiverClient:
         shards: int | None = None,
         replicas: int | None = None,
         min_in_sync: int | None = None,
+        quota: Mapping[str, int] | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
@@ -163,6 +164,7 @@ class AsyncQuiverClient:
             shards=shards,
             replicas=replicas,
             min_in_sync=min_in_sync,
+            quota=None if quota is None else dict(quota),
         )
         return await self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 

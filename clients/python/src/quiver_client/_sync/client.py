@@ -148,6 +148,7 @@ class QuiverClient:
         shards: int | None = None,
         replicas: int | None = None,
         min_in_sync: int | None = None,
+        quota: Mapping[str, int] | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
@@ -164,6 +165,7 @@ class QuiverClient:
             shards=shards,
             replicas=replicas,
             min_in_sync=min_in_sync,
+            quota=None if quota is None else dict(quota),
         )
         return self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 

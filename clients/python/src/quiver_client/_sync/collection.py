@@ -78,6 +78,10 @@ class Collection:
         """Sets the description, or clears it with None."""
         return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body={"description": description})
 
+    def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:
+        """Sets the most that the collection may hold; what is left out is not bounded, and nothing takes the quota away (admin)."""
+        return self._transport.call(operations.SET_QUOTA, CollectionInfo, path=self._path, body=given(items=items, bytes=bytes))
+
     def drop(self) -> None:
         """Deletes the collection with everything in it, for good."""
         self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)

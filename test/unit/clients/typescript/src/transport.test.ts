@@ -302,7 +302,7 @@ describe('a bearer token', () => {
   test('is asked for before each request, and once more when it was refused', async () => {
     const asked: boolean[] = [];
     const token = async ({ refused }: { refused: boolean }): Promise<string> => `token-${asked.push(refused)}`;
-    const { client, calls } = clientOver([success({ collections: [] }), failure(401), success({ collections: [] }), failure(401), failure(401)], { token, retry: { retries: 0 } });
+    const { client, calls } = clientOver([success({ collections: [] }), failure(401, 'no'), success({ collections: [] }), failure(401, 'no'), failure(401, 'no')], { token, retry: { retries: 0 } });
     await client.listCollections();
     await client.listCollections();
     expect(await errorOf(client.listCollections())).toBeInstanceOf(UnauthorizedError);
