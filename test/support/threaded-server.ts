@@ -26,7 +26,10 @@ export interface ThreadedServer extends ApiTarget {
 }
 
 /** Real front threads over a plain service in this process. `environment` as for the process. */
-export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {}): Promise<ThreadedServer> {
+export async function startThreadedServer(
+  environment: Record<string, string> = {},
+  options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {},
+): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, quotas, embedder, stampMemory } = parts.service;
   const main = { ...parts, localLimiter: parts.rateLimiter, catalog, quotas, embedder, shardClient: shards, deep: new DeepReads(systemClock) };
