@@ -59,6 +59,7 @@ describe('a collection', () => {
       replicas: 3,
       minInSync: 2,
       embeddingModel: null,
+      quota: null,
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);
     await service.collections.create({ ...newCollection('ark', { shards: 4 }), description: 'floats', replicas: 1 });
