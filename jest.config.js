@@ -16,7 +16,12 @@ module.exports = {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
-  transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
+  transform: {
+    '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }],
+    // Comes as a module of the other kind, which Jest loads only once it was made into one of its own.
+    '/node_modules/jose/.+\\.js$': ['@swc/jest', { jsc: { target: 'es2022' }, module: { type: 'commonjs' } }],
+  },
+  transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   sandboxInjectedGlobals: SANDBOX_INJECTED_GLOBALS,
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fixed-seeds.ts' },
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],

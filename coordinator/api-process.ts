@@ -24,6 +24,7 @@ import { type ApiServer, closeHttpServer, createHttpServer, listen } from './htt
 import { TlsListener } from './http/tls-listener';
 import { StoreKeysService } from './keys/store-keys-service';
 import { OneTimeSignIn } from './keys/sign-in';
+import { openTokens, type OpenTokens } from './keys/tokens/open-tokens';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
 import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
@@ -32,10 +33,12 @@ import { BackupMetrics } from './metrics/backup-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
+import { addQuotaMetrics } from './metrics/quota-metrics';
 import { RecentActivity } from './metrics/recent-activity';
 import { ProcessAudit } from './metrics/process-audit';
 import { RequestReporter } from './metrics/request-reporter';
 import { SlowRequests } from './metrics/slow-requests';
+import { addTokenMetrics } from './metrics/token-metrics';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { CallNoting } from './routing/call-noting';
@@ -45,6 +48,7 @@ import { tellCollections } from './threads/front-catalog';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { tellKeys } from './threads/front-keys';
 import { logHandlers } from './threads/front-log';
+import { tellTokenKeys, tokenHandlers } from './threads/front-tokens';
 import type { FrontLoad } from './threads/front-reports';
 import { FrontThreads } from './threads/front-threads';
 import type { ThreadHandlers, ThreadPeer } from './threads/thread-peer';
@@ -199,6 +203,7 @@ export class ApiProcess {
     endings.defer(() => service.close());
     await parts.recover(service);
     this.service = service;
+    addQuotaMetrics(this.metrics, { quotas: service.quotas, collections: () => service.catalog.list() });
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
@@ -211,6 +216,9 @@ export class ApiProcess {
     endings.defer(async () => activity.close());
     const metricsText: MetricsText = () => this.metrics.read();
     const signIn = new OneTimeSignIn({ keys, clock });
+    const tokens = openTokens({ config, clock, log });
+    endings.defer(async () => tokens.close());
+    addTokenMetrics(this.metrics, tokens.keys);
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
     const certificates = config.apiTlsCertFile === '' ? null : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
@@ -220,12 +228,13 @@ export class ApiProcess {
     const addon = loadBodyScanner();
     // Without the addon, connections can't be handed over.
     if (config.httpThreads > 1 && addon !== null) {
-      const { catalog, embedder, stampMemory } = service;
+      const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
-        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
+        { ...main, localLimiter, addressLimiter, catalog, quotas, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
         parts.fronts,
         certificates,
         audit,
+        tokens,
         { ...connections, duplicateHandle: addon.duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
@@ -234,6 +243,7 @@ export class ApiProcess {
       const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
       const server: ApiServer = createHttpServer({
         ...main,
+        tokens: tokens.verifier,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
         hasMcp: config.mcp === 'true',
@@ -302,6 +312,7 @@ export class ApiProcess {
     form: FrontForm,
     certificates: ApiCertificates | null,
     audit: ProcessAudit | null,
+    tokens: OpenTokens,
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
@@ -321,6 +332,7 @@ export class ApiProcess {
         ...frontHandlers(main, started, peer),
         ...logHandlers(log),
         'traces.counts': (counts: TraceCounts) => spans.take(peer(), counts),
+        ...tokenHandlers(tokens.keys),
         ...form.handlers,
       }),
       reader: {
@@ -337,7 +349,7 @@ export class ApiProcess {
         form.onLoad?.(load);
       },
       onStarted: (peer) => {
-        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), form.follow(peer)];
+        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), tellTokenKeys(tokens.keys, peer), form.follow(peer)];
         if (audit !== null) ends.push(audit.follow((isRefusing) => peer.tell('audit.refusing', isRefusing)));
         if (certificates !== null) ends.push(certificates.follow((certificate) => peer.tell('api.certificate', certificate)));
         return () => {

@@ -14,6 +14,7 @@ import { type KeepRule, parseKeepRule } from './backup/kept-backups';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
+import { QuotaLedger } from './collections/quota-ledger';
 import type { CollectionQuota } from './collections/collection-quota';
 import type { DropIntent } from './collections/collection-record';
 import type { DriverOffice } from './driving/owned-entry';
@@ -55,6 +56,7 @@ const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesM
 /** The use cases of a coordinator, with their start and end. */
 export interface RunningService extends Service {
   catalog: CollectionCatalog;
+  quotas: QuotaLedger;
   embedder: CollectionEmbedder;
   /** The last insertion stamp, for other threads of the process (StampClock). */
   stampMemory: BigInt64Array;
@@ -97,6 +99,8 @@ export function createService(options: {
       Config,
       | 'defaultShards'
       | 'defaultReplicas'
+      | 'collectionQuotaItems'
+      | 'collectionQuotaBytes'
       | 'requestTimeoutMs'
       | 'chunkSize'
       | 'chunkOverlap'
@@ -132,7 +136,9 @@ export function createService(options: {
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
-  const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
+  const quota = { items: config.collectionQuotaItems || null, bytes: config.collectionQuotaBytes || null };
+  const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas, quota };
+  const quotas = new QuotaLedger({ catalog, shards, scatter, clock, requestTimeoutMs: config.requestTimeoutMs });
   const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota, obstacle: options.reshardObstacle ?? (() => null) });
   const collections = new CatalogCollectionsService({
     reshards,
@@ -150,12 +156,13 @@ export function createService(options: {
   const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null), logObstacle: options.backupLogObstacle });
   const outcomes = new StoredOutcomes({ store, clock, obstacle: options.idempotencyObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
-  const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
+  const vectors = new ShardedVectorsService({ quotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
   const documents = new DocumentService({ collections, vectors, store, outcomes, config, clock, log, instanceId });
   return {
     catalog,
+    quotas,
     embedder,
     stampMemory,
     collections,

@@ -46,6 +46,8 @@ export interface CollectionsService {
   get(name: string): Promise<CollectionView>;
   /** What is undefined stays. */
   update(name: string, change: CollectionChange, mark?: StoreMark): Promise<CollectionView>;
+  /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
+  setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView>;
   delete(name: string, mark?: StoreMark): Promise<void>;
   /** How far the collection's index is built. Errors: not_found, unavailable. */
   stats(name: string): Promise<CollectionStats>;
@@ -86,6 +88,13 @@ export interface ReshardView {
   error: string | null;
 }
 
+/** The most that a collection may hold; null: as much as there is room for. */
+export interface StorageQuota {
+  items: number | null;
+  /** On the disk, of one replica of each of its shards: `disk_bytes` of the stats. */
+  bytes: number | null;
+}
+
 export interface NewCollection {
   name: string;
   dim: number;
@@ -101,6 +110,8 @@ export interface NewCollection {
   minInSync?: number;
   /** Items without an expires_at of their own expire so long after their last write; null: never. */
   ttlSeconds?: number | null;
+  /** Default: as settings have it; null: none. */
+  quota?: StorageQuota | null | undefined;
 }
 
 /** What a collection takes, and how far its index is built, over all its shards. */
@@ -110,6 +121,7 @@ export interface CollectionStats {
   vectorCount: number;
   diskBytes: number;
   memoryBytes: number;
+  quota: StorageQuota | null;
   index: CollectionProgress;
 }
 
@@ -146,6 +158,7 @@ export interface CollectionView {
   ttlSeconds: number | null;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
+  quota: StorageQuota | null;
 }
 
 /**

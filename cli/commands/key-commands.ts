@@ -33,10 +33,11 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
       context.messages.write(`key ${made.id} "${made.name}" (${made.role}); its secret, which is not shown again:\n`);
       context.output.write(`${made.key}\n`);
     });
-  connected(keys.command('rotate').description('give a key a new secret; the old one ends at once').argument('<id>', 'its number', id))
+  connected(keys.command('rotate').description('give a key a new secret; the old one ends at once, or after --grace').argument('<id>', 'its number', id))
+    .option('--grace <seconds>', 'how long the old secret works, too', wholeNumber(0, 2_592_000))
     .option('--json', 'print JSON')
-    .action(async (key: number, options: KeyOptions) => {
-      const made = await connect(context, options).client.keys.rotate(key);
+    .action(async (key: number, options: KeyOptions & { grace?: number }) => {
+      const made = await connect(context, options).client.keys.rotate(key, options.grace === undefined ? undefined : { grace_seconds: options.grace });
       if (options.json) return printJson(context, made);
       context.messages.write(`key ${made.id} "${made.name}" has a new secret, which is not shown again:\n`);
       context.output.write(`${made.key}\n`);

@@ -8,14 +8,21 @@ import type { StoreMark } from '../idempotency/store-mark';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
+import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView, StorageQuota } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
-import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
+import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
 import type { ReshardRequests } from './reshard/reshard-requests';
 import type { ShardReading } from './shard-reading';
+
+/** What a new collection has that does not say it itself. */
+export interface CollectionDefaults {
+  shards: number;
+  replicas: number;
+  quota?: StorageQuota;
+}
 
 /** 128 random bits, so that two collections never get the same uid. */
 const UID_BYTES = 16;
@@ -34,7 +41,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly stamps: StampClock;
   private readonly clock: Clock;
   private readonly log: Logger;
-  private readonly defaults: { shards: number; replicas: number };
+  private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
   private readonly reshards: ReshardRequests;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -46,7 +53,7 @@ export class CatalogCollectionsService implements CollectionsService {
     stamps: StampClock;
     clock: Clock;
     log: Logger;
-    defaults: { shards: number; replicas: number };
+    defaults: CollectionDefaults;
     quota: CollectionQuota;
     reshards: ReshardRequests;
   }) {
@@ -88,6 +95,7 @@ export class CatalogCollectionsService implements CollectionsService {
       embeddingModel: null,
       state: 'creating',
       ...(mark !== undefined && { once: mark.token }),
+      quota: quotaOrNone(input.quota === undefined ? this.defaults.quota : input.quota),
     };
     const reserved = await this.catalog.reserve(wanted, this.quota);
     try {
@@ -122,6 +130,11 @@ export class CatalogCollectionsService implements CollectionsService {
 
   async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
     const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, ...(description !== undefined && { description }), ...(ttlSeconds !== undefined && { ttlSeconds }) });
+    return this.counted(await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }));
+  }
+
+  async setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView> {
+    const changed = (current: CollectionRecord): CollectionRecord => ({ ...current, quota: quotaOrNone(quota) });
     return this.counted(await this.catalog.update(name, changed, mark && { mark, resultOf: (record) => this.counted(record) }));
   }
 
@@ -239,6 +252,7 @@ export class CatalogCollectionsService implements CollectionsService {
       vectorCount: sum((status) => status.vectorCount),
       diskBytes: sum((status) => status.diskBytes),
       memoryBytes: sum((status) => status.memoryBytes),
+      quota: record.quota ?? null,
       index: collectionProgress(statuses.map((status) => status.index)),
     };
   }
@@ -282,6 +296,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     minInSync: record.minInSync,
     ttlSeconds: record.ttlSeconds ?? null,
     embeddingModel: record.embeddingModel,
+    quota: record.quota ?? null,
   };
 }
 

@@ -5,6 +5,7 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../shared/vector/quantization';
 import type { Metric } from '../../shared/vector/metric';
+import type { StorageQuota } from '../service';
 
 /** Every collection is one entry under this prefix, with the name that clients use. */
 export const COLLECTIONS_PREFIX = '/q/collections/';
@@ -45,6 +46,8 @@ export interface CollectionRecord {
   ttlSeconds?: number | null | undefined;
   /** The model of its first text and from then on of all its texts; null before. */
   embeddingModel: string | null;
+  /** Absent: it may hold as much as there is room for. Coordinators of earlier versions know no quotas. */
+  quota?: StorageQuota | undefined;
   /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
   state: 'creating' | 'ready';
   /** What its shards are made with; only of one that is `creating`, and then a restore drives it. */
@@ -67,6 +70,11 @@ export interface DropIntent {
  */
 export function defaultMinInSync(replicas: number): number {
   return replicas >= 3 ? 2 : 1;
+}
+
+/** undefined for a quota that bounds nothing. */
+export function quotaOrNone(quota: StorageQuota | null | undefined): StorageQuota | undefined {
+  return quota === null || quota === undefined || (quota.items === null && quota.bytes === null) ? undefined : quota;
 }
 
 export function collectionPath(name: string): string {
@@ -104,6 +112,7 @@ export function collectionToValue(record: CollectionRecord): string {
     state: record.state,
     seed: record.seed,
     once: record.once,
+    quota: record.quota,
   });
 }
 
@@ -128,6 +137,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
     state: json.state as CollectionRecord['state'],
+    ...(json.quota !== undefined && { quota: quotaOrNone(json.quota as StorageQuota) }),
     ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),
     ...(typeof json.once === 'string' && { once: json.once }),
   };

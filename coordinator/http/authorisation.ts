@@ -1,10 +1,10 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { reachesSomewhere, roleFor } from '../keys/collection-scope';
-import type { ApiKeyView } from '../keys/keys-service';
+import type { Caller as AnyCaller } from '../keys/caller';
 import { reaches, type Role } from '../keys/role';
 import type { Endpoint } from './endpoint';
 
-type Caller = Pick<ApiKeyView, 'role' | 'collections'>;
+type Caller = Pick<AnyCaller, 'role' | 'collections'>;
 
 /**
  * Whether a key may call an endpoint at all, whatever the request says. Of a key that is limited to collections: whether
@@ -40,6 +40,12 @@ export function mustUse(key: Caller, access: Role, collection: string): void {
   const role = roleFor(key, collection);
   if (role === null) throw new QuiverError('forbidden', `this key may not use the collection ${JSON.stringify(collection.slice(0, SHOWN_NAME_MAX))}`);
   if (!reaches(role, access)) throw lacksRole(access, role, collection);
+}
+
+/** Whether a caller has the role admin for a collection, where only a part of a request needs it. Errors: forbidden. */
+export function mustAdminister(key: Caller | null, collection: string): void {
+  const role = key === null ? null : roleFor(key, collection);
+  if (role !== 'admin') throw lacksRole('admin', role ?? 'readonly', collection);
 }
 
 /** Of what names collections, what a key may know of. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import type { ErrorKind } from '../../shared/errors/quiver-error';
-import type { ApiKeyView, Role } from '../keys/keys-service';
+import type { Caller } from '../keys/caller';
+import type { Role } from '../keys/keys-service';
 import type { HandlerOnce } from './request-once';
 
 /**
@@ -101,7 +102,7 @@ export interface EndpointCall extends HandlerOnce {
   /** For forms, and for what a header says. */
   request: IncomingMessage;
   /** The caller; null for a public endpoint. */
-  key: ApiKeyView | null;
+  key: Caller | null;
   /** To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors: forbidden. */
   use(collection: string): void;
   /** Says for the audit log what the call is about, as `key:7`, where its path does not. */

@@ -5,7 +5,7 @@ import type { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
 import type { Span } from '../../shared/trace/span';
 import { contextFromHeaders, type TraceContext } from '../../shared/trace/trace-context';
-import type { ApiKeyView } from '../keys/keys-service';
+import type { Caller } from '../keys/caller';
 import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
@@ -26,6 +26,7 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 const KEEP_ALIVE_REST_MAX = 1024 * 1024;
 /** Seconds after which a client that got "server busy" may try again. */
 const BUSY_RETRY_SECONDS = 1;
+const UNAUTHENTICATED = 401;
 /**
  * Pieces are collected up to this many characters, for fewer and larger writes. An answer that ends before that has its
  * length in the head.
@@ -42,8 +43,10 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   failsAs: Endpoint['failsAs'] = 'envelope';
-  /** The caller's; null before it is known, and where there is none. */
-  key: ApiKeyView | null = null;
+  /** The caller; null before it is known, and where there is none. */
+  key: Caller | null = null;
+  /** `www-authenticate` of an answer 401; null: none. */
+  challenge: string | null = null;
   address: string | null = null;
   access: Endpoint['access'] | null = null;
   target: string | null = null;
@@ -158,7 +161,7 @@ export class Exchange {
     if (this.response.headersSent) {
       this.response.destroy();
     } else {
-      const more = { retryAfterSeconds: this.retryAfter(error) };
+      const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? this.challenge : null };
       if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
       else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     }
@@ -171,9 +174,14 @@ export class Exchange {
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
   }
 
-  private send(text: string | Buffer, contentType: string, { status = 200, retryAfterSeconds = null }: { status?: number; retryAfterSeconds?: number | null } = {}): void {
+  private send(
+    text: string | Buffer,
+    contentType: string,
+    { status = 200, retryAfterSeconds = null, challenge = null }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null } = {},
+  ): void {
     const headers = this.headers(contentType);
     headers['content-length'] = Buffer.byteLength(text);
+    if (challenge !== null) headers['www-authenticate'] = challenge;
     if (retryAfterSeconds !== null) headers['retry-after'] = String(retryAfterSeconds);
     this.begin(headers, status);
     this.end(text);
@@ -336,7 +344,7 @@ export class Exchange {
     if (span === null) return;
     this.answering?.();
     const status = this.response.headersSent ? this.response.statusCode : undefined;
-    span.set({ 'http.response.status_code': status, 'quiver.response.code': code, 'quiver.key.id': this.key?.id, 'db.collection.name': this.collection ?? undefined });
+    span.set({ 'http.response.status_code': status, 'quiver.response.code': code, 'quiver.key.id': this.key?.id ?? undefined, 'db.collection.name': this.collection ?? undefined });
     // Of what the caller did wrong, the service has not failed.
     if (code >= 500) span.fail(isQuiverError(error) ? error.kind : String(code));
     span.end();
@@ -359,7 +367,8 @@ export class Exchange {
       ...(trace !== null && { trace: { traceId: trace.traceId, spanId: this.span === null ? null : trace.spanId } }),
       ...(this.durationMs >= this.slowMs && { slow: this.breakdown(nowMs) }),
       keyId: this.key?.id ?? null,
-      keyName: this.key?.name ?? null,
+      keyName: this.key?.token === undefined ? (this.key?.name ?? null) : null,
+      subject: this.key?.token?.subject,
       address: this.address,
       access: this.access,
       collection: this.collection,

@@ -16,6 +16,8 @@ export type HttpLimits = Pick<
   | 'textBytesMax'
   | 'vectorDimMax'
   | 'kMax'
+  | 'bulkQueriesMax'
+  | 'searchEffortMax'
   | 'queryLengthMax'
   | 'searchTextLengthMax'
   | 'stallTimeoutMs'
@@ -41,7 +43,6 @@ export const REQUEST_BOUNDS = {
   /** Columns to colour a picture by; whoever wants more leaves the list out. */
   sampleFieldsMax: 100,
   projectionDimensionsMax: 64,
-  bulkQueriesMax: 20,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,
   recallQueriesMax: 100,

@@ -7,6 +7,7 @@ import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
 import type { Tracer } from '../../shared/trace/span';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { Tokens } from '../keys/tokens/token-verifier';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
@@ -39,6 +40,8 @@ const SWEEP_MS = 50;
 export interface HttpServerParts {
   service: Service;
   keys: KeysService;
+  /** Default: no bearer tokens are taken. */
+  tokens?: Tokens | null;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
   /** Limits requests with a bad key, by client address. */
@@ -146,6 +149,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
+    tokens: parts.tokens ?? null,
     usage,
     outcomes: service.outcomes,
     rateLimiter,

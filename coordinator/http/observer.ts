@@ -18,6 +18,8 @@ export interface AnsweredRequest {
   durationMs: number;
   keyId: number | null;
   keyName: string | null;
+  /** Of the caller's token; absent: it has a key, or none. */
+  subject?: string | undefined;
   /** Of the client; null where no audit log asks for it. */
   address: string | null;
   /** The least role that the endpoint asks for; null for an unknown one. */

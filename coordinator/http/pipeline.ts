@@ -7,8 +7,10 @@ import { contextFromHeaders } from '../../shared/trace/trace-context';
 import type { NetworkList } from '../../shared/config/network-list';
 import { isAllowedFrom } from '../keys/key-networks';
 import type { OutcomesService } from '../idempotency/store-mark';
-import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
+import { type Caller, identityOf, TOKENS_USAGE_ID } from '../keys/caller';
+import type { KeyUsage, KeysService } from '../keys/keys-service';
 import { isMistyped } from '../keys/secret';
+import type { Tokens } from '../keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
 import type { CallNoting } from '../routing/call-noting';
@@ -33,6 +35,8 @@ import { UPLOAD_HELD_BYTES } from './upload-form';
 
 export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
+  /** null: no bearer tokens are taken. */
+  tokens: Tokens | null;
   usage: Pick<KeyUsage, 'record'>;
   outcomes: OutcomesService;
   rateLimiter: RateLimiter;
@@ -175,7 +179,7 @@ export class Pipeline {
     const { match, request, target } = arrival;
     const endpoint = match?.endpoint ?? null;
     if (this.parts.audit !== null) this.noteForAudit(arrival, exchange);
-    let key: ApiKeyView | null = null;
+    let key: Caller | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
       if (endpoint !== null) mustReach(key, endpoint);
@@ -226,7 +230,7 @@ export class Pipeline {
   }
 
   /** Errors: invalid_parameter. */
-  private onceOf(endpoint: Endpoint, caller: ApiKeyView, request: IncomingMessage, exchange: Exchange): RequestOnce | null {
+  private onceOf(endpoint: Endpoint, caller: Caller, request: IncomingMessage, exchange: Exchange): RequestOnce | null {
     const key = endpoint.isOnce ? RequestOnce.keyOf(request) : null;
     if (key === null) return null;
     const { outcomes, clock } = this.parts;
@@ -247,19 +251,34 @@ export class Pipeline {
     if (isChange && this.parts.audit?.isRefusing()) throw new QuiverError('unavailable', 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)');
   }
 
-  /** The caller's key. Errors: unauthenticated, forbidden, rate_limited. */
-  private async admit(request: IncomingMessage, exchange: Exchange): Promise<ApiKeyView> {
+  /** The caller. Errors: unauthenticated, forbidden, rate_limited; with a bearer token, also those of its check. */
+  private async admit(request: IncomingMessage, exchange: Exchange): Promise<Caller> {
     const secret = request.headers['x-api-key'];
-    const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
+    let key: Caller | null = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
+    if (key === null && secret === undefined && this.parts.tokens !== null) key = await this.bearer(this.parts.tokens, request, exchange);
     exchange.key = key;
     if (key === null) {
       await this.admitAddress(request, exchange);
-      throw new QuiverError('unauthenticated', refusalOf(request));
+      throw new QuiverError('unauthenticated', refusalOf(request, this.parts.tokens !== null));
     }
     if (key.allowedNetworks !== null) await this.mustBeAllowedFrom(key.allowedNetworks, request, exchange);
-    mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(subjectWithLimit(`key:${key.id}`, key.rateLimitPerMinute))));
-    if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
+    mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(subjectWithLimit(identityOf(key), key.rateLimitPerMinute))));
+    if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
     return key;
+  }
+
+  /** The caller that a bearer token speaks for; null without one. A refused one is limited like a bad key. Errors: as Tokens; rate_limited. */
+  private async bearer(tokens: Tokens, request: IncomingMessage, exchange: Exchange): Promise<Caller | null> {
+    exchange.challenge = CHALLENGE;
+    const [, token] = BEARER.exec(request.headers.authorization ?? '') ?? [];
+    if (token === undefined) return null;
+    try {
+      return await tokens.authenticate(token);
+    } catch (error) {
+      await this.admitAddress(request, exchange);
+      if (isQuiverError(error) && error.kind === 'unauthenticated') exchange.challenge = `${CHALLENGE}, error="invalid_token", error_description="${quotable(error.message)}"`;
+      throw error;
+    }
   }
 
   /** Errors: rate_limited. */
@@ -326,16 +345,27 @@ function handedTo(once: RequestOnce): HandlerOnce {
 }
 
 /** Why a request has no key, and how to give one. */
-function refusalOf({ headers }: IncomingMessage): string {
+function refusalOf({ headers }: IncomingMessage, takesTokens: boolean): string {
   const secret = headers['x-api-key'];
   if (typeof secret === 'string' && isMistyped(secret)) return 'malformed API key: its checksum is wrong, so it was mistyped or is not whole';
   if (secret !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
+  if (takesTokens) return 'missing API key or bearer token: send x-api-key: <key>, or Authorization: Bearer <token>';
   const hint = headers.authorization === undefined ? '' : ', not in Authorization';
   return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
 function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {
   if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
+}
+
+/** How a request says who makes it (RFC 6750, section 2.1); the name of the scheme in whatever letters. */
+const BEARER = /^bearer +([^\s]+) *$/i;
+/** What answers 401 say where tokens are taken (section 3). */
+const CHALLENGE = 'Bearer realm="quiver"';
+
+/** A text between quotation marks of a header. */
+function quotable(text: string): string {
+  return text.replace(/[^\x20-\x7e]|["\\]/g, ' ');
 }
 
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };

@@ -6,7 +6,8 @@ import { doneOnce } from '../idempotency/stored-outcomes';
 import { openSecret, sealingKeyOf } from '../idempotency/sealed-secret';
 import type { OutcomesService, StoreMark } from '../idempotency/store-mark';
 import { KEPT_MS, type Once } from '../idempotency/write-mark';
-import type { ApiKeyView, IssuedSecret } from '../keys/keys-service';
+import { type Caller, identityOf } from '../keys/caller';
+import type { IssuedSecret } from '../keys/keys-service';
 
 /** What a request may carry to be done once, whatever becomes of its answer. In lower case, as Node has it. */
 export const IDEMPOTENCY_HEADER = 'idempotency-key';
@@ -36,7 +37,7 @@ export class RequestOnce implements HandlerOnce {
   private readonly body = createHash('sha256');
   private digest = '';
 
-  constructor(private readonly parts: { key: string; caller: ApiKeyView; request: IncomingMessage; outcomes: OutcomesService; clock: Pick<Clock, 'wallMs'>; repeated: () => void }) {}
+  constructor(private readonly parts: { key: string; caller: Pick<Caller, 'id' | 'token'>; request: IncomingMessage; outcomes: OutcomesService; clock: Pick<Clock, 'wallMs'>; repeated: () => void }) {}
 
   /** null: the request has no key. Errors: invalid_parameter for one that is none. */
   static keyOf({ headers }: IncomingMessage): string | null {
@@ -65,8 +66,8 @@ export class RequestOnce implements HandlerOnce {
 
   get once(): Once {
     const { caller, key, repeated } = this.parts;
-    // By its id, which stays when a key is rotated.
-    return { token: hashOf('quiver idempotency 1', String(caller.id), key), digest: this.digest, repeated };
+    // By the id of a key, which stays when it is rotated, and the subject of a token.
+    return { token: hashOf('quiver idempotency 1', identityOf(caller), key), digest: this.digest, repeated };
   }
 
   inStore<Result>(run: (mark: StoreMark | undefined) => Promise<Result>): Promise<Result> {

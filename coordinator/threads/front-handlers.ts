@@ -6,6 +6,7 @@ import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec
 import { inSlices, inTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
@@ -25,6 +26,7 @@ export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' |
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
+  quotas: QuotaGate;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
   metricsText: MetricsText;
@@ -44,7 +46,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
   const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']) };
   const callUntil = (deadline: number): CallOptions => ({ deadlineMs: ownDeadline(deadline, clock) });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
-  const { create, update, delete: drop } = service.collections;
+  const { create, update, setQuota, delete: drop } = service.collections;
   const known = async <Result>(change: Promise<Result>): Promise<Result> => {
     try {
       return await change;
@@ -82,10 +84,12 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
+    'collections.setQuota': (...args: Parameters<typeof setQuota>) => known(service.collections.setQuota(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'demo.load': () => known(service.demo.load()),
     'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark) =>
       service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }, mark),
+    ...handlersOf('quotas', main.quotas, ['reserve', 'settle']),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),

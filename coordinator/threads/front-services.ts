@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CallNoting } from '../routing/call-noting';
 import type { OutcomesService } from '../idempotency/store-mark';
+import type { QuotaGate } from '../collections/quota-ledger';
 import type { DeepReads } from '../routing/deep-reads';
 import { NotedShards } from '../routing/noted-shards';
 import { ScatterGather } from '../routing/scatter-gather';
@@ -44,7 +45,11 @@ export function frontServices(parts: {
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
-  const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
+  const quotas: QuotaGate = {
+    reserve: ({ name }, write) => main.ask('quotas.reserve', { name }, write),
+    settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
+  };
+  const vectors = new ShardedVectorsService({ ...shared, quotas, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
   return {
     catalog,

@@ -13,6 +13,7 @@ import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
+import type { PublicKey } from '../keys/tokens/issuer-keys';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { ActivityService } from '../operations/activity-service';
@@ -24,6 +25,7 @@ import { frontLog } from './front-log';
 import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
+import { frontTokens } from './front-tokens';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
 import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
 
@@ -78,6 +80,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const main = new ThreadPeer(parts.port, {
     'keys.put': (record: KeyRecord, place: number) => keys.put(record, place),
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
+    'tokens.keys': (known: readonly PublicKey[]) => tokens?.useKeys(known),
     'catalog.forget': (name: string) => catalog.forget(name),
     flush: () => {
       tellSpans();
@@ -107,6 +110,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
   };
   const noting = new CallNoting();
+  const tokens = frontTokens({ main, config, clock });
   const form = parts.form(main);
   main.handle(form.handlers ?? {});
   const reports = new FrontReports({
@@ -132,6 +136,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const server = createHttpServer({
     service,
     keys: frontKeys({ main, directory: keys, clock }),
+    tokens,
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
     rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
     addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
@@ -184,11 +189,15 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     });
     socket.setNoDelay(true);
     socket.setKeepAlive(true);
-    isTurningAway = isTurnedAway;
     // A handshake only to say that there is no room would cost more than it is worth.
     if (isSecured && isTurnedAway) socket.destroy();
     else if (isSecured) door?.take(socket);
-    else server.emit('connection', socket);
+    else {
+      // While the gate hears of this one, and no longer: another may still be in its handshake.
+      isTurningAway = isTurnedAway;
+      server.emit('connection', socket);
+      isTurningAway = false;
+    }
   };
   main.tell('ready');
 }

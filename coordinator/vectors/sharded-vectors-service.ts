@@ -6,6 +6,7 @@ import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-mark';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
@@ -30,6 +31,7 @@ const EXPORT_PAGE_ITEMS_MAX = 1000;
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
 export class ShardedVectorsService implements VectorsService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+  private readonly quotas: QuotaGate;
   private readonly collections: Pick<CollectionsService, 'get'>;
   private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
   private readonly shards: Pick<ShardClient, 'read' | 'write'>;
@@ -41,6 +43,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly clock: Clock;
 
   constructor(options: {
+    quotas: QuotaGate;
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     collections: Pick<CollectionsService, 'get'>;
     embedder: Pick<CollectionEmbedder, 'embedPassages'>;
@@ -50,6 +53,7 @@ export class ShardedVectorsService implements VectorsService {
     stamps: StampClock;
     clock: Clock;
   }) {
+    this.quotas = options.quotas;
     this.catalog = options.catalog;
     this.collections = options.collections;
     this.embedder = options.embedder;
@@ -83,7 +87,7 @@ export class ShardedVectorsService implements VectorsService {
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once);
+    const written = valid.length === 0 ? [] : await this.within(collection, this.upsertsOf(collection, valid, embedded, skips), (operations) => this.writes.write(collection, operations, call, once));
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
@@ -119,7 +123,8 @@ export class ShardedVectorsService implements VectorsService {
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
     const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
     const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text, ...expiryOf(collection, expiresAt) };
-    const [{ outcome, version }] = await this.writes.write(collection, [expected === undefined ? operation : { ...operation, expected }], call, once);
+    const operations = [expected === undefined ? operation : { ...operation, expected }];
+    const [{ outcome, version }] = await this.within(collection, operations, () => this.writes.write(collection, operations, call, once));
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
@@ -203,6 +208,26 @@ export class ShardedVectorsService implements VectorsService {
     }
   }
 
+  /** Makes a write within the collection's quota, if it has one. Errors: limit_exceeded; those of the write. */
+  private async within<Operation extends UpsertOperation | PatchOperation>(
+    collection: CollectionRecord,
+    operations: Operation[],
+    write: (operations: Operation[]) => Promise<ItemResult[]>,
+  ): Promise<ItemResult[]> {
+    if (collection.quota === undefined) return write(operations);
+    const { quotas } = this;
+    const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
+    const reservation = await quotas.reserve(collection, { ids: [...new Set(ids)], bytes: operations.reduce((sum, operation) => sum + bytesOf(operation), 0) });
+    let added: number | null = null;
+    try {
+      const results = await write(operations);
+      added = results.filter(({ outcome }) => outcome === 'inserted').length;
+      return results;
+    } finally {
+      quotas.settle(reservation, added);
+    }
+  }
+
   private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
@@ -243,6 +268,12 @@ export class ShardedVectorsService implements VectorsService {
       },
     });
   }
+}
+
+/** About what an operation stores. */
+function bytesOf({ externalId, vector, metadata, text }: UpsertOperation | PatchOperation): number {
+  const json = typeof metadata === 'string' ? metadata : metadata?.json;
+  return Buffer.byteLength(externalId) + (vector?.byteLength ?? 0) + Buffer.byteLength(json ?? '') + Buffer.byteLength(text ?? '');
 }
 
 /**

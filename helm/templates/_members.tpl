@@ -76,11 +76,23 @@
 - {name: EMBEDDING_THREADS, value: {{ default $cores .values.embeddingThreads | toString | quote }}}
 - name: API_KEY
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: api-key}}
+{{- if .root.Values.apiTls.secret }}
+- {name: API_TLS_CERT_FILE, value: /etc/quiver/api-tls/tls.crt}
+- {name: API_TLS_KEY_FILE, value: /etc/quiver/api-tls/tls.key}
+{{- end }}
 {{- end }}
 - name: CLUSTER_SECRET
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: cluster-secret}}
 - name: CLUSTER_SECRET_OTHER
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: cluster-secret-other, optional: true}}
+{{- with .root.Values.backup.s3Secret }}
+- name: BACKUP_S3_ACCESS_KEY_ID
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: access-key-id}}
+- name: BACKUP_S3_SECRET_ACCESS_KEY
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: secret-access-key}}
+- name: BACKUP_S3_SESSION_TOKEN
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: session-token, optional: true}}
+{{- end }}
 - {name: SHUTDOWN_TIMEOUT_MS, value: {{ mul .hardStopSeconds 1000 | toString | quote }}}
 - {name: OMP_NUM_THREADS, value: {{ $cores | toString | quote }}}
 {{ include "quiver.etcdEnv" .root }}
@@ -131,6 +143,9 @@
 {{- if and (not .root.Values.etcd.enabled) .root.Values.externalEtcd.tlsSecret }}
 - {name: etcd-tls, mountPath: /etc/quiver/etcd-tls, readOnly: true}
 {{- end }}
+{{- if and (eq .component "coordinator") .root.Values.apiTls.secret }}
+- {name: api-tls, mountPath: /etc/quiver/api-tls, readOnly: true}
+{{- end }}
 {{- end -}}
 
 {{/* Folders, not single files of them: only those follow a renewed certificate. Arguments: root, component. */}}
@@ -141,6 +156,9 @@
 {{- end }}
 {{- if and (not .root.Values.etcd.enabled) .root.Values.externalEtcd.tlsSecret }}
 - {name: etcd-tls, secret: {secretName: {{ .root.Values.externalEtcd.tlsSecret }}, defaultMode: 0440}}
+{{- end }}
+{{- if and (eq .component "coordinator") .root.Values.apiTls.secret }}
+- {name: api-tls, secret: {secretName: {{ .root.Values.apiTls.secret }}, defaultMode: 0440}}
 {{- end }}
 {{- end -}}
 

@@ -220,8 +220,9 @@ export class RecordStore {
     return this.store.memory();
   }
 
-  sizeBytes(): Promise<number> {
-    return this.store.sizeBytes();
+  /** Bytes on the disk: in the store's tables, and what is only in its log yet, as far as that is known from memory. */
+  async sizeBytes(): Promise<number> {
+    return (await this.store.sizeBytes()) + this.store.memory().memtableBytes;
   }
 
   close(): Promise<void> {

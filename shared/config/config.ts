@@ -1,6 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
 import { secretIn, withSecretFiles } from './secret-files';
+import { tokenSettings } from './token-settings';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
 
 /**
@@ -109,6 +110,7 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
   checkTogether(SETTINGS.apiTlsCertFile, [config.apiTlsCertFile, config.apiTlsKeyFile], 'API_TLS_CERT_FILE and API_TLS_KEY_FILE to be given together');
+  void tokenSettings(config);
   const trustedProxies = listOf(config.trustedProxies);
   const bad = trustedProxies.find((text) => !isNetwork(text));
   if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');

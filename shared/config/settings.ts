@@ -78,9 +78,39 @@ export const SETTINGS = {
     meaning: 'PEM file of the certificate of the API, with those between it and its authority; with the next one, the API port speaks TLS. Replaced files take effect within seconds',
   },
   apiTlsKeyFile: { name: 'API_TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
+  jwtIssuer: {
+    name: 'JWT_ISSUER', kind: 'text', fallback: '',
+    meaning: 'Issuer of the bearer tokens that are taken beside API keys, as their claim `iss` has it ([guide](guides/security.md#tokens-of-an-identity-provider)); empty: none are taken',
+  },
+  jwtAudience: { name: 'JWT_AUDIENCE', kind: 'text', fallback: '', meaning: 'What their claim `aud` must have, one of several that are separated by commas; required with JWT_ISSUER' },
+  jwtJwksUrl: {
+    name: 'JWT_JWKS_URL', kind: 'text', fallback: '',
+    meaning: 'Where the public keys of the issuer are, as a JSON Web Key Set; empty: where its `/.well-known/openid-configuration` says',
+  },
+  jwtJwksFile: { name: 'JWT_JWKS_FILE', kind: 'text', fallback: '', meaning: 'A file with these keys in the place of an address; another content takes effect within seconds' },
+  jwtAlgorithms: {
+    // Shared secrets (HS256 and so on) and `none` can't be allowed at all.
+    name: 'JWT_ALGORITHMS', kind: 'text', fallback: 'RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA',
+    meaning: 'Algorithms that tokens may be signed with, separated by commas',
+  },
+  jwtRoleClaim: { name: 'JWT_ROLE_CLAIM', kind: 'text', fallback: 'role', meaning: 'Claim with the role, a text or a list; `realm_access.roles` is `roles` in `realm_access`. The highest counts' },
+  jwtRoleMap: {
+    name: 'JWT_ROLE_MAP', kind: 'text', fallback: '',
+    meaning: 'What the values of that claim mean, as `operators=admin,apps=readwrite`; empty: they are `admin`, `readwrite` and `readonly` themselves',
+  },
+  jwtDefaultRole: { name: 'JWT_DEFAULT_ROLE', kind: 'choice', fallback: '', choices: ['', 'readonly', 'readwrite'], meaning: 'Role of a token whose claim gives none; empty: it may do nothing' },
+  jwtCollectionsClaim: {
+    name: 'JWT_COLLECTIONS_CLAIM', kind: 'text', fallback: '',
+    meaning: 'Claim with the collections that a token is limited to: names, prefixes as `team-a-*`, or `*` for all, each perhaps with a role of its own, as `team-a-*:readwrite`; empty: tokens are for all collections',
+  },
+  jwtSubjectClaim: { name: 'JWT_SUBJECT_CLAIM', kind: 'text', fallback: 'sub', meaning: 'Claim that says who the caller is: what requests are counted by, and the audit log has' },
+  jwtToleranceSeconds: {
+    name: 'JWT_TOLERANCE_SECONDS', kind: 'integer', fallback: 30, minimum: 0, maximum: 300,
+    meaning: 'How far the issuer’s clock may be from this one, in seconds',
+  },
   rateLimitPerMinute: {
     name: 'RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
-    meaning: 'Requests per key in any 60 seconds; 0 turns the limit off',
+    meaning: 'Requests per key, or subject of tokens, in any 60 seconds; 0 turns the limit off',
   },
   badKeyLimitPerMinute: {
     name: 'BAD_KEY_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
@@ -147,6 +177,8 @@ export const SETTINGS = {
     meaning: 'Largest dimension of a collection',
   },
   kMax: { name: 'MAX_K', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 1_000_000, meaning: 'Largest k + offset of a search' },
+  bulkQueriesMax: { name: 'MAX_BULK_QUERIES', kind: 'integer', fallback: 20, minimum: 1, maximum: 1000, meaning: 'Queries of one bulk_search' },
+  searchEffortMax: { name: 'MAX_EF', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 10_000, meaning: 'Largest effort (`ef`) that a search may ask for by hand' },
   queryLengthMax: {
     name: 'MAX_QUERY_LENGTH', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
     meaning: 'Characters of a natural-language query',
@@ -223,6 +255,14 @@ export const SETTINGS = {
   defaultReplicas: {
     name: 'DEFAULT_REPLICAS', kind: 'integer', fallback: 1, minimum: 1, maximum: 5,
     meaning: 'Replicas of a new collection that names none',
+  },
+  collectionQuotaItems: {
+    name: 'COLLECTION_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
+    meaning: 'Items that a new collection may hold; only admins make one with another quota, or change it; 0: any number',
+  },
+  collectionQuotaBytes: {
+    name: 'COLLECTION_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
+    meaning: 'The same for bytes on the disk, of one replica',
   },
   collectionsMax: {
     name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,

@@ -9,6 +9,7 @@ import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
+import { quotasSuite } from './api-suite/quotas';
 import { recallSuite } from './api-suite/recall';
 import { samplesSuite } from './api-suite/samples';
 import { scopesSuite } from './api-suite/scopes';
@@ -88,6 +89,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     keysSuite(context);
     idempotencySuite(context);
     hintsSuite(context);
+    quotasSuite(context);
     scopesSuite(context);
     operationsSuite(context);
   });

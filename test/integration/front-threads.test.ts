@@ -1,9 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { FRONT_STATE } from '../../coordinator/threads/front-state';
 import type { FrontThreads } from '../../coordinator/threads/front-threads';
 import { ApiClient } from '../support/api-client';
+import { CertificateAuthority } from '../support/certificate-authority';
 import { eventually } from '../support/eventually';
 import { RawConnection } from '../support/raw-connection';
 import { startThreadedServer, type ThreadedServer } from '../support/threaded-server';
@@ -222,4 +227,26 @@ test('a closing process finishes the requests that run, and says that the connec
   await connection.send('"k":  1}');
   expect(await connection.closed()).toMatch(/connection: close[^]*"external_id":"a"/i);
   await closing;
+});
+
+test('a connection in its TLS handshake is served although another one is turned away meanwhile', async () => {
+  const authority = new CertificateAuthority('of this test');
+  const certificate = { ...authority.issue('the service'), ticketKeys: randomBytes(48) };
+  server = await startThreadedServer({ HTTP_THREADS: '1', API_TLS_CERT_FILE: 'told', API_TLS_KEY_FILE: 'told' }, { connectionsMax: 1, certificate });
+  try {
+    const port = Number(new URL(server.baseUrl).port);
+    const early = connect(port, '127.0.0.1');
+    await once(early, 'connect');
+    await eventually('it has a thread', () => server.threads.connections[0] === 1);
+    const turnedAway = connect(port, '127.0.0.1');
+    turnedAway.on('error', () => undefined);
+    await once(turnedAway, 'close');
+    const socket = connectTls({ socket: early, ca: authority.pem, servername: 'localhost', checkServerIdentity: () => undefined });
+    socket.write(`GET /v1/collections HTTP/1.1\r\nhost: a\r\nx-api-key: ${server.adminKey}\r\nconnection: close\r\n\r\n`);
+    let heard = '';
+    for await (const piece of socket) heard += String(piece);
+    expect(heard).toContain('"status":"success"');
+  } finally {
+    authority.destroy();
+  }
 });

@@ -16,5 +16,6 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     minInSync: 1,
     ttlSeconds: null,
     embeddingModel: null,
+    quota: null,
   };
 }

@@ -101,7 +101,7 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     vectorCount: shard.items.size,
     lastOperation: shard.lastOperation,
     lastStamp: shard.lastStamp,
-    diskBytes: 0,
+    diskBytes: [...shard.items.values()].reduce((sum, { text }) => sum + (text?.length ?? 0), 0),
     memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
     segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
     index: progressOf(shard.items.size),

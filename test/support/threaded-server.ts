@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DeepReads } from '../../coordinator/routing/deep-reads';
+import type { ApiCertificate } from '../../coordinator/http/tls-door';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import type { OneTimeSignIn } from '../../coordinator/keys/sign-in';
 import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
@@ -25,10 +26,13 @@ export interface ThreadedServer extends ApiTarget {
 }
 
 /** Real front threads over a plain service in this process. `environment` as for the process. */
-export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string } = {}): Promise<ThreadedServer> {
+export async function startThreadedServer(
+  environment: Record<string, string> = {},
+  options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {},
+): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
-  const { catalog, embedder, stampMemory } = parts.service;
-  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, embedder, shardClient: shards, deep: new DeepReads(systemClock) };
+  const { catalog, quotas, embedder, stampMemory } = parts.service;
+  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, quotas, embedder, shardClient: shards, deep: new DeepReads(systemClock) };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
@@ -41,6 +45,7 @@ export async function startThreadedServer(environment: Record<string, string> = 
     onLoad: () => undefined,
     onStarted: (peer) => {
       peers.push(peer);
+      if (options.certificate !== undefined) peer.tell('api.certificate', options.certificate);
       const ends = [tellKeys(parts.keys, peer), tellCollections(catalog, peer)];
       return () => ends.forEach((end) => end());
     },

@@ -234,6 +234,7 @@ describe('the house', () => {
     ['swagger-ui-express', (path: string) => path.startsWith('coordinator/http/')],
     ['commander', (path: string) => /^cli\/(?:commands\/|main\.ts|program\.ts)/.test(path)],
     ['cli-progress', (path: string) => path === 'cli/terminal/progress.ts'],
+    ['jose', (path: string) => path.startsWith('coordinator/keys/tokens/')],
     ['postgres', (path: string) => path === 'cli/migrate/sources/pgvector-source.ts'],
     ['@modelcontextprotocol/server', (path: string) => path.startsWith('coordinator/http/mcp/')],
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],

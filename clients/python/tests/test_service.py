@@ -23,6 +23,7 @@ from quiver_client import (
     KeyScope,
     NotFoundError,
     QuiverClient,
+    StorageQuota,
     UnauthorizedError,
     UploadProgress,
     ValidationError,
@@ -319,6 +320,8 @@ async def test_operations_on_the_cluster_reach_it(quiver: Any, items: Any) -> No
         await got(quiver.cluster.adopt(items.name, 7, node="no-node"))
     with pytest.raises((BadRequestError, NotFoundError, ConflictError)):
         await got(items.cancel_reshard())
+    assert (await got(items.set_quota(items=1000))).quota == StorageQuota(items=1000, bytes=None)
+    assert (await got(items.set_quota())).quota is None
     assert (await got(items.reshard(2))).to_shards == 2
 
 

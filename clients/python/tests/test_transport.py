@@ -25,9 +25,11 @@ from quiver_client import (
     RateLimitError,
     RetryPolicy,
     ServerError,
+    UnauthorizedError,
     ValidationError,
     VersionConflictError,
 )
+from quiver_client.credentials import credential
 
 from .conftest import got, listed
 
@@ -264,3 +266,29 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
     with QuiverClient() as quiver:
         assert quiver._transport.settings.url == "https://quiver.test"
         assert quiver._transport.settings.headers["x-api-key"] == "from-environment"
+
+
+async def test_a_token_is_asked_for_before_each_request_and_again_when_it_was_refused(played: Played) -> None:
+    asked: list[bool] = []
+
+    def token(refused: bool) -> str:
+        asked.append(refused)
+        return f"token-{len(asked)}"
+
+    answers = [success({"collections": []}), failure(401), success({"collections": []}), failure(401), failure(401)]
+    client = played.client(lambda _: answers.pop(0), token=token, retries=RetryPolicy(attempts_max=1))
+    await got(client.list_collections())
+    await got(client.list_collections())
+    with pytest.raises(UnauthorizedError):
+        await got(client.list_collections())
+    assert asked == [False, False, True, False, True]
+    assert [request.headers["authorization"] for request in played.requests] == [f"Bearer token-{i}" for i in range(1, 6)]
+    assert all("x-api-key" not in request.headers for request in played.requests)
+
+
+def test_a_key_that_looks_like_a_token_is_sent_as_one() -> None:
+    token = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
+    assert credential(token, None) == {"authorization": f"Bearer {token}"}
+    assert credential("qv_key", "opaque") == {"authorization": "Bearer opaque"}
+    assert credential("qv_key", None) == {"x-api-key": "qv_key"}
+    assert credential(None, None) == {}

@@ -7,6 +7,7 @@ type QueryOf<Id extends keyof Operations> = Operations[Id] extends { query: infe
 type AnswerOf<Id extends keyof Operations> = Operations[Id]['answer'];
 
 export type NewCollection = BodyOf<'post_collections'>;
+export type NewQuota = BodyOf<'post_collections_name_quota'>;
 export type CollectionDeleted = AnswerOf<'delete_collections_name'>;
 export type UpsertRequest = BodyOf<'post_collections_name_upsert'>;
 export type UpsertAnswer = AnswerOf<'post_collections_name_upsert'>;

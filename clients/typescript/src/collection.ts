@@ -48,6 +48,11 @@ export class QuiverCollection {
     return this.transport.data({ method: 'PATCH', path: this.path, json: change, isRepeatable: true }, options);
   }
 
+  /** Sets the most that it may hold; what is left out is not bounded, and `{}` takes the quota away (admin). */
+  async setQuota(quota: api.NewQuota, options?: CallOptions): Promise<Collection> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/quota`, json: quota, isRepeatable: true }, options);
+  }
+
   /** Deletes it with everything in it, for good. */
   async drop(options?: CallOptions): Promise<api.CollectionDeleted> {
     return this.transport.data({ method: 'DELETE', path: this.path }, options);

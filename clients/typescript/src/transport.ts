@@ -12,8 +12,13 @@ export interface QuiverOptions {
    * else `http://localhost:8000`.
    */
   url?: string;
-  /** Sent as `x-api-key`; without one, only public endpoints answer. Default: the environment's `QUIVER_API_KEY`. */
+  /**
+   * Sent as `x-api-key`, or as a bearer token if it looks like one; without any, only public endpoints answer. Default: the
+   * environment's `QUIVER_API_KEY`.
+   */
   apiKey?: string;
+  /** In the place of `apiKey`: a bearer token, or what gives one. */
+  token?: string | TokenProvider;
   /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 90,000. */
   timeoutMs?: number;
   /** Changes to {@link DEFAULT_RETRY_POLICY}; `{ retries: 0 }` sends everything once. */
@@ -31,6 +36,16 @@ export interface QuiverOptions {
   /** In the place of the runtime's own `fetch`. */
   fetch?: typeof fetch;
 }
+
+/**
+ * Gives the bearer token of the next request, and so is asked before each: it should keep a token until shortly before that
+ * ends. `refused`: the service did not take the one before. A request that was refused is sent once more, with the new one.
+ */
+export type TokenProvider = (why: { refused: boolean }) => string | Promise<string>;
+
+/** A JSON Web Token: three parts, the first of which is a JSON object in base64url. */
+const JSON_WEB_TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
+const UNAUTHENTICATED = 401;
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
@@ -54,6 +69,9 @@ interface PiecesInProgress {
 export class Transport {
   private readonly base: string;
   private readonly headers: Record<string, string>;
+  private readonly tokens: TokenProvider | null;
+  /** Whether the token that was sent last was refused. */
+  private isRefused = false;
   private readonly timeoutMs: number;
   private readonly policy: RetryPolicy;
   private readonly hasKeys: boolean;
@@ -62,8 +80,9 @@ export class Transport {
 
   constructor(options: QuiverOptions) {
     this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
-    const apiKey = options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
-    this.headers = { ...options.headers, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
+    this.tokens = typeof options.token === 'function' ? options.token : null;
+    const secret = options.token ?? options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
+    this.headers = { ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
@@ -158,12 +177,19 @@ export class Transport {
     // A body that was read once can't be sent again, whatever became of it.
     const retries = request.body?.isRepeatable === false ? 0 : policy.retries;
     let isAnswerLost = false;
+    let isRenewed = false;
     for (let attempt = 0; ; attempt++) {
       options.signal?.throwIfAborted();
       try {
         return await send(attempt);
       } catch (error) {
         if (error instanceof ApiError) error.afterLostAnswer = isAnswerLost;
+        if (this.tokens !== null && !isRenewed && request.body?.isRepeatable !== false && error instanceof ApiError && error.code === UNAUTHENTICATED) {
+          this.isRefused = isRenewed = true;
+          // It is no attempt that the policy counts: nothing was wrong but the token.
+          attempt--;
+          continue;
+        }
         isAnswerLost ||= mayHaveBeenDone(error);
         const delayMs = retryDelayMs(error, { policy: { ...policy, retries }, attempt, isRepeatable, chance: Math.random() });
         if (delayMs === null) throw error;
@@ -189,6 +215,7 @@ export class Transport {
   private async send(request: ApiRequest, options: CallOptions, watch: Deadline): Promise<Response> {
     const { method, json, body } = request;
     const headers: Record<string, string> = { ...this.headers, ...options.headers };
+    if (this.tokens !== null) Object.assign(headers, credential(await watch.within(this.token(this.tokens)), true));
     // The key goes to this address only; fetch would take it along to wherever an answer points.
     const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal, redirect: 'manual' };
     if (json !== undefined) {
@@ -204,6 +231,12 @@ export class Transport {
     return watch.within(this.fetch(this.base + request.path + queryText(request.query), init)).catch((error: unknown) => this.failed(error, watch, request));
   }
 
+  private async token(provider: TokenProvider): Promise<string> {
+    const refused = this.isRefused;
+    this.isRefused = false;
+    return provider({ refused });
+  }
+
   /** Throws what a failure of `fetch` means. */
   private failed(error: unknown, watch: Deadline, { method, path, body }: ApiRequest): never {
     if (error instanceof QuiverError) throw error;
@@ -216,6 +249,11 @@ export class Transport {
     const reason = [error instanceof Error ? error.message : String(error), cause?.message].filter((text) => text !== undefined && text !== '').join(': ');
     throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, { cause: error, mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code) });
   }
+}
+
+/** The header of a key, or of a token. */
+function credential(secret: string, isToken: boolean): Record<string, string> {
+  return isToken || JSON_WEB_TOKEN.test(secret) ? { authorization: `Bearer ${secret}` } : { 'x-api-key': secret };
 }
 
 /** Browsers have no environment, and Deno may keep it to itself. */

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { credential } from './credential';
 import { session, signOut } from '../state/session';
 
 /** A call of this page has an answer by then, or has failed. */
@@ -50,7 +51,8 @@ export async function call<Data>(method: string, path: string, options: CallOpti
   const envelope = await send(method, path, { ...options, key });
   if (envelope.status === 'success') return envelope.data as Data;
   const { code, message } = envelope.error ?? { code: 500, message: 'The server gave no reason.' };
-  if (code === 401 && options.key === undefined && key !== null && key === session.value?.key) signOut('Your key no longer works. Sign in again.');
+  if (code === 401 && options.key === undefined && key !== null && key === session.value?.key)
+    signOut(session.value?.keyId === null ? 'Your token has ended. Sign in again.' : 'Your key no longer works. Sign in again.');
   throw new ApiError(code, message);
 }
 
@@ -81,7 +83,7 @@ async function send(method: string, path: string, options: CallOptions): Promise
 async function request(method: string, path: string, options: CallOptions, body: string | undefined): Promise<Response> {
   const deadline = AbortSignal.timeout(options.deadlineMs ?? CALL_DEADLINE_MS);
   const headers = new Headers({ accept: 'application/json' });
-  if (typeof options.key === 'string') headers.set('x-api-key', options.key);
+  if (typeof options.key === 'string') headers.set(...credential(options.key));
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
     const response = await fetch(path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });

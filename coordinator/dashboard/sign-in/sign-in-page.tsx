@@ -40,7 +40,10 @@ export function SignInPage() {
           <button type="submit" class="primary" disabled={isBusy || key.trim() === ''}>
             {isBusy ? 'Signing in…' : 'Sign in'}
           </button>
-          <p class="quiet small">The first start of a service prints a key, and a link that signs you in. What a page may do depends on the key's role.</p>
+          <p class="quiet small">
+            The first start of a service prints a key, and a link that signs you in. What a page may do depends on the key's role. Where the service takes tokens of an identity provider, one will do
+            as well.
+          </p>
         </form>
       </div>
     </main>

@@ -24,6 +24,6 @@ export async function redeemLink(): Promise<void> {
 
 /** Throws what the service says to the key. */
 export async function signInByKey(key: string): Promise<void> {
-  const { role, name, key_id: keyId } = await call<{ role: Role; name: string; key_id: number }>('GET', '/v1/me', { key });
+  const { role, name, key_id: keyId } = await call<{ role: Role; name: string; key_id: number | null }>('GET', '/v1/me', { key });
   signIn({ key, role, name, keyId });
 }

@@ -6,7 +6,8 @@ export interface Session {
   key: string;
   role: Role;
   name: string;
-  keyId: number;
+  /** null: it is a bearer token. */
+  keyId: number | null;
 }
 
 const STORED = 'quiver.session';

@@ -1,4 +1,5 @@
 import { ApiError, UnreachableError } from '../api/client';
+import { credential } from '../api/credential';
 import { session } from '../state/session';
 
 export interface UploadAnswer {
@@ -17,7 +18,7 @@ export function uploadFile(collection: string, file: File, stop: AbortSignal, on
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open('POST', '/v1/documents/upload');
-    request.setRequestHeader('x-api-key', session.value?.key ?? '');
+    request.setRequestHeader(...credential(session.value?.key ?? ''));
     request.responseType = 'json';
     request.upload.addEventListener('progress', ({ loaded, total }) => onSent(total === 0 ? 0 : loaded / total));
     request.addEventListener('load', () => {

@@ -11,6 +11,9 @@ function slowData({ at, method, endpoint, collection, code, ms, keyId, requestId
   return { at, method, endpoint, collection, code, ms, key_id: keyId, request_id: requestId };
 }
 
+/** As of a process that nobody asks anything. */
+const NO_RATES = ratesData({ perSecond: 0, errorsPerSecond: 0, p50Ms: null, p99Ms: null, total: 0, errors: 0 });
+
 export function activityEndpoints({ activity }: { activity: ActivityService }): Endpoint[] {
   return [
     defineEndpoint({
@@ -22,21 +25,23 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
       tag: 'Operations',
       summary: 'What this process does at present: rates, times, and slow requests',
       description:
-        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins.',
+        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.',
       answer: { type: 'data', schema: schemas.activityAnswer },
       handle: async ({ key }) => {
         const { process, rateSeconds, quantileSeconds, requests, operations, embedding, inFlight, bodyBytes, shed, slow, slowMs } = await activity.activity();
+        // What others do is none of their business, nor is how much.
+        const isLimited = key !== null && key.collections !== null;
         const { id, pid, uptimeSeconds, memoryBytes, heapBytes, processors } = process;
         return dataAnswer({
           process: { id, pid, uptime_seconds: uptimeSeconds, memory_bytes: memoryBytes, heap_bytes: heapBytes, processors },
           rate_seconds: rateSeconds,
           quantile_seconds: quantileSeconds,
-          requests: ratesData(requests),
-          operations: operations.map(({ endpoint, ...rates }) => ({ endpoint, ...ratesData(rates) })),
-          embedding: embedding.map(({ kind, ...rates }) => ({ kind, ...ratesData(rates) })),
-          in_flight: inFlight,
-          body_bytes: bodyBytes,
-          shed_total: shed,
+          requests: isLimited ? NO_RATES : ratesData(requests),
+          operations: isLimited ? [] : operations.map(({ endpoint, ...rates }) => ({ endpoint, ...ratesData(rates) })),
+          embedding: isLimited ? [] : embedding.map(({ kind, ...rates }) => ({ kind, ...ratesData(rates) })),
+          in_flight: isLimited ? 0 : inFlight,
+          body_bytes: isLimited ? 0 : bodyBytes,
+          shed_total: isLimited ? 0 : shed,
           slow_ms: slowMs,
           slow_requests: key?.role === 'admin' ? slow.map(slowData) : null,
         });

@@ -1,6 +1,6 @@
-import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
+import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, StorageQuota, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
-import { seenBy } from '../authorisation';
+import { mustAdminister, seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -25,16 +25,23 @@ function collectionData(view: CollectionView) {
     min_in_sync: view.minInSync,
     ttl_seconds: view.ttlSeconds,
     embedding_model: view.embeddingModel,
+    quota: view.quota,
   };
 }
 
-function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, index }: CollectionStats) {
+/** Of a body, in which what is left out is not bounded. */
+function quotaOf({ items, bytes }: { items?: number | undefined; bytes?: number | undefined }): StorageQuota {
+  return { items: items ?? null, bytes: bytes ?? null };
+}
+
+function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, quota, index }: CollectionStats) {
   return {
     name,
     quantization,
     vector_count: vectorCount,
     disk_bytes: diskBytes,
     memory_bytes: memoryBytes,
+    quota,
     index: {
       state: index.state,
       rows: index.rows,
@@ -88,9 +95,11 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [400, 409],
       isOnce: true,
-      handle: async ({ body, inStore }) => {
+      handle: async ({ body, key, inStore }) => {
+        if (body.quota !== undefined) mustAdminister(key, body.name);
+        const quota = body.quota === undefined ? undefined : quotaOf(body.quota);
         const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync, ttl_seconds: ttlSeconds = null } = body;
-        const input = { name, dim, metric, description, language, quantization, shards, replicas, minInSync, ttlSeconds };
+        const input = { name, dim, metric, description, language, quantization, shards, replicas, minInSync, ttlSeconds, quota };
         return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
       },
     }),
@@ -164,6 +173,23 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.purgeAnswer },
       errors: [404],
       handle: async ({ path }) => dataAnswer(purgeData(await collections.purge(path.name, false))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/quota',
+      access: 'admin',
+      isAdministrative: true,
+      tag,
+      summary: 'Set or take away the quota of a collection',
+      description:
+        'The quota is what the body says, and what it leaves out is not bounded. A write that would add more items or bytes is refused with 400, which names the quota and what there is; deleting goes on. What is there already stays. Close to the quota, updates of items that are there do not count as new. ' +
+        'Items are exact for all writes of one process; in a cluster, what other coordinators add within a second may come on top. Bytes are those on the disk, which fall some time after items were deleted.',
+      path: schemas.collectionParameters,
+      body: { type: 'json', required: true, schema: schemas.quotaBody, example: { items: 1_000_000, bytes: 10_737_418_240 } },
+      answer: { type: 'data', schema: schemas.collectionAnswer },
+      errors: [404],
+      isOnce: true,
+      handle: async ({ path, body, inStore }) => dataAnswer(collectionData(await inStore((mark) => collections.setQuota(path.name, quotaOf(body), mark)))),
     }),
     defineEndpoint({
       method: 'POST',

@@ -1,4 +1,4 @@
-import type { ApiKeyView } from '../../keys/keys-service';
+import type { Caller } from '../../keys/caller';
 import type { SignIn } from '../../keys/sign-in';
 import { scopesData } from '../key-data';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
@@ -37,11 +37,11 @@ export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
       collections: { type: 'own' },
       sheds: false,
       tag,
-      summary: 'Show which key this is, and what it may do',
+      summary: 'Show which key or token this is, and what it may do',
       answer: { type: 'data', schema: schemas.meAnswer },
       handle: async ({ key }) => {
-        const { id, name, role, expiresAt, collections } = key as ApiKeyView;
-        return dataAnswer({ key_id: id, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }) });
+        const { id, name, role, expiresAt, collections, token } = key as Caller;
+        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }) });
       },
     }),
   ];

@@ -1,4 +1,5 @@
 import type { McpHttpHandler, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
+import { identityOf } from '../../keys/caller';
 import { namesSeenBy } from '../authorisation';
 import type { Endpoint } from '../endpoint';
 import { publicError } from '../envelope';
@@ -41,7 +42,7 @@ export class McpHandler {
     const caller: Caller = { call, code: null, failure: null };
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string' && PASSED.test(name)) headers.set(name, value);
-    const authInfo = { token: '', clientId: String(key.id), scopes: [], extra: { caller } };
+    const authInfo = { token: '', clientId: identityOf(key), scopes: [], extra: { caller } };
     const answer = await this.handler.fetch(new Request('http://quiver/mcp', { method: 'POST', headers }), { parsedBody: message, authInfo });
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (caller.failure !== null) throw caller.failure;

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../../shared/errors/quiver-error';
-import type { ApiKeyView } from '../../keys/keys-service';
+import type { Caller } from '../../keys/caller';
 import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
 import type { HandlerOnce } from '../request-once';
@@ -12,7 +12,7 @@ import type { McpTool } from './mcp-tools';
 type Arguments = Record<string, unknown>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | keyof HandlerOnce> & { key: ApiKeyView };
+export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | keyof HandlerOnce> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
@@ -36,7 +36,7 @@ export class ToolRunner {
     this.known = new Set(Object.keys(this.inputSchema.properties as object));
   }
 
-  isFor(key: ApiKeyView): boolean {
+  isFor(key: Caller): boolean {
     return mayReach(key, this.endpoint);
   }
 

@@ -6,7 +6,7 @@ import { type JsonSchema, SchemaCollector } from './json-schema';
 /** What the envelope's error codes mean. */
 const ERROR_MEANINGS: Readonly<Record<number, string>> = {
   400: 'invalid parameter, dimension mismatch or exceeded limit',
-  401: 'missing or invalid API key',
+  401: 'missing or invalid API key or bearer token',
   403: 'the key lacks the required role, or may not use this collection or come from this address',
   404: 'it does not exist',
   409: 'it exists already, or is not as the caller expects',
@@ -62,7 +62,7 @@ function description(limits: HttpLimits): string {
     'Collections of vectors with metadata: search, filters, hybrid search, documents.',
     '',
     'Every answer under /v1 has the HTTP status 200 and an envelope: `status` is `success` or `error`, and `error.code` says what went wrong.',
-    'Checks are made in this order: key (401), its networks (403), rate limit (429), path and method (404), role (403), path and query parameters (400), the collection for a key that is limited to some (403), ' +
+    'Checks are made in this order: key or token (401), its networks (403), rate limit (429), path and method (404), role (403), path and query parameters (400), the collection for a key that is limited to some (403), ' +
       'load (429), size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
     '',
     '| code | meaning |',
@@ -89,10 +89,13 @@ export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimi
     info: { title: 'Quiver', version: VERSION, description: description(limits), license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: '/' }],
     tags: [...new Set(endpoints.map((endpoint) => endpoint.tag))].map((name) => ({ name })),
-    security: [{ ApiKey: [] }],
+    security: [{ ApiKey: [] }, { Bearer: [] }],
     paths,
     components: {
-      securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+      securitySchemes: {
+        ApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+        Bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of the identity provider that the service is set up for (JWT_ISSUER); without one, none is taken.' },
+      },
       headers: HEADERS,
       schemas: { ...schemas.components, ErrorEnvelope: ERROR_ENVELOPE },
     },

@@ -10,6 +10,8 @@ import { collectionName, integer, integerTextWithDefault, optional, vectorFormat
 import { report } from './issue';
 
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
+/** As much as a number can say exactly. */
+const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
 const description = z.string().max(descriptionCharactersMax);
 const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
 
@@ -31,6 +33,14 @@ export const collectionParameters = z.object({ name: collectionName });
 /** The same, with the name that the contract uses for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
 
+const quotaItems = optional(integer(1, QUOTA_MAX)).meta({ description: 'Items that it may hold; left out: any number.' });
+const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({ description: 'Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number.' });
+const quotaFields = { items: quotaItems, bytes: quotaBytes };
+const quotaAnswer = z.object({ items: z.int().nullable(), bytes: z.int().nullable() }).nullable().meta({ description: 'The most that it may hold; null: as much as there is room for.' });
+
+/** What is left out is not bounded: an empty body takes the quota away. */
+export const quotaBody = z.object(quotaFields);
+
 export function newCollection(limits: HttpLimits) {
   return z.object({
     name: collectionName,
@@ -48,6 +58,7 @@ export function newCollection(limits: HttpLimits) {
     min_in_sync: optional(integer(1, replicasMax)).meta({
       description: 'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
     }),
+    quota: optional(z.object(quotaFields)).meta({ description: 'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.' }),
   });
 }
 
@@ -83,6 +94,7 @@ export const collectionAnswer = z
     min_in_sync: z.int(),
     ttl_seconds: z.int().nullable().meta({ description: 'How long after their last write items without an expires_at of their own expire; null: never.' }),
     embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
+    quota: quotaAnswer,
   })
   .meta({ id: 'Collection' });
 
@@ -95,6 +107,7 @@ export const collectionStats = z
     vector_count: z.int(),
     disk_bytes: z.int(),
     memory_bytes: z.int(),
+    quota: quotaAnswer,
     index: z.object({
       state: z.enum(['indexing', 'compacting', 'refining', 'measuring', 'ready']).meta({
         description:

@@ -8,7 +8,7 @@ import { boundedArray, boundedText, collectionName, externalId, filters, flagTex
 import { type IssueSink, report } from './issue';
 import { vectorSource } from './vector-source';
 
-const { bulkQueriesMax, efMax } = REQUEST_BOUNDS;
+const { efMax } = REQUEST_BOUNDS;
 /** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
 const TOP_K_DEFAULT = 5;
@@ -42,7 +42,7 @@ function searchFields(limits: HttpLimits) {
     k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
     offset: withDefault(offset, 0),
     filters: filters(limits),
-    ef: optional(integer(1, efMax)).meta({ description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
+    ef: optional(integer(1, efMax)).meta({ maximum: limits.searchEffortMax, description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
     exact: withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }),
     min_score: minScore,
   };
@@ -52,6 +52,8 @@ type GivenSearch = z.output<z.ZodObject<ReturnType<typeof searchFields>>>;
 
 function inputFromSearch(given: GivenSearch, limits: HttpLimits, sink: IssueSink): SearchInput {
   checkPage(given, limits, sink);
+  if (given.ef !== undefined && given.ef > limits.searchEffortMax)
+    report(sink, given, `is ${given.ef}, more than the maximum of ${limits.searchEffortMax} (MAX_EF)`, { kind: 'limit_exceeded', path: ['ef'] });
   const source = vectorSource(given, sink);
   if (source === null) return z.NEVER;
   return { source, k: given.k, offset: given.offset, filter: given.filters, effort: effortOf(given), minScore: given.min_score };
@@ -69,8 +71,8 @@ export function bulkSearchBody(limits: HttpLimits) {
     return inputFromSearch(given, limits, context);
   });
   return {
-    schema: z.object({ queries: boundedArray(query, bulkQueriesMax, undefined, excess), include_timing: includeTiming }),
-    list: { name: 'queries', lengthMax: bulkQueriesMax, excess, elements: z.array(query) },
+    schema: z.object({ queries: boundedArray(query, limits.bulkQueriesMax, 'MAX_BULK_QUERIES', excess), include_timing: includeTiming }),
+    list: { name: 'queries', lengthMax: limits.bulkQueriesMax, setting: 'MAX_BULK_QUERIES', excess, elements: z.array(query) },
   };
 }
 

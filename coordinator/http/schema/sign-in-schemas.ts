@@ -10,7 +10,8 @@ export const signInAnswer = z.object({ api_key: z.string(), role: z.enum(KEY_ROL
 
 export const meAnswer = z
   .object({
-    key_id: z.int(),
+    key_id: z.int().nullable().meta({ description: 'null for a bearer token.' }),
+    subject: z.string().nullable().meta({ description: 'Whom the bearer token speaks for; null for a key.' }),
     name: z.string(),
     role: z.enum(KEY_ROLES),
     expires_at: z.iso.datetime().nullable(),

@@ -1,6 +1,7 @@
 import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
+import { TOKENS_USAGE_ID } from '../caller';
 import type { KeyUsage, UsageSummary, UsageView } from '../keys-service';
 import { UsageCounter, dayOfMs } from './usage-counter';
 import { CHANGES_PER_TRANSACTION, coordinatorOf, dayOf, hoursFromValue, hoursPath, hoursPrefix, totalsFromValue, totalsPath, totalsPrefix, type UsageSubject } from './usage-entries';
@@ -86,6 +87,8 @@ export class StoreKeyUsage implements KeyUsage {
       const group = names.slice(first, first + SUMS_AT_ONCE);
       byKey.push(...(await Promise.all(group.map(async ({ id, name }) => ({ keyId: id, keyName: name, usage: await this.sum(id) })))));
     }
+    const tokens = await this.sum(TOKENS_USAGE_ID);
+    if (tokens.totalRequests > 0) byKey.push({ keyId: TOKENS_USAGE_ID, keyName: 'bearer tokens', usage: tokens });
     return { overall, byKey };
   }
 
@@ -136,7 +139,7 @@ export class StoreKeyUsage implements KeyUsage {
     const group: { subject: UsageSubject; tally: Tally }[] = [];
     for (const subject of subjects) {
       const tally = this.tallies.get(subject);
-      if (tally === undefined || (subject !== 'all' && !this.keys.exists(subject))) {
+      if (tally === undefined || (subject !== 'all' && subject !== TOKENS_USAGE_ID && !this.keys.exists(subject))) {
         this.dirty.delete(subject);
         this.tallies.delete(subject);
       } else {

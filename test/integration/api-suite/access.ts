@@ -43,6 +43,7 @@ const ADMIN: Route[] = [
   { method: 'DELETE', path: '/v1/admin/keys/999999' },
   { method: 'POST', path: '/v1/admin/keys/999999/rotate' },
   { method: 'GET', path: '/v1/admin/keys/999999/usage' },
+  { method: 'POST', path: '/v1/collections/none/quota', body: { items: 2 } },
   { method: 'POST', path: '/v1/collections/none/reshard', body: { shards: 2 } },
   { method: 'DELETE', path: '/v1/collections/none/reshard' },
   { method: 'POST', path: '/v1/cluster/nodes/none/drain' },

@@ -50,6 +50,8 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       MAX_METADATA_FIELDS: '3',
       MAX_VECTOR_DIM: '8',
       MAX_K: '20',
+      MAX_EF: '64',
+      MAX_BULK_QUERIES: '3',
       MAX_QUERY_LENGTH: '5',
       MAX_TEXT_BYTES: '10',
       MAX_SEARCH_TEXT_LENGTH: '4',
@@ -67,6 +69,9 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       dataOf(await upsert({ metadata: { a: 'x'.repeat(42) } }));
       errorOf(await api.post('/v1/collections/c/bulk_upsert', { items: ['a', 'b', 'c'].map((external_id) => ({ external_id, vector })) }), 400);
       errorOf(await api.post('/v1/collections/c/search', { vector, k: 21 }), 400);
+      expect(errorOf(await api.post('/v1/collections/c/search', { vector, ef: 65 }), 400)).toContain('65, more than the maximum of 64 (MAX_EF)');
+      dataOf(await api.post('/v1/collections/c/bulk_search', { queries: new Array(3).fill({ vector, ef: 64 }) }));
+      expect(errorOf(await api.post('/v1/collections/c/bulk_search', { queries: new Array(4).fill({ vector }) }), 422)).toContain('4 elements, more than the maximum of 3 (MAX_BULK_QUERIES)');
       errorOf(await api.post('/v1/query', { query: 'abcdef', collection_name: 'c' }), 400);
       const file = { name: 'file', fileName: 'a.txt', content: 'word '.repeat(201) };
       expect(errorOf(await api.upload([{ name: 'collection_name', value: 'c' }, file]), 400)).toContain('1000');

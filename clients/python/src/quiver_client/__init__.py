@@ -38,7 +38,7 @@ from .errors import (
     VersionConflict,
     VersionConflictError,
 )
-from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, KeyScope, Metadata, StoredVector
+from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, KeyScope, Metadata, StorageQuota, StoredVector
 from .retries import NO_RETRIES, RetryPolicy
 from .uploads import UploadProgress
 from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, encode_vector
@@ -80,6 +80,7 @@ __all__ = [
     "RateLimitError",
     "RetryPolicy",
     "ServerError",
+    "StorageQuota",
     "StoredVector",
     "UnauthorizedError",
     "UploadProgress",

@@ -82,6 +82,7 @@ __all__ = [
     "SignedIn",
     "Similarity",
     "SlowRequest",
+    "StorageQuota",
     "StoredVector",
     "Upserted",
     "Usage",
@@ -197,6 +198,16 @@ class SearchProfile:
 
 
 @dataclass(frozen=True)
+class StorageQuota:
+    """The most that a collection may hold."""
+
+    items: int | None
+    """None: any number."""
+    bytes: int | None
+    """On the disk, of one replica; None: any number."""
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -215,6 +226,8 @@ class CollectionInfo:
     """Model of its first text; None while it had none."""
     ttl_seconds: int | None = None
     """How long after their last write items without a time of their own expire; None: never."""
+    quota: StorageQuota | None = None
+    """None: as much as there is room for."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +253,8 @@ class CollectionStats:
     disk_bytes: int
     memory_bytes: int
     index: IndexState
+    quota: StorageQuota | None = None
+    """None: as much as there is room for."""
 
 
 @dataclass(frozen=True)
@@ -685,14 +700,17 @@ class UsageSummary(Usage):
 
 @dataclass(frozen=True)
 class Caller:
-    """The key that a client sends."""
+    """The key or the bearer token that a client sends."""
 
-    key_id: int
+    key_id: int | None
+    """None for a bearer token."""
     name: str
     role: Role
     expires_at: datetime | None
     collections: list[KeyScope] | None = None
     """Collections that the key is limited to; None: all."""
+    subject: str | None = None
+    """Whom the bearer token speaks for; None for a key."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,11 @@ export interface Collection {
   ttl_seconds: number | null;
   /** The model of the collection’s first text; null before. */
   embedding_model: string | null;
+  /** The most that it may hold; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+  } | null;
 }
 
 export interface CollectionStats {
@@ -27,6 +32,11 @@ export interface CollectionStats {
   vector_count: number;
   disk_bytes: number;
   memory_bytes: number;
+  /** The most that it may hold; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+  } | null;
   index: {
     /** What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states. */
     state: 'indexing' | 'compacting' | 'refining' | 'measuring' | 'ready';
@@ -447,7 +457,10 @@ export interface UsageSummary {
 }
 
 export interface Caller {
-  key_id: number;
+  /** null for a bearer token. */
+  key_id: number | null;
+  /** Whom the bearer token speaks for; null for a key. */
+  subject: string | null;
   name: string;
   role: 'admin' | 'readwrite' | 'readonly';
   expires_at: string | null;
@@ -622,6 +635,13 @@ export interface Operations {
       replicas?: number;
       /** Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`. */
       min_in_sync?: number;
+      /** The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES. */
+      quota?: {
+        /** Items that it may hold; left out: any number. */
+        items?: number;
+        /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
+        bytes?: number;
+      };
     };
     answer: Collection;
   };
@@ -1671,7 +1691,7 @@ export interface Operations {
     };
   };
   /**
-   * Show which key this is, and what it may do: GET /v1/me
+   * Show which key or token this is, and what it may do: GET /v1/me
    *
    * Role: any.
    *
@@ -1784,7 +1804,7 @@ export interface Operations {
   /**
    * What this process does at present: rates, times, and slow requests: GET /v1/metrics/summary
    *
-   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins.
+   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.
    *
    * Role: any.
    *

@@ -182,7 +182,7 @@ function wayTo(from: Record<string, string>, to: Record<string, string>, spec: a
 }
 
 /** Secrets that the cases say are made beforehand. */
-const GIVEN = [/^Secret (?:quiver-secrets|etcd-user|etcd-client|(?:coordinator|node|etcd)-certificate)$/, /^ServiceAccount default$/];
+const GIVEN = [/^Secret (?:quiver-secrets|search-api-tls|search-backup|etcd-user|etcd-client|(?:coordinator|node|etcd)-certificate)$/, /^ServiceAccount default$/];
 
 function isKnown(objects: readonly Manifest[], kind: string, name: string): boolean {
   const certificate = kind === 'Secret' && ofKind(objects, 'Certificate').some(({ spec }) => spec.secretName === name);

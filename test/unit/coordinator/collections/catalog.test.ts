@@ -60,6 +60,7 @@ describe('a collection', () => {
       minInSync: 2,
       ttlSeconds: null,
       embeddingModel: null,
+      quota: null,
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);
     await service.collections.create({ ...newCollection('ark', { shards: 4 }), description: 'floats', replicas: 1 });

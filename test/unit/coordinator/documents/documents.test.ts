@@ -32,6 +32,7 @@ class Shelf {
       minInSync: 1,
       ttlSeconds: null,
       embeddingModel: null,
+      quota: null,
     };
     return { name, createdAt: this.createdAt, ...rest };
   }

@@ -13,6 +13,7 @@ import httpx
 from .. import operations
 from .._version import __version__
 from ..bodies import given
+from ..credentials import credential
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
 from ..retries import RetryPolicy
 from ..vectors import VectorFormat
@@ -20,7 +21,7 @@ from .backups import AsyncBackups
 from .cluster import AsyncCluster
 from .collection import AsyncCollection
 from .keys import AsyncKeys
-from .runtime import HttpClient
+from .runtime import HttpClient, TokenProvider, TokenSource
 from .transport import AsyncTransport, Settings
 
 DEFAULT_URL = "http://localhost:8000"
@@ -31,7 +32,9 @@ CONNECT_TIMEOUT_S = 10.0
 class AsyncQuiverClient:
     """A client of one service. Any number of tasks or threads may use it at once; ``close`` it, or use it in a ``with`` block.
 
-    ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out. ``timeout`` is for
+    ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out; a key that looks
+    like a JSON Web Token is sent as a bearer token. ``token`` is such a token, or what gives one: it is asked before each
+    request, with ``True`` when the service refused the token before, and that request is then sent once more. ``timeout`` is for
     the connection (10 seconds at most) and for each wait for a piece of the answer. ``http_client`` brings one's own client
     of httpx, with proxies, certificates or limits; it is not closed here. ``vector_format`` is how vectors are sent back:
     as base64 of float32 values, or with ``"array"`` as JSON numbers, which are slower and have the fewest digits
@@ -43,6 +46,7 @@ class AsyncQuiverClient:
         url: str | None = None,
         api_key: str | None = None,
         *,
+        token: str | TokenProvider | None = None,
         timeout: float | httpx.Timeout = DEFAULT_TIMEOUT_S,
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
@@ -53,10 +57,11 @@ class AsyncQuiverClient:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
         if not address.startswith(("http://", "https://")):
             raise ValueError(f"the address of a service begins with http:// or https://: {address!r}")
-        key = api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
+        fixed = None if callable(token) else token
+        key = None if token is not None else api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
         sent = {
             "user-agent": f"quiver-client-python/{__version__}",
-            **({} if key is None else {"x-api-key": key}),
+            **credential(key, fixed),
             **(headers or {}),
         }
         self._owns_http = http_client is None
@@ -65,6 +70,7 @@ class AsyncQuiverClient:
             settings=Settings(
                 url=address.rstrip("/"),
                 headers=sent,
+                tokens=TokenSource(token) if callable(token) else None,
                 timeout=_timeout(timeout),
                 retries=RetryPolicy() if retries is None else retries,
                 vector_format=vector_format,
@@ -144,6 +150,7 @@ class AsyncQuiverClient:
         replicas: int | None = None,
         min_in_sync: int | None = None,
         ttl_seconds: int | None = None,
+        quota: Mapping[str, int] | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
@@ -162,6 +169,7 @@ class AsyncQuiverClient:
             replicas=replicas,
             min_in_sync=min_in_sync,
             ttl_seconds=ttl_seconds,
+            quota=None if quota is None else dict(quota),
         )
         return await self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 

@@ -81,6 +81,10 @@ class AsyncCollection:
         body = unkept(description=description, ttl_seconds=ttl_seconds)
         return await self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
+    async def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:
+        """Sets the most that the collection may hold; what is left out is not bounded, and nothing takes the quota away (admin)."""
+        return await self._transport.call(operations.SET_QUOTA, CollectionInfo, path=self._path, body=given(items=items, bytes=bytes))
+
     async def drop(self) -> None:
         """Deletes the collection with everything in it, for good."""
         await self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)

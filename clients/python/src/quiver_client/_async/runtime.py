@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 HttpClient: TypeAlias = httpx.AsyncClient
 Source: TypeAlias = Iterable[T] | AsyncIterable[T]
+TokenProvider: TypeAlias = Callable[[bool], str | Awaitable[str]]
 
 sleep = anyio.sleep
 
@@ -26,6 +27,24 @@ async def each(source: Source[T]) -> AsyncIterator[T]:
     else:
         for one in source:
             yield one
+
+
+class TokenSource:
+    """Asks a provider for the token of each request, and tells it when one was refused."""
+
+    def __init__(self, provider: TokenProvider) -> None:
+        self._provider = provider
+        self._is_refused = False
+
+    def note_refused(self) -> None:
+        """The service did not take the last one."""
+        self._is_refused = True
+
+    async def next(self) -> str:
+        """The token of the next request."""
+        refused, self._is_refused = self._is_refused, False
+        token = self._provider(refused)
+        return token if isinstance(token, str) else await token
 
 
 async def read_piece(file: IO[bytes], size: int) -> bytes:

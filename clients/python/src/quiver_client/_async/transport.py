@@ -15,12 +15,12 @@ import httpx
 from ..answers import data_of, failure_of
 from ..bodies import json_bytes
 from ..decoding import decode
-from ..errors import BadAnswerError, QuiverError
+from ..errors import BadAnswerError, QuiverError, UnauthorizedError
 from ..operations import Operation
 from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
 from ..vectors import VectorFormat
-from .runtime import HttpClient, read_piece, sleep
+from .runtime import HttpClient, TokenSource, read_piece, sleep
 
 T = TypeVar("T")
 Content = Callable[[], AsyncIterator[bytes]]
@@ -37,6 +37,7 @@ class Settings:
     vector_format: VectorFormat
     idempotency_keys: bool = False
     """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
+    tokens: TokenSource | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class AsyncTransport:
         request = self._request(operation.method, operation.path(**path), query=query)
 
         async def attempt() -> httpx.Response:
+            request.headers.update(await self._credential())
             try:
                 return await self.http.send(request, stream=True)
             except httpx.RequestError as error:
@@ -169,12 +171,18 @@ class AsyncTransport:
         started = time.monotonic()
         count = 1
         lost = False
+        renewed = False
         while True:
             try:
                 return await attempt()
             except QuiverError as error:
                 error.attempts = count
                 error.after_lost_answer = lost
+                if isinstance(error, UnauthorizedError) and self.settings.tokens is not None and not renewed:
+                    # No attempt that the policy counts: nothing was wrong but the token.
+                    self.settings.tokens.note_refused()
+                    renewed = True
+                    continue
                 lost = lost or may_have_been_carried_out(error)
                 delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
                 if delay is None:
@@ -191,10 +199,15 @@ class AsyncTransport:
         content: bytes | AsyncIterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
+        sent = {**(headers or {}), **await self._credential()}
         try:
-            return await self.http.send(self._request(method, path, query=query, content=content, headers=headers))
+            return await self.http.send(self._request(method, path, query=query, content=content, headers=sent))
         except httpx.RequestError as error:
             raise failure_of(error) from error
+
+    async def _credential(self) -> dict[str, str]:
+        tokens = self.settings.tokens
+        return {} if tokens is None else {"authorization": f"Bearer {await tokens.next()}"}
 
     def _request(
         self,

@@ -14,6 +14,7 @@ import httpx
 from .. import operations
 from .._version import __version__
 from ..bodies import given
+from ..credentials import credential
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
 from ..retries import RetryPolicy
 from ..vectors import VectorFormat
@@ -21,7 +22,7 @@ from .backups import Backups
 from .cluster import Cluster
 from .collection import Collection
 from .keys import Keys
-from .runtime import HttpClient
+from .runtime import HttpClient, TokenProvider, TokenSource
 from .transport import Transport, Settings
 
 DEFAULT_URL = "http://localhost:8000"
@@ -32,7 +33,9 @@ CONNECT_TIMEOUT_S = 10.0
 class QuiverClient:
     """A client of one service. Any number of tasks or threads may use it at once; ``close`` it, or use it in a ``with`` block.
 
-    ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out. ``timeout`` is for
+    ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out; a key that looks
+    like a JSON Web Token is sent as a bearer token. ``token`` is such a token, or what gives one: it is asked before each
+    request, with ``True`` when the service refused the token before, and that request is then sent once more. ``timeout`` is for
     the connection (10 seconds at most) and for each wait for a piece of the answer. ``http_client`` brings one's own client
     of httpx, with proxies, certificates or limits; it is not closed here. ``vector_format`` is how vectors are sent back:
     as base64 of float32 values, or with ``"array"`` as JSON numbers, which are slower and have the fewest digits
@@ -44,6 +47,7 @@ class QuiverClient:
         url: str | None = None,
         api_key: str | None = None,
         *,
+        token: str | TokenProvider | None = None,
         timeout: float | httpx.Timeout = DEFAULT_TIMEOUT_S,
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
@@ -54,10 +58,11 @@ class QuiverClient:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
         if not address.startswith(("http://", "https://")):
             raise ValueError(f"the address of a service begins with http:// or https://: {address!r}")
-        key = api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
+        fixed = None if callable(token) else token
+        key = None if token is not None else api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
         sent = {
             "user-agent": f"quiver-client-python/{__version__}",
-            **({} if key is None else {"x-api-key": key}),
+            **credential(key, fixed),
             **(headers or {}),
         }
         self._owns_http = http_client is None
@@ -66,6 +71,7 @@ class QuiverClient:
             settings=Settings(
                 url=address.rstrip("/"),
                 headers=sent,
+                tokens=TokenSource(token) if callable(token) else None,
                 timeout=_timeout(timeout),
                 retries=RetryPolicy() if retries is None else retries,
                 vector_format=vector_format,
@@ -145,6 +151,7 @@ class QuiverClient:
         replicas: int | None = None,
         min_in_sync: int | None = None,
         ttl_seconds: int | None = None,
+        quota: Mapping[str, int] | None = None,
     ) -> CollectionInfo:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
@@ -163,6 +170,7 @@ class QuiverClient:
             replicas=replicas,
             min_in_sync=min_in_sync,
             ttl_seconds=ttl_seconds,
+            quota=None if quota is None else dict(quota),
         )
         return self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 

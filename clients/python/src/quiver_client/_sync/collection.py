@@ -82,6 +82,10 @@ class Collection:
         body = unkept(description=description, ttl_seconds=ttl_seconds)
         return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body=body)
 
+    def set_quota(self, *, items: int | None = None, bytes: int | None = None) -> CollectionInfo:
+        """Sets the most that the collection may hold; what is left out is not bounded, and nothing takes the quota away (admin)."""
+        return self._transport.call(operations.SET_QUOTA, CollectionInfo, path=self._path, body=given(items=items, bytes=bytes))
+
     def drop(self) -> None:
         """Deletes the collection with everything in it, for good."""
         self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)

@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 HttpClient: TypeAlias = httpx.Client
 Source: TypeAlias = Iterable[T]
+TokenProvider: TypeAlias = Callable[[bool], str]
 
 sleep = time.sleep
 
@@ -22,6 +23,23 @@ sleep = time.sleep
 def each(source: Source[T]) -> Iterator[T]:
     """Goes through an iterable."""
     yield from source
+
+
+class TokenSource:
+    """Asks a provider for the token of each request, and tells it when one was refused."""
+
+    def __init__(self, provider: TokenProvider) -> None:
+        self._provider = provider
+        self._is_refused = False
+
+    def note_refused(self) -> None:
+        """The service did not take the last one."""
+        self._is_refused = True
+
+    def next(self) -> str:
+        """The token of the next request."""
+        refused, self._is_refused = self._is_refused, False
+        return self._provider(refused)
 
 
 def read_piece(file: IO[bytes], size: int) -> bytes:

@@ -16,12 +16,12 @@ import httpx
 from ..answers import data_of, failure_of
 from ..bodies import json_bytes
 from ..decoding import decode
-from ..errors import BadAnswerError, QuiverError
+from ..errors import BadAnswerError, QuiverError, UnauthorizedError
 from ..operations import Operation
 from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
 from ..vectors import VectorFormat
-from .runtime import HttpClient, read_piece, sleep
+from .runtime import HttpClient, TokenSource, read_piece, sleep
 
 T = TypeVar("T")
 Content = Callable[[], Iterator[bytes]]
@@ -38,6 +38,7 @@ class Settings:
     vector_format: VectorFormat
     idempotency_keys: bool = False
     """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
+    tokens: TokenSource | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,7 @@ class Transport:
         request = self._request(operation.method, operation.path(**path), query=query)
 
         def attempt() -> httpx.Response:
+            request.headers.update(self._credential())
             try:
                 return self.http.send(request, stream=True)
             except httpx.RequestError as error:
@@ -170,12 +172,18 @@ class Transport:
         started = time.monotonic()
         count = 1
         lost = False
+        renewed = False
         while True:
             try:
                 return attempt()
             except QuiverError as error:
                 error.attempts = count
                 error.after_lost_answer = lost
+                if isinstance(error, UnauthorizedError) and self.settings.tokens is not None and not renewed:
+                    # No attempt that the policy counts: nothing was wrong but the token.
+                    self.settings.tokens.note_refused()
+                    renewed = True
+                    continue
                 lost = lost or may_have_been_carried_out(error)
                 delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
                 if delay is None:
@@ -192,10 +200,15 @@ class Transport:
         content: bytes | Iterator[bytes] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
+        sent = {**(headers or {}), **self._credential()}
         try:
-            return self.http.send(self._request(method, path, query=query, content=content, headers=headers))
+            return self.http.send(self._request(method, path, query=query, content=content, headers=sent))
         except httpx.RequestError as error:
             raise failure_of(error) from error
+
+    def _credential(self) -> dict[str, str]:
+        tokens = self.settings.tokens
+        return {} if tokens is None else {"authorization": f"Bearer {tokens.next()}"}
 
     def _request(
         self,

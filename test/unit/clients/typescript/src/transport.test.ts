@@ -309,3 +309,34 @@ describe('writes with an Idempotency-Key', () => {
     expect([...calls, ...asked.calls].map(keyOf)).toEqual([undefined, undefined]);
   });
 });
+
+describe('a bearer token', () => {
+  const TOKEN = `eyJhbGciOiJFUzI1NiJ9.${'e30'}.c2lnbmF0dXJl`;
+
+  test('goes in the place of a key, also where a key was to be and a token is', async () => {
+    for (const options of [{ apiKey: undefined, token: 'opaque' }, { apiKey: TOKEN }]) {
+      const { client, calls } = clientOver([success({ collections: [] })], options);
+      await client.listCollections();
+      expect(calls[0].headers).toMatchObject({ authorization: `Bearer ${options.token ?? TOKEN}` });
+      expect(calls[0].headers).not.toHaveProperty('x-api-key');
+    }
+  });
+
+  test('is asked for before each request, and once more when it was refused', async () => {
+    const asked: boolean[] = [];
+    const token = async ({ refused }: { refused: boolean }): Promise<string> => `token-${asked.push(refused)}`;
+    const { client, calls } = clientOver([success({ collections: [] }), failure(401, 'no'), success({ collections: [] }), failure(401, 'no'), failure(401, 'no')], { token, retry: { retries: 0 } });
+    await client.listCollections();
+    await client.listCollections();
+    expect(await errorOf(client.listCollections())).toBeInstanceOf(UnauthorizedError);
+    expect(asked).toEqual([false, false, true, false, true]);
+    expect(calls.map(({ headers }) => headers.authorization)).toEqual([1, 2, 3, 4, 5].map((i) => `Bearer token-${i}`));
+  });
+
+  test('that can not be had fails the call, and nothing is sent', async () => {
+    const failed = new Error('no identity provider');
+    const { client, calls } = clientOver([], { token: () => Promise.reject(failed) });
+    await expect(client.listCollections()).rejects.toBe(failed);
+    expect(calls).toEqual([]);
+  });
+});

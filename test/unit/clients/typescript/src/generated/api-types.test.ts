@@ -59,6 +59,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.update({ description: null });
   await collection.drop();
   await collection.optimize();
+  await collection.setQuota({ items: 2 });
   await collection.reshard(2);
   await collection.cancelReshard();
   await collection.recallCheck();

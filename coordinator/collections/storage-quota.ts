@@ -1,0 +1,26 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { StorageQuota } from '../service';
+
+/** What a collection holds, or a write adds. */
+export interface StorageUse {
+  items: number;
+  bytes: number;
+}
+
+/** Why a write is beyond the quota; null: it is not. */
+export function excessOf(name: string, quota: StorageQuota, used: StorageUse, added: StorageUse): QuiverError | null {
+  const after = 'delete some, or have an admin raise it';
+  if (quota.items !== null && added.items > 0 && used.items + added.items > quota.items) {
+    return new QuiverError(
+      'limit_exceeded',
+      `collection "${name}" holds ${used.items} items, and ${added.items} more are beyond its quota of ${quota.items} (quota.items); nothing was written: ${after}`,
+    );
+  }
+  if (quota.bytes !== null && added.bytes > 0 && used.bytes + added.bytes > quota.bytes) {
+    return new QuiverError(
+      'limit_exceeded',
+      `collection "${name}" takes ${used.bytes} bytes of disk, and ${added.bytes} more are beyond its quota of ${quota.bytes} (quota.bytes); nothing was written: ${after}`,
+    );
+  }
+  return null;
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import type { ApiKeyView } from './keys-service';
+
+/** Who makes a request: a key, or the subject of a bearer token. */
+export interface Caller extends Pick<ApiKeyView, 'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'expiresAt'> {
+  /** Of the key; null: it is a token. */
+  id: number | null;
+  /** Of the token; absent: it is a key. `identity` is the same for all tokens of a subject. */
+  token?: { subject: string; identity: string };
+}
+
+/** The requests of all tokens are counted together under this id, which no key has: subjects are without number. */
+export const TOKENS_USAGE_ID = 0;
+
+/** The name of a caller that no other has, of a bounded length and without marks: `key:7`, `token:…`. */
+export function identityOf({ id, token }: Pick<Caller, 'id' | 'token'>): string {
+  return token?.identity ?? `key:${id}`;
+}
+
+/** The identity of a subject. What an issuer calls its subjects may be long, and hold anything. */
+export function tokenIdentity(issuer: string, subject: string): string {
+  return `token:${createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('base64url')}`;
+}

@@ -1,0 +1,106 @@
+import { QuiverError } from '../errors/quiver-error';
+
+/** The role of a caller, as settings name it. */
+export type SettingRole = 'admin' | 'readwrite' | 'readonly';
+
+/** Which bearer tokens are taken, and what their claims mean. */
+export interface TokenSettings {
+  /** What `iss` must be. */
+  issuer: string;
+  /** `aud` must have one of these. */
+  audiences: readonly string[];
+  algorithms: readonly string[];
+  /** Where the issuer's public keys are. */
+  keys: { type: 'discovery'; issuer: string } | { type: 'url'; url: string } | { type: 'file'; path: string };
+  roleClaim: string;
+  /** By the value of the claim; null: the values are roles. */
+  roleOf: ReadonlyMap<string, SettingRole> | null;
+  /** Role of a token whose claim says none; null: it is refused. */
+  defaultRole: SettingRole | null;
+  /** Empty: tokens are for all collections. */
+  collectionsClaim: string;
+  subjectClaim: string;
+  toleranceSeconds: number;
+}
+
+/** The values of the settings. */
+export interface TokenVariables {
+  jwtIssuer: string;
+  jwtAudience: string;
+  jwtJwksUrl: string;
+  jwtJwksFile: string;
+  jwtAlgorithms: string;
+  jwtRoleClaim: string;
+  jwtRoleMap: string;
+  jwtDefaultRole: string;
+  jwtCollectionsClaim: string;
+  jwtSubjectClaim: string;
+  jwtToleranceSeconds: number;
+}
+
+/** Signatures by a private key, which only the issuer has. With the others, whoever can check a token can make one. */
+export const TOKEN_ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const;
+
+const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies SettingRole[];
+const URL_OF_KEYS = /^https?:\/\/[^\s/?#@]+(?:\/[^\s#]*)?$/;
+
+/** null without JWT_ISSUER. Errors: invalid_parameter with a line that names the variable. */
+export function tokenSettings(values: TokenVariables): TokenSettings | null {
+  const issuer = values.jwtIssuer.trim();
+  if (issuer === '') {
+    const [stray] = [['JWT_AUDIENCE', values.jwtAudience] as const, ['JWT_JWKS_URL', values.jwtJwksUrl] as const, ['JWT_JWKS_FILE', values.jwtJwksFile] as const].filter(([, value]) => value !== '');
+    if (stray !== undefined) refuse(stray[0], stray[1], 'JWT_ISSUER to be set, too');
+    return null;
+  }
+  const audiences = listOf(values.jwtAudience);
+  // Without one, a token that the issuer made for any other service would do here.
+  if (audiences.length === 0) refuse('JWT_AUDIENCE', values.jwtAudience, 'the audience that tokens for this service have, since JWT_ISSUER is set');
+  const algorithms = listOf(values.jwtAlgorithms);
+  const bad = algorithms.find((name) => !(TOKEN_ALGORITHMS as readonly string[]).includes(name));
+  if (bad !== undefined || algorithms.length === 0) refuse('JWT_ALGORITHMS', bad ?? '', `some of ${TOKEN_ALGORITHMS.join(', ')}`);
+  return {
+    issuer,
+    audiences,
+    algorithms,
+    keys: keysOf(issuer, values),
+    roleClaim: values.jwtRoleClaim,
+    roleOf: roleMap(values.jwtRoleMap),
+    defaultRole: values.jwtDefaultRole === '' ? null : (values.jwtDefaultRole as SettingRole),
+    collectionsClaim: values.jwtCollectionsClaim,
+    subjectClaim: values.jwtSubjectClaim,
+    toleranceSeconds: values.jwtToleranceSeconds,
+  };
+}
+
+function keysOf(issuer: string, { jwtJwksUrl: url, jwtJwksFile: path }: TokenVariables): TokenSettings['keys'] {
+  if (url !== '' && path !== '') refuse('JWT_JWKS_FILE', path, 'JWT_JWKS_URL not to be set, too');
+  if (path !== '') return { type: 'file', path };
+  if (url !== '') return URL_OF_KEYS.test(url) ? { type: 'url', url } : refuse('JWT_JWKS_URL', url, 'an address such as https://issuer.example/keys');
+  return URL_OF_KEYS.test(issuer) ? { type: 'discovery', issuer } : refuse('JWT_ISSUER', issuer, 'an address such as https://issuer.example, or JWT_JWKS_URL or JWT_JWKS_FILE to be set, too');
+}
+
+function roleMap(text: string): TokenSettings['roleOf'] {
+  const pairs = listOf(text);
+  if (pairs.length === 0) return null;
+  const map = new Map<string, SettingRole>();
+  for (const pair of pairs) {
+    // The value of a claim may be an address with an equals sign in it.
+    const at = pair.lastIndexOf('=');
+    const role = pair.slice(at + 1).trim();
+    const value = pair.slice(0, Math.max(0, at)).trim();
+    if (value === '' || !ROLES.includes(role)) refuse('JWT_ROLE_MAP', pair, 'pairs such as operators=admin,apps=readwrite, separated by commas');
+    map.set(value, role as SettingRole);
+  }
+  return map;
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function refuse(name: string, value: string, expected: string): never {
+  throw new QuiverError('invalid_parameter', `${name}=${JSON.stringify(value)} is not valid: expected ${expected}`);
+}
