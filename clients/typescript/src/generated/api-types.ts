@@ -743,6 +743,24 @@ export interface Operations {
     answer: Purge;
   };
   /**
+   * Set or take away the quota of a collection: POST /v1/collections/{name}/quota
+   *
+   * The quota is what the body says, and what it leaves out is not bounded. A write that would add more items or bytes is refused with 400, which names the quota and what there is; deleting goes on. What is there already stays. Close to the quota, updates of items that are there do not count as new. Items are exact for all writes of one process; in a cluster, what other coordinators add within a second may come on top. Bytes are those on the disk, which fall some time after items were deleted.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_quota: {
+    body: {
+      /** Items that it may hold; left out: any number. */
+      items?: number;
+      /** Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number. */
+      bytes?: number;
+    };
+    answer: Collection;
+  };
+  /**
    * Change the number of shards of a collection: POST /v1/collections/{name}/reshard
    *
    * Goes on after the answer; `GET /v1/cluster` shows how far it is. The collection is used as before meanwhile, and calls wait for less than a second when its new shards take over. Until then it takes the room of both sets of shards.
@@ -1449,7 +1467,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 409, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   delete_admin_backups_id: {
     query: {
