@@ -111,7 +111,7 @@ export class Shard {
         logger: options.logger,
         folder,
         removeExpired: () => this.removal.drain(),
-        trimLog: surroundings.trimLog ?? (async () => undefined),
+        trimLog: surroundings.trimLog ?? (async () => parts.log?.forgotten()),
       }),
       backups:
         options.backups === undefined

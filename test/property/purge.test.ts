@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { ManualClock } from '../../shared/time/clock';
+import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
+import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
@@ -77,3 +78,30 @@ test('after a purge no file holds a vector, a text or metadata that were deleted
     await node.destroy();
   }
 }, 60_000);
+
+test('a purge waits for what is kept until it is shipped, and then nothing of it is in any file', async () => {
+  const backups = { open: () => never(), pace: new Pace(Infinity), log: 'own' as const, ledger: () => never() };
+  const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, backups }).start();
+  try {
+    await node.client.open(SPEC);
+    const needle = 'qzjxkvwpyfhgbdmclrtn';
+    const vector = new Float32Array(DIM).fill(1);
+    await node.client.write(SPEC, [{ type: 'upsert', externalId: 'gone', vector, stamp: 1, metadata: '{}', text: needle }], NO_HURRY);
+    await node.client.write(SPEC, [{ type: 'delete', externalId: 'gone' }], NO_HURRY);
+    const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
+    await purge(true);
+    await eventually('it is at the log', async () => (await purge(false)).step === 'log');
+    const [log] = node.host.logs();
+    expect((await log.entries(1, Infinity)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    log.shipped({ sequence: 2, epoch: 1, at: 0 });
+    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+    expect(await purge(false)).toMatchObject({ state: 'done', error: '' });
+    expect(filesWith(node.folder, [Buffer.from(needle)])).toEqual([]);
+  } finally {
+    await node.destroy();
+  }
+}, 60_000);
+
+function never(): never {
+  throw new Error('not asked for');
+}
