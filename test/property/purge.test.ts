@@ -114,12 +114,16 @@ test('a purge of a follower waits until its primary has removed what had expired
   };
   const steps: string[] = [];
   let isAsked = false;
+  const removeExpired = async (): Promise<boolean> => {
+    isAsked = true;
+    return false;
+  };
   const surroundings = {
     budget: new WriteBudget(),
     onDiverged: failed,
     onWriteFailed: failed,
     onDamaged: failed,
-    removeExpired: async () => ((isAsked = true), false),
+    removeExpired,
     trimLog: async () => void steps.push('log'),
   };
   const options = { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), wallMs: () => clock.wallMs() };
