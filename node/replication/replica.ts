@@ -29,6 +29,8 @@ const TRIM_EVERY_MS = 500;
 /** How long a purge waits until all replicas have what is in the log, and how often it looks. */
 const TRIM_NOW_MS = 60_000;
 const TRIM_LOOK_MS = 20;
+/** How long it waits for the backup target: logs are shipped every five minutes at least (BACKUP_LOG_SECONDS). */
+const SHIPPED_WITHIN_MS = 360_000;
 const TRIM = { entries: 1024, bytes: 32 * 1024 * 1024 };
 /** What is kept of the log for followers that were away for a moment: cheaper to send than a copy of the shard. */
 const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
@@ -325,15 +327,22 @@ export class Replica implements ShippableLog {
 
   /**
    * Drops from the log all that is in it at the call, as soon as it is applied here and no replica needs it any more, also what
-   * is usually kept for one that is away. Errors: unavailable when a replica does not get there in time.
+   * is usually kept for one that is away. What is not shipped yet stays until it is. Errors: unavailable when a replica, or the
+   * backup target, does not get there in time.
    */
   async trimNow(): Promise<void> {
     const { lastSequence } = this.storage.state;
-    const untilMs = this.clock.monotonicMs() + TRIM_NOW_MS;
+    const begunMs = this.clock.monotonicMs();
     while (this.storage.state.firstSequence <= lastSequence) {
       if (this.closed) throw this.elsewhere();
-      if (this.clock.monotonicMs() > untilMs) throw new QuiverError('unavailable', 'a replica of the shard is behind or away, and needs the log: purge again when it is in sync');
-      const below = this.core.trimmableBelow();
+      const isUnshipped = this.unshippedFrom <= lastSequence;
+      if (this.clock.monotonicMs() - begunMs > (isUnshipped ? SHIPPED_WITHIN_MS : TRIM_NOW_MS)) {
+        const why = isUnshipped
+          ? 'the log is not in the backup target yet, and is kept for it: purge again when the target takes it'
+          : 'a replica of the shard is behind or away, and needs the log: purge again when it is in sync';
+        throw new QuiverError('unavailable', why);
+      }
+      const below = Math.min(this.core.trimmableBelow(), this.unshippedFrom);
       if (!this.trimming && !this.installing && below > this.storage.state.firstSequence) await this.trimBelow(below, 0);
       if (this.storage.state.firstSequence <= lastSequence) await this.waiters.next(this.clock.monotonicMs() + TRIM_LOOK_MS);
     }

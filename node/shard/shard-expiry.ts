@@ -113,6 +113,16 @@ export class ShardExpiry {
     return ids;
   }
 
+  /** The slot of a hidden item that had expired by then and whose record is still there; null: there is none. */
+  remainderOf(atMs: number): number | null {
+    const { directory } = this.indexes;
+    for (const slot of this.hidden) {
+      if (!directory.isHidden(slot)) this.hidden.delete(slot);
+      else if (isExpired(directory.expiryOf(slot), atMs)) return slot;
+    }
+    return null;
+  }
+
   private async settleUpTo(atMs: number): Promise<void> {
     while (this.hiding !== null || this.queue.nextAt <= atMs) {
       this.hiding ??= this.hideAll(atMs).finally(() => (this.hiding = null));

@@ -38,6 +38,10 @@ import { WriteBudget, WriteQueue } from './write-queue';
 /** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
 const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
 
+/** A purge gives up when no expired item was removed for so long; how often it looks. */
+const REMOVED_WITHIN_MS = 60_000;
+const REMOVED_LOOK_MS = 20;
+
 /** What a shard reports to the host that opened it. */
 export interface ShardSurroundings {
   budget: WriteBudget;
@@ -110,8 +114,8 @@ export class Shard {
         checkpointer,
         logger: options.logger,
         folder,
-        removeExpired: () => this.removal.drain(),
-        trimLog: surroundings.trimLog ?? (async () => undefined),
+        removeExpired: () => this.untilRemoved(),
+        trimLog: surroundings.trimLog ?? (async () => parts.log?.forgotten()),
       }),
       backups:
         options.backups === undefined
@@ -260,6 +264,25 @@ export class Shard {
       await this.expiry.settle();
       return this.expiry.removable(limit);
     });
+  }
+
+  /** What has expired by now is removed, here or by the primary of the shard. Errors: unavailable when that does not go on. */
+  private async untilRemoved(): Promise<void> {
+    const atMs = this.expiry.now();
+    await this.removal.drain();
+    await this.whileOpen(async () => this.expiry.settle());
+    let last: number | null = null;
+    let untilMs = Infinity;
+    for (;;) {
+      const slot = this.expiry.remainderOf(atMs);
+      if (slot === null) return;
+      this.checkOpen();
+      const nowMs = performance.now();
+      if (slot !== last) untilMs = nowMs + REMOVED_WITHIN_MS;
+      if (nowMs > untilMs) throw new QuiverError('unavailable', 'the primary of the shard does not remove what has expired: purge again when it does');
+      last = slot;
+      await new Promise((wake) => setTimeout(wake, REMOVED_LOOK_MS));
+    }
   }
 
   private guard(operations: ShardOperation[]): () => void {

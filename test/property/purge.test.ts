@@ -1,11 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import { Shard } from '../../node/shard/shard';
+import { WriteBudget } from '../../node/shard/write-queue';
+import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
+import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { ManualClock } from '../../shared/time/clock';
+import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
+import { LogMemory, NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
@@ -77,3 +82,82 @@ test('after a purge no file holds a vector, a text or metadata that were deleted
     await node.destroy();
   }
 }, 60_000);
+
+test('a purge waits for what is kept until it is shipped, and then nothing of it is in any file', async () => {
+  const backups = { open: () => never(), pace: new Pace(Infinity), log: 'own' as const, ledger: () => never() };
+  const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, backups }).start();
+  try {
+    await node.client.open(SPEC);
+    const needle = 'qzjxkvwpyfhgbdmclrtn';
+    const vector = new Float32Array(DIM).fill(1);
+    await node.client.write(SPEC, [{ type: 'upsert', externalId: 'gone', vector, stamp: 1, metadata: '{}', text: needle }], NO_HURRY);
+    await node.client.write(SPEC, [{ type: 'delete', externalId: 'gone' }], NO_HURRY);
+    const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
+    await purge(true);
+    await eventually('it is at the log', async () => (await purge(false)).step === 'log');
+    const [log] = node.host.logs();
+    expect((await log.entries(1, Infinity)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    log.shipped({ sequence: 2, epoch: 1, at: 0 });
+    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+    expect(await purge(false)).toMatchObject({ state: 'done', error: '' });
+    expect(filesWith(node.folder, [Buffer.from(needle)])).toEqual([]);
+  } finally {
+    await node.destroy();
+  }
+}, 60_000);
+
+test('a purge of a follower waits until its primary has removed what had expired', async () => {
+  const clock = new ManualClock();
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-purge-'));
+  const failed = (error: Error): void => {
+    throw error;
+  };
+  const steps: string[] = [];
+  let isAsked = false;
+  const removeExpired = async (): Promise<boolean> => {
+    isAsked = true;
+    return false;
+  };
+  const surroundings = {
+    budget: new WriteBudget(),
+    onDiverged: failed,
+    onWriteFailed: failed,
+    onDamaged: failed,
+    removeExpired,
+    trimLog: async () => void steps.push('log'),
+  };
+  const options = { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), wallMs: () => clock.wallMs() };
+  const shard = await Shard.open(join(folder, '0'), SPEC, options, surroundings);
+  const logged = async (operation: WriteOperation): Promise<void> => {
+    const payload = operationsToBytes([operation], { counted: true, timed: true });
+    stampMoment(payload, clock.wallMs());
+    await shard.applyLogged([payload], () => []);
+  };
+  const purge = async (start: boolean): Promise<ReplicaPurge> => (await shard.read('purge', { start }))[0];
+  const needle = 'wkxzqjvhtnbrplmgdfcs';
+  try {
+    const vector = new Float32Array(DIM).fill(1);
+    await logged({ type: 'upsert', externalId: 'brief', vector, stamp: 1, metadata: '{}', text: needle, expiresAt: clock.wallMs() + 1000 });
+    await logged({ type: 'upsert', externalId: 'later', vector, stamp: 1, metadata: '{}', text: 'another', expiresAt: clock.wallMs() + 20_000 });
+    clock.advance(1500);
+    await purge(true);
+    await eventually('it has found what had expired', () => isAsked);
+    // One that waited for nothing would be over after some of these.
+    for (let turns = 0; turns < 50; turns += 1) await shard.read('count', null);
+    await new Promise((wake) => setImmediate(wake));
+    steps.push('removed');
+    expect(filesWith(folder, [Buffer.from(needle)])).not.toEqual([]);
+    await logged({ type: 'expire', externalId: 'brief' });
+    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+    expect(await purge(false)).toMatchObject({ state: 'done', error: '' });
+    expect(steps).toEqual(['removed', 'log']);
+    expect(filesWith(folder, [Buffer.from(needle)])).toEqual([]);
+  } finally {
+    await shard.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 60_000);
+
+function never(): never {
+  throw new Error('not asked for');
+}

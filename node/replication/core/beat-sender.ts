@@ -71,9 +71,9 @@ export class BeatSender {
     const key = shardKey(shard);
     const known = this.known.get(key);
     if (known === undefined || !isRepetition(known.member, message)) {
-      const { epoch, prev, commit, recorded } = message;
+      const { epoch, prev, commit, recorded, unshippedFrom } = message;
       if (this.known.size >= KNOWN_MAX && this.known.size > this.members.size * 2) this.forget();
-      this.known.set(key, { member: { id: ++this.ids, shard, epoch, prev, commit, recorded }, isMember: false });
+      this.known.set(key, { member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false });
       return false;
     }
     this.taken.push({ known, shard, message });

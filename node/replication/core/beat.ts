@@ -13,6 +13,8 @@ export interface BeatMember {
   prev: LogPosition;
   commit: number;
   recorded: RecordedMatch[];
+  /** As in AppendMessage. */
+  unshippedFrom?: number | undefined;
 }
 
 /**
@@ -46,8 +48,9 @@ export interface BeatAck {
 
 /** The append that a beat stands for. `from`: the node that sends it. */
 export function appendOf(member: BeatMember, beat: Pick<Beat, 'sentAt' | 'sharesSince'>, from: string): AppendMessage {
-  const { epoch, prev, commit, recorded } = member;
-  return { epoch, from, prev, commit, sentAt: beat.sentAt, releasesLease: false, sharesSince: beat.sharesSince, withdrawsShare: false, recorded, entries: [] };
+  const { epoch, prev, commit, recorded, unshippedFrom } = member;
+  const append = { epoch, from, prev, commit, sentAt: beat.sentAt, releasesLease: false, sharesSince: beat.sharesSince, withdrawsShare: false, recorded, entries: [] };
+  return unshippedFrom === undefined ? append : { ...append, unshippedFrom };
 }
 
 /** How the replica at `node` answers if it has the whole log, and nothing else to say; null if that can't be told. */
@@ -60,8 +63,8 @@ export function expectedAck(member: Pick<BeatMember, 'epoch' | 'prev' | 'recorde
 }
 
 /** Whether the message says again what the member says. */
-export function isRepetition(member: BeatMember, message: Pick<AppendMessage, 'epoch' | 'prev' | 'commit' | 'recorded'>): boolean {
-  if (member.epoch !== message.epoch || member.commit !== message.commit || !isSamePosition(member.prev, message.prev)) return false;
+export function isRepetition(member: BeatMember, message: Pick<AppendMessage, 'epoch' | 'prev' | 'commit' | 'recorded' | 'unshippedFrom'>): boolean {
+  if (member.epoch !== message.epoch || member.commit !== message.commit || member.unshippedFrom !== message.unshippedFrom || !isSamePosition(member.prev, message.prev)) return false;
   if (member.recorded.length !== message.recorded.length) return false;
   return member.recorded.every((one, i) => {
     const other = message.recorded[i];

@@ -14,6 +14,9 @@ const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 const EPOCH = 1;
 const TERM = 1;
 const TIME_BYTES = 8;
+/** How long a purge waits for the target, and how often it looks: writes are shipped every five minutes at least. */
+const SHIPPED_WITHIN_MS = 360_000;
+const LOOK_EVERY_MS = 20;
 /** This process reads what it keeps. */
 const KNOWN = { counted: true, timed: true };
 /** Operations that are encoded in one go. */
@@ -133,6 +136,20 @@ export class OwnLog implements ShippableLog {
     if (gone <= 0) return;
     for (const size of this.sizes.splice(0, gone)) this.bytes -= size;
     this.forget(this.first + gone - 1);
+  }
+
+  /** Nothing is kept any more of what is kept at the call. Errors: unavailable when the target does not take it in time. */
+  async forgotten(withinMs = SHIPPED_WITHIN_MS): Promise<void> {
+    const { last } = this;
+    const untilMs = performance.now() + withinMs;
+    while (this.first <= last) {
+      if (this.closed) throw new QuiverError('unavailable', 'the shard is closed');
+      if (performance.now() > untilMs) throw new QuiverError('unavailable', 'writes are not in the backup target yet, and are kept for it: purge again when the target takes them');
+      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+    }
+    await this.forgetting;
+    // One that failed before is left to the next one.
+    if (!this.closed && last > 0) await this.records.forgetWrites(last);
   }
 
   /** Nothing is asked of the store any more when it resolves. */

@@ -23,13 +23,13 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R2',
     title: 'a closed shard answers reads',
-    seed: 19,
+    seed: 61,
     shard: { answers: ({ stage }) => stage === 'closed' },
   },
   {
     name: 'R3',
     title: 'what comes in a term that is over counts',
-    seed: 244,
+    seed: 179,
     shard: {
       operations: (operations, { term }) => operations.map((operation) => ('term' in operation ? { ...operation, term: Math.max(operation.term, term) } : operation)),
     },
@@ -50,7 +50,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R5',
     title: 'the new shards open while the old ones still answer',
-    seed: 92,
+    seed: 27,
     client: (client) => withoutStage(client, 'closed'),
   },
   {

@@ -42,7 +42,26 @@ const SAID_SHOWN = 60;
 export const REQUIRED = [
   ...['takenOver', 'givenUp', 'unsealed', 'goneOnWhile_sealing', 'goneOnWhile_opening', 'goneOnWhile_cancelling'],
   ...['struckDrivers', 'killedCoordinators', 'pausedCoordinators', 'elections', 'powerCuts', 'lostStoreAnswers', 'outdated_import', 'outdated_stage'],
-  ...['crashes', 'wipes', 'promotions', 'handovers', 'sleeps', 'hangs', 'desertions', 'splits', 'drains', 'removals', 'snapshots', 'changes', 'followerReads', 'fromEligible', 'lostHandovers'],
+  ...[
+    'crashes',
+    'wipes',
+    'promotions',
+    'handovers',
+    'sleeps',
+    'hangs',
+    'desertions',
+    'splits',
+    'lulls',
+    'beats',
+    'beatAcks',
+    'drains',
+    'removals',
+    'snapshots',
+    'changes',
+    'followerReads',
+    'fromEligible',
+    'lostHandovers',
+  ],
   ...['upsert', 'bulk_upsert', 'upsert_if', 'delete', 'delete_batch', 'get', 'fetch', 'search', 'count', 'export', 'scroll', 'reshard', 'cancel_reshard'],
 ];
 /** Counted besides. */

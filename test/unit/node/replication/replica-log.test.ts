@@ -24,7 +24,7 @@ beforeEach(() => {
   };
 });
 
-function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), epoch = 1 } = {}): void {
+function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), epoch = 1, isShipped = false } = {}): void {
   clock = new ManualClock();
   storage = written;
   const limits = (entries: number): LogLimits['kept'] => ({ entries, bytes: Infinity });
@@ -37,6 +37,7 @@ function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), ep
     changeIdPrefix: 'a',
     clock,
     log: silentLogger,
+    isShipped,
     logLimits: { kept: limits(10), away: limits(100), catchUp: limits(catchUpEntries) },
     surroundings: {
       links: { sendAppend: () => undefined, sendAck: () => undefined },
@@ -92,6 +93,30 @@ test('a replica that stores nothing any more does not keep the log', async () =>
   clock.advance(31_000);
   await write(WRITES);
   expect(storage.state.firstSequence).toBeGreaterThan(1000);
+});
+
+test('a purge leaves in the log what is not in the backup target yet, and ends once it is', async () => {
+  lead(1_000_000, { isShipped: true });
+  await write(5);
+  bHas(7);
+  replica.shipped({ sequence: 3, epoch: 1 });
+  let isOver = false;
+  const trimmed = replica.trimNow().then(() => (isOver = true));
+  await eventually('what is shipped goes', () => storage.state.firstSequence === 4);
+  expect([isOver, storage.state.firstSequence]).toEqual([false, 4]);
+  replica.shipped({ sequence: 7, epoch: 1 });
+  await trimmed;
+  expect(storage.state.firstSequence).toBe(8);
+});
+
+test('a purge fails clearly where the backup target takes nothing', async () => {
+  lead(1_000_000, { isShipped: true });
+  await write(5);
+  bHas(7);
+  const trimmed = replica.trimNow();
+  clock.advance(361_000);
+  await expect(trimmed).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('backup target') as string });
+  expect(storage.state.firstSequence).toBe(1);
 });
 
 test('a primary that can not read its log because a later version wrote it stops, so that another one leads', async () => {

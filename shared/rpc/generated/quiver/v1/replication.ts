@@ -72,6 +72,7 @@ export interface BeatMember {
   'prev'?: (LogPosition | null);
   'commit'?: (number | string | Long);
   'recorded'?: (RecordedMatch)[];
+  'unshippedFrom'?: (number | string | Long);
 }
 
 export interface BeatMember__Output {
@@ -82,6 +83,7 @@ export interface BeatMember__Output {
   'prev': (LogPosition__Output | null);
   'commit': (number);
   'recorded': (RecordedMatch__Output)[];
+  'unshippedFrom': (number);
 }
 
 export interface ChunkPiece {

@@ -1,4 +1,5 @@
 import type { Beat, BeatAck } from '../../../../../node/replication/core/beat';
+import { beatFromWire, beatToWire } from '../../../../../node/replication/beat-frames';
 import { BeatReceiver } from '../../../../../node/replication/core/beat-receiver';
 import { BeatSender } from '../../../../../node/replication/core/beat-sender';
 import type { AppendAck, AppendMessage } from '../../../../../node/replication/core/messages';
@@ -74,6 +75,18 @@ test('a receiver that began anew takes nothing of a set that it never had, and g
     anew.covers(shard, match(1, 1300));
   })!;
   expect([delivered, sender.answered(ack).length]).toEqual([SHARDS, SHARDS]);
+});
+
+test('what is not shipped yet is told again and again, and by a heartbeat of its own once it is another entry', () => {
+  const sender = new BeatSender({ to: 'b', sessionPrefix: 's' });
+  const receiver = new BeatReceiver({ self: 'b', from: 'a' });
+  const told = (sentAt: number, unshippedFrom: number): AppendMessage => ({ ...heartbeat(5, sentAt), unshippedFrom });
+  expect(sender.take(shardOf(1), told(100, 3))).toBe(false);
+  expect(sender.take(shardOf(1), told(300, 3))).toBe(true);
+  const delivered: AppendMessage[] = [];
+  receiver.receive(beatFromWire(beatToWire(sender.flush().beat!)), (_shard, message) => delivered.push(message));
+  expect(delivered).toEqual([told(300, 3)]);
+  expect(sender.take(shardOf(1), told(500, 6))).toBe(false);
 });
 
 test('what says something of leases, carries entries or has no known answer is never abbreviated', () => {
