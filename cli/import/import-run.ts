@@ -107,7 +107,7 @@ export class ImportRun {
     for (const record of chunk.records) {
       const outcome = rows.convert(record, chunk.idPrefix);
       if ('json' in outcome) {
-        await this.lanes.add(passage, { externalId: outcome.externalId, json: outcome.json, place: `${place} ${record.number}` });
+        await this.lanes.add(passage, { externalId: outcome.externalId, json: outcome.json, vector: outcome.vector, place: `${place} ${record.number}` });
       } else {
         passage.rejected.push({ place: `${place} ${record.number}`, externalId: outcome.externalId, reason: outcome.reason });
         this.countReject();

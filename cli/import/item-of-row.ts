@@ -2,8 +2,8 @@ import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { metadataValue, typedText, vectorOf } from './row-values';
 
-/** What becomes of a row: an item as JSON, or why there is none. */
-export type RowOutcome = { externalId: string; json: string } | { reason: string; externalId: string | null };
+/** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
+export type RowOutcome = { externalId: string; json: string; vector: Float32Array | null } | { reason: string; externalId: string | null };
 
 /** As the service bounds them: a bad row is found here, before it spoils a batch. */
 const ID_CHARACTERS_MAX = 512;
@@ -36,14 +36,13 @@ export class RowConverter {
     if (typeof vector === 'string') return { reason: vector, externalId };
     const text = this.textOf(fields);
     if (vector === null && text === null) return { reason: this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text', externalId };
-    if (vector !== null) parts.push(`,"vector":"${Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')}"`);
     if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
     const metadata = this.metadataOf(fields);
     if (typeof metadata === 'string') return { reason: metadata, externalId };
     const expiresAt = this.mapping.metadataObject === null ? undefined : fields[EXPIRES_AT];
     if (typeof expiresAt === 'string' && expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
     parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
-    return { externalId, json: parts.join('') };
+    return { externalId, json: parts.join(''), vector };
   }
 
   private idOf({ fields, number }: SourceRecord, place: string): string | null {

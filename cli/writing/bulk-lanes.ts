@@ -8,8 +8,9 @@ import type { Passage, RejectedRow, Watermark } from './watermark';
 /** An item as it is sent. */
 export interface OutgoingItem {
   externalId: string;
-  /** The item as JSON. */
+  /** The item as JSON, and its vector if that is not in it: it becomes text only when it is sent. */
   json: string;
+  vector?: Float32Array | null;
   place: string;
 }
 
@@ -43,6 +44,8 @@ interface Batch {
 const OPENING = '{"items":[';
 const CLOSING = ']}';
 const COMMA = 0x2c;
+const VECTOR_OPENING = ',"vector":"';
+const VECTOR_CLOSING = '"}';
 
 /**
  * Bulk writes over several lanes. Batches are filled and sent in order, up to as many at once as there are lanes; one that
@@ -72,8 +75,8 @@ export class BulkLanes<Mark> {
   async add(passage: Passage<Mark>, item: OutgoingItem): Promise<void> {
     if (this.failure !== null) throw this.failure;
     passage.pending += 1;
-    this.items.push({ externalId: item.externalId, json: item.json, place: item.place, passage });
-    this.characters += item.json.length + 1;
+    this.items.push({ externalId: item.externalId, json: item.json, vector: item.vector, place: item.place, passage });
+    this.characters += item.json.length + 1 + vectorCharacters(item.vector);
     if (this.items.length < this.itemsMax && this.characters < this.options.batchCharactersMax) return;
     await this.flush();
   }
@@ -175,15 +178,29 @@ export class BulkLanes<Mark> {
 
 /** A request as bytes. Millions of characters as one text would be copied several times until they are sent. */
 function bodyOf(items: OutgoingItem[]): Uint8Array {
-  const itemBytes = items.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+  const itemBytes = items.reduce((sum, { json, vector }) => sum + Buffer.byteLength(json) + vectorCharacters(vector), 0);
   const bytes = Buffer.allocUnsafeSlow(OPENING.length + itemBytes + items.length - 1 + CLOSING.length);
   let at = bytes.write(OPENING, 'latin1');
-  for (const [i, { json }] of items.entries()) {
+  for (const [i, { json, vector }] of items.entries()) {
     if (i > 0) bytes[at++] = COMMA;
     at += bytes.write(json, at, 'utf8');
+    if (vector) at = writeVector(bytes, at, vector);
   }
   bytes.write(CLOSING, at, 'latin1');
   return bytes;
+}
+
+/** Puts a vector into the object that ends at `at`; answers the new end. */
+function writeVector(bytes: Buffer, at: number, vector: Float32Array): number {
+  let end = at - 1;
+  end += bytes.write(VECTOR_OPENING, end, 'latin1');
+  end += bytes.write(Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'), end, 'latin1');
+  return end + bytes.write(VECTOR_CLOSING, end, 'latin1');
+}
+
+/** What it adds to an item's JSON. */
+function vectorCharacters(vector: Float32Array | null | undefined): number {
+  return vector ? VECTOR_OPENING.length + 4 * Math.ceil(vector.byteLength / 3) + VECTOR_CLOSING.length - 1 : 0;
 }
 
 function haveCommon(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

@@ -6,7 +6,9 @@ const whole: ColumnMapping = { id: 'id', vector: 'vector', text: 'text', metadat
 
 function convert(fields: Record<string, unknown>, mapping: ColumnMapping = whole, source = TABLE): unknown {
   const outcome = new RowConverter(mapping, 2, source, { idPrefix: '', guessTypes: true }).convert({ fields, number: 7 }, 'f:');
-  return 'json' in outcome ? (JSON.parse(outcome.json) as unknown) : outcome.reason;
+  if (!('json' in outcome)) return outcome.reason;
+  const item = JSON.parse(outcome.json) as Record<string, unknown>;
+  return outcome.vector === null ? item : { ...item, vector: base64(...outcome.vector) };
 }
 
 const base64 = (...numbers: number[]): string => Buffer.from(Float32Array.from(numbers).buffer).toString('base64');

@@ -6,7 +6,13 @@ import { type Passage, type RejectedRow, Watermark } from '../../../../cli/writi
 interface Sent {
   external_id: string;
   n: number;
+  text: string;
+  vector?: string;
 }
+
+/** Every other row has a vector. */
+const vectorOf = (n: number): Float32Array | null => (n % 2 === 0 ? Float32Array.of(n, -0.5, 3) : null);
+const TEXT = 'Zürich 東京';
 
 /** A service of which each test says what it answers; `stored` is what it has. */
 function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, options: Partial<LaneOptions> = {}) {
@@ -18,9 +24,10 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
   let now = 0;
   let most = 0;
   const connection = {
-    call: async (_method: string, path: string, { body }: { body: string }) => {
+    call: async (_method: string, path: string, { body }: { body: Uint8Array }) => {
       expect(path).toBe('/v1/collections/c/bulk_upsert');
-      const { items } = JSON.parse(body) as { items: Sent[] };
+      const { items } = JSON.parse(Buffer.from(body).toString()) as { items: Sent[] };
+      for (const { n, text, vector } of items) expect({ text, vector }).toEqual({ text: TEXT, vector: n % 2 === 0 ? Buffer.from(vectorOf(n)!.buffer).toString('base64') : undefined });
       now += 1;
       most = Math.max(most, now);
       try {
@@ -45,7 +52,8 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     onWait: (_reason, ms) => waits.push(ms),
     ...options,
   });
-  const add = async (passage: Passage<number>, id: string, n: number): Promise<void> => lanes.add(passage, { externalId: id, json: JSON.stringify({ external_id: id, n }), place: `row ${n}` });
+  const add = async (passage: Passage<number>, id: string, n: number): Promise<void> =>
+    lanes.add(passage, { externalId: id, json: JSON.stringify({ external_id: id, n, text: TEXT }), vector: vectorOf(n), place: `row ${n}` });
   /** Rows 0 to n, in passages of 5. */
   const write = async (rows: number, idOf = (n: number): string => `i${n}`): Promise<void> => {
     for (let from = 0; from < rows; from += 5) {
