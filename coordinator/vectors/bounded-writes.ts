@@ -30,7 +30,7 @@ export class BoundedWrites {
     const { quotas, writes } = this.parts;
     if (collection.quota === undefined) return writes.write(collection, operations, call, once);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
-    const write: IntendedWrite = { ids: [...new Set(ids)], bytes: operations.reduce((sum, operation) => sum + bytesOf(operation), 0) };
+    const write: IntendedWrite = { ids: [...new Set(ids)], bytes: operations.reduce((sum, operation) => sum + bytesOf(operation), 0), once: once && `${once.token} ${once.digest}` };
     const reservation = await quotas.reserve(collection, write).catch(async (error: unknown) => {
       if (once === undefined || !isQuiverError(error) || error.kind !== 'limit_exceeded' || !(await this.isBegun(collection, once, call))) throw error;
       return null;
