@@ -14,6 +14,8 @@ export interface IntendedWrite {
   ids: string[];
   /** Bytes of all that it stores. */
   bytes: number;
+  /** Names it, if it is done once however often it is made: those of one name that are under way together count as one. */
+  once?: string | undefined;
 }
 
 /** Lets writes to collections with a quota through. */
@@ -32,6 +34,7 @@ const IDLE_MS = 60_000;
 interface Reservation extends StorageUse {
   account: Account;
   number: number;
+  once: string | undefined;
   /** Whoever made it is gone by then: a thread may end at any point. */
   untilMs: number;
 }
@@ -77,28 +80,30 @@ export class QuotaLedger implements QuotaGate {
     return this.refused;
   }
 
-  async reserve({ name }: Pick<CollectionRecord, 'name'>, { ids, bytes }: IntendedWrite): Promise<number> {
+  async reserve({ name }: Pick<CollectionRecord, 'name'>, { ids, bytes, once }: IntendedWrite): Promise<number> {
     const { catalog, clock, requestTimeoutMs } = this.parts;
     const call = this.parts.scatter.begin();
     const record = catalog.known(name) ?? (await catalog.find(name));
     const { quota } = record;
     const account = this.accountOf(record);
     let added: StorageUse = { items: ids.length, bytes };
-    if (quota !== undefined) {
+    const isUnderWay = (): boolean => once !== undefined && [...account.open].some((other) => other.once === once);
+    if (quota !== undefined && !isUnderWay()) {
       if (account.reading === null || clock.monotonicMs() - account.reading.atMs > FRESH_MS) await this.read(record, account, call, -Infinity);
-      if (excessOf(name, quota, this.usedOf(account), added) !== null) {
+      if (!isUnderWay() && excessOf(name, quota, this.usedOf(account), added) !== null) {
         const askedMs = clock.monotonicMs();
         await this.read(record, account, call, askedMs);
         // Afterwards: an item that is deleted in between counts twice, and never not at all.
         if (quota.items !== null) added = { items: ids.length - (await this.present(record, ids, call)), bytes };
         const excess = excessOf(name, quota, this.usedOf(account), added);
-        if (excess !== null) {
+        if (excess !== null && !isUnderWay()) {
           this.refused += 1;
           throw excess;
         }
       }
     }
-    const reservation: Reservation = { ...added, account, number: 0, untilMs: clock.monotonicMs() + 2 * requestTimeoutMs };
+    if (isUnderWay()) added = { items: 0, bytes: 0 };
+    const reservation: Reservation = { ...added, account, number: 0, once, untilMs: clock.monotonicMs() + 2 * requestTimeoutMs };
     account.open.add(reservation);
     return (reservation.number = this.reservations.add(reservation));
   }

@@ -68,7 +68,12 @@ export class DocumentService implements DocumentsService {
     const { outcomes, config } = this.options;
     const hash = createHash('sha256').update(mark.digest);
     const content = hashed(file.content, hash);
-    const digest = (): string => hash.digest('hex').slice(0, mark.digest.length);
+    // What the form says of it may come behind the file.
+    const digest = (): string =>
+      createHash('sha256')
+        .update(JSON.stringify([hash.digest('hex'), file.expiresAt?.() ?? null]))
+        .digest('hex')
+        .slice(0, mark.digest.length);
     if ((await outcomes.peek(mark)) === null) {
       let whole: StoreMark | null = null;
       const wholeMark = (): StoreMark => (whole ??= { ...mark, digest: digest() });

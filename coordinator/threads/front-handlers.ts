@@ -13,10 +13,12 @@ import type { AnsweredRequest } from '../http/observer';
 import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
 import type { StoreMark } from '../idempotency/store-mark';
+import type { UploadedFile } from '../service';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
+import type { FilePiece } from './front-services';
 import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
@@ -88,7 +90,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'demo.load': () => known(service.demo.load()),
     'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark) =>
-      service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }, mark),
+      service.documents.upload(collection, { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) }, mark),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle']),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
@@ -142,11 +144,19 @@ function hitsOf(read: AnyRead): number {
   }
 }
 
-/** Bytes that came from another thread are no Buffers any more. */
-async function* buffers(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) yield bufferOver(piece);
+/** A file that comes from another thread, and what that said last of when it expires. */
+function arriving(pieces: AsyncIterable<FilePiece>): Pick<UploadedFile, 'content' | 'expiresAt'> {
+  let known: number | undefined;
+  async function* content(): AsyncGenerator<Buffer> {
+    for await (const { bytes, expiresAt } of pieces) {
+      known = expiresAt;
+      if (bytes.length > 0) yield bufferOver(bytes);
+    }
+  }
+  return { content: content(), expiresAt: () => known };
 }
 
+/** Bytes that came from another thread are no Buffers any more. */
 function bufferOver(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -65,8 +65,8 @@ export function frontServices(parts: {
 
 function frontDocuments(main: ThreadPeer): DocumentsService {
   return {
-    async upload(collection, { name, content }, mark) {
-      const file = new NotedFailure(content);
+    async upload(collection, { name, content, expiresAt }, mark) {
+      const file = new SentFile(content, expiresAt);
       const stream = main.offer(file);
       try {
         return await main.ask('documents.upload', collection, { name, stream }, mark);
@@ -80,16 +80,26 @@ function frontDocuments(main: ThreadPeer): DocumentsService {
   };
 }
 
-/** A file on its way, which remembers why it broke off. */
-class NotedFailure implements AsyncIterable<Uint8Array> {
+/** A part of a file, and when its chunks expire as far as that was known with it. */
+export interface FilePiece {
+  bytes: Uint8Array;
+  expiresAt: number | undefined;
+}
+
+/** A file on its way, which remembers why it broke off. The last piece is empty: it says what was known at the end. */
+class SentFile implements AsyncIterable<FilePiece> {
   error: unknown = null;
 
-  constructor(private readonly content: AsyncIterable<Buffer>) {}
+  constructor(
+    private readonly content: AsyncIterable<Buffer>,
+    private readonly expiresAt: () => number | undefined = () => undefined,
+  ) {}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<FilePiece> {
     try {
       // A piece is a view of a larger buffer, all of which would be copied to the other thread.
-      for await (const piece of this.content) yield Uint8Array.prototype.slice.call(piece);
+      for await (const piece of this.content) yield { bytes: Uint8Array.prototype.slice.call(piece), expiresAt: this.expiresAt() };
+      yield { bytes: new Uint8Array(0), expiresAt: this.expiresAt() };
     } catch (error) {
       this.error = error;
       throw error;

@@ -15,6 +15,7 @@ import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
+import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
 import { type FilteredResult, type FilteredWrite, writeMatching } from './filtered-write';
 import { writeMatchingOnce } from './filtered-write-once';
@@ -31,13 +32,13 @@ const EXPORT_PAGE_ITEMS_MAX = 1000;
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
 export class ShardedVectorsService implements VectorsService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
-  private readonly quotas: QuotaGate;
   private readonly collections: Pick<CollectionsService, 'get'>;
   private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
   private readonly shards: Pick<ShardClient, 'read' | 'write'>;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly writes: ItemWrites;
+  private readonly bounded: BoundedWrites;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
@@ -53,7 +54,6 @@ export class ShardedVectorsService implements VectorsService {
     stamps: StampClock;
     clock: Clock;
   }) {
-    this.quotas = options.quotas;
     this.catalog = options.catalog;
     this.collections = options.collections;
     this.embedder = options.embedder;
@@ -61,6 +61,7 @@ export class ShardedVectorsService implements VectorsService {
     this.scatter = options.scatter;
     this.sets = new ShardSets(options);
     this.writes = new ItemWrites({ ...options, sets: this.sets });
+    this.bounded = new BoundedWrites({ ...options, sets: this.sets, writes: this.writes });
     this.deep = options.deep;
     this.stamps = options.stamps;
     this.clock = options.clock;
@@ -87,7 +88,7 @@ export class ShardedVectorsService implements VectorsService {
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const written = valid.length === 0 ? [] : await this.within(collection, this.upsertsOf(collection, valid, embedded, skips), (operations) => this.writes.write(collection, operations, call, once));
+    const written = valid.length === 0 ? [] : await this.bounded.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once);
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
@@ -124,7 +125,7 @@ export class ShardedVectorsService implements VectorsService {
     const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
     const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text, ...expiryOf(collection, expiresAt) };
     const operations = [expected === undefined ? operation : { ...operation, expected }];
-    const [{ outcome, version }] = await this.within(collection, operations, () => this.writes.write(collection, operations, call, once));
+    const [{ outcome, version }] = await this.bounded.write(collection, operations, call, once);
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
@@ -208,26 +209,6 @@ export class ShardedVectorsService implements VectorsService {
     }
   }
 
-  /** Makes a write within the collection's quota, if it has one. Errors: limit_exceeded; those of the write. */
-  private async within<Operation extends UpsertOperation | PatchOperation>(
-    collection: CollectionRecord,
-    operations: Operation[],
-    write: (operations: Operation[]) => Promise<ItemResult[]>,
-  ): Promise<ItemResult[]> {
-    if (collection.quota === undefined) return write(operations);
-    const { quotas } = this;
-    const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
-    const reservation = await quotas.reserve(collection, { ids: [...new Set(ids)], bytes: operations.reduce((sum, operation) => sum + bytesOf(operation), 0) });
-    let added: number | null = null;
-    try {
-      const results = await write(operations);
-      added = results.filter(({ outcome }) => outcome === 'inserted').length;
-      return results;
-    } finally {
-      quotas.settle(reservation, added);
-    }
-  }
-
   private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
@@ -268,12 +249,6 @@ export class ShardedVectorsService implements VectorsService {
       },
     });
   }
-}
-
-/** About what an operation stores. */
-function bytesOf({ externalId, vector, metadata, text }: UpsertOperation | PatchOperation): number {
-  const json = typeof metadata === 'string' ? metadata : metadata?.json;
-  return Buffer.byteLength(externalId) + (vector?.byteLength ?? 0) + Buffer.byteLength(json ?? '') + Buffer.byteLength(text ?? '');
 }
 
 /**

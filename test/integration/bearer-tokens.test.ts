@@ -102,6 +102,24 @@ test('a subject has its requests per minute through all threads and whatever its
   expect(tokens.by_endpoint['GET /v1/me']).toBeGreaterThanOrEqual(LIMIT + 1);
 });
 
+test('an Idempotency-Key counts for a subject, whatever its tokens and the thread that serves it, and for no other', async () => {
+  const [one, two] = [{ jti: '1' }, { jti: '2' }].map((more) => by(tokenOf('once', 'operators', ['*'], more)));
+  const other = by(tokenOf('twice', 'operators'));
+  dataOf(await api.post('/v1/collections', { name: 'once', dim: 2, quota: { items: 1 } }, one));
+  const under = ({ key, headers }: typeof one) => ({ key, headers: { ...headers, 'idempotency-key': 'the same' } });
+  const upsert = (caller: typeof one) => api.post('/v1/collections/once/upsert', { external_id: 'a', vector: [1, 2] }, under(caller));
+  const answers = await Promise.all([one, two, one, two, one, two].map((caller) => upsert(caller)));
+  for (const answer of answers) expect(dataOf(answer)).toEqual({ external_id: 'a', status: 'inserted', version: dataOf(answers[0]).version });
+  expect(answers.filter(({ headers }) => headers['idempotency-replayed'] !== 'true')).toHaveLength(1);
+  expect(dataOf(await upsert(other)).status).toBe('updated');
+  // A secret is sealed for the token that it was made with.
+  const create = (caller: typeof one) => api.post('/v1/admin/keys', { name: 'made once', role: 'readonly' }, under(caller));
+  const made = dataOf(await create(one));
+  expect(dataOf(await create(one))).toEqual(made);
+  expect(errorOf(await create(two), 409)).toContain('rotate the key');
+  expect(dataOf(await create(other)).id).not.toBe(made.id);
+});
+
 test('the audit log has the subject, and no token', async () => {
   const path = join(server.dataDir, 'audit.jsonl');
   await eventually('its line is there', () => readFileSync(path, 'utf8').includes('"subject":"olga"'));

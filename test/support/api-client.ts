@@ -68,7 +68,7 @@ export class ApiClient {
       return [`--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type}\r\n`, isFile ? part.content : part.value, '\r\n'];
     });
     const body = Buffer.concat([...pieces, `--${boundary}--\r\n`].map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
-    return this.call({ method: 'POST', path: '/v1/documents/upload', body, headers: { 'content-type': `multipart/form-data; boundary=${boundary}` }, ...more });
+    return this.call({ method: 'POST', path: '/v1/documents/upload', body, ...more, headers: { 'content-type': `multipart/form-data; boundary=${boundary}`, ...more.headers } });
   }
 }
 

@@ -47,6 +47,8 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
         example: { name: 'reader', role: 'readonly', expires_in_days: 90, collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }] },
       },
       answer: { type: 'data', schema: schemas.newKeyAnswer },
+      // A secret that can't be shown again.
+      errors: [409],
       isOnce: true,
       handle: async ({ body, about, inStore, shown }) => {
         const input = { name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) };
@@ -118,7 +120,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       path: schemas.keyParameters,
       body: { type: 'json', required: false, schema: schemas.rotationBody, example: { grace_seconds: 3600 } },
       answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
-      errors: [404],
+      errors: [404, 409],
       isOnce: true,
       handle: async ({ path, body, inStore, shown }) => {
         const rotated = await inStore((mark) => keys.rotate(path.id, body.grace_seconds, mark));

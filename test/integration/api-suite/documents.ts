@@ -35,6 +35,21 @@ export function documentsSuite(context: SuiteContext): void {
       expect(data).toEqual({ document_id: expect.stringMatching(UUID), chunks_created: 1 });
     });
 
+    test('its chunks expire when the form says, and a repetition that says otherwise is another request', async () => {
+      const name = await context.collection({ dim: 384 });
+      const expiring = (expiresAt: string, more = {}) => context.api.upload([into(name), { name: 'expires_at', value: expiresAt }, file()], more);
+      const expiryOf = async (documentId: string) => dataOf(await context.api.get(`/v1/collections/${name}/vectors/${documentId}-chunk-0`)).expires_at;
+      const key = { headers: { 'idempotency-key': `document ${name} ${process.pid}` } };
+      const [first, second] = ['2100-01-01T00:00:00.000Z', '2101-01-01T00:00:00.000Z'];
+      expect(await expiryOf(dataOf(await expiring(second)).document_id)).toBe(second);
+      const { document_id: documentId } = dataOf(await expiring(first, key));
+      expect(await expiryOf(documentId)).toBe(first);
+      const again = await expiring(first, key);
+      expect([dataOf(again).document_id, again.headers['idempotency-replayed']]).toEqual([documentId, 'true']);
+      expect(errorOf(await expiring(second, key), 422)).toContain('Idempotency-Key');
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(2);
+    });
+
     test.each([
       ['no file', (name: string) => [into(name)], 422, 'file'],
       ['a file that is a field', (name: string) => [into(name), { name: 'file', value: 'text' }], 422, 'file'],

@@ -129,6 +129,34 @@ export function idempotencySuite(context: SuiteContext): void {
       expect(dataOf(answers[0]).results.map(({ status }: { status: string }) => status)).toEqual(Array.from({ length: 6 }, () => 'inserted'));
     });
 
+    test('what was written within a quota is answered again when that is full, and not counted twice', async () => {
+      const { api } = context;
+      const name = await context.collection({ shards: 3, quota: { items: 4 } });
+      const path = `/v1/collections/${name}`;
+      const upsert = (ids: string[], key?: ReturnType<typeof once>) => api.post(`${path}/bulk_upsert`, { items: ids.map((id) => ({ external_id: id, vector: [1, 2, 3] })) }, key);
+      const bulk = once();
+      const first = await upsert(['a', 'b'], bulk);
+      dataOf(first);
+      // Far from full, and full: by then the items of the first write are gone.
+      for (let i = 0; i < 3; i += 1) expectRepeated(first, await upsert(['a', 'b'], bulk));
+      dataOf(await api.post(`${path}/delete_batch`, { external_ids: ['a', 'b'] }));
+      dataOf(await upsert(['c', 'd', 'e', 'f']));
+      expectRepeated(first, await upsert(['a', 'b'], bulk));
+      expect(codeOf(await upsert(['a', 'g'], bulk))).toBe(422);
+      expect(codeOf(await upsert(['a', 'b'], once()))).toBe(400);
+      // What was refused for it left nothing, and may be sent again under its key.
+      const refused = once();
+      expect(codeOf(await upsert(['g'], refused))).toBe(400);
+      dataOf(await api.delete(`${path}/delete/c`));
+      expect(isReplayed(await upsert(['g'], refused))).toBe(false);
+      expect(await countOf(name)).toBe(4);
+      const quota = once();
+      const raised = await api.post(`${path}/quota`, { items: 5 }, quota);
+      dataOf(await api.post(`${path}/quota`, { items: 6 }));
+      expectRepeated(raised, await api.post(`${path}/quota`, { items: 5 }, quota));
+      expect(dataOf(await api.get(path)).quota).toEqual({ items: 6, bytes: null });
+    });
+
     test('a key that is none is refused; reads ignore it', async () => {
       const { api } = context;
       const name = await context.empty();

@@ -1567,7 +1567,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 422, 429, 500.
+   * Error codes: 400, 401, 403, 409, 422, 429, 500.
    */
   post_admin_keys: {
     body: {
@@ -1657,7 +1657,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   post_admin_keys_id_rotate: {
     body: {
