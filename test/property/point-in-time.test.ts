@@ -18,8 +18,9 @@ import type { BackedUpShard } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
+import type { MarkRecord } from '../../shared/shard/mark-record';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
-import { ANY_VERSION, NO_VERSION, type WriteOperation } from '../../shared/shard/shard-client';
+import { ANY_VERSION, NO_TERM, NO_VERSION, PLAIN_STEP, type WriteOperation } from '../../shared/shard/shard-client';
 import { shardOf } from '../../shared/shard/shard-of';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
@@ -74,6 +75,7 @@ interface Subject {
   readonly shards: number;
   write(shard: number, operations: WriteOperation[], again: boolean): Promise<void>;
   items(shard: number): Promise<StoredItem[]>;
+  marks(shard: number): Promise<MarkRecord[]>;
   backUp(id: string, shard: number): Promise<BackedUpShard>;
   ship(): Promise<void>;
   /** A crash, or another primary. */
@@ -82,14 +84,28 @@ interface Subject {
   end(): Promise<void>;
 }
 
+/** Items, and what is remembered of writes that are done once. */
+interface Held {
+  items: StoredItem[];
+  marks: string[];
+}
+
+/** A write that is done once. */
+interface Marked {
+  shard: number;
+  token: string;
+  operations: WriteOperation[];
+}
+
 class Life {
   private readonly clock = new ManualClock();
   private readonly target: UnsteadyTarget;
   private readonly repository: BackupRepository;
   private stamp = 1;
   /** What there was after each change, and at which places. */
-  private readonly history: { ms: number; items: StoredItem[]; places: number[] }[] = [];
+  private readonly history: { ms: number; was: Held; places: number[] }[] = [];
   private backups = 0;
+  private readonly marked: Marked[] = [];
 
   constructor(
     private readonly random: () => number,
@@ -127,8 +143,7 @@ class Life {
     this.target.failing = this.random() < 0.5 ? 0 : 0.4;
     if (dice < 0.65) {
       const shard = this.below(subject.shards);
-      const operations = Array.from({ length: 1 + this.below(3) }, () => this.operation(subject, shard));
-      await subject.write(shard, operations, this.random() < 0.2);
+      await subject.write(shard, this.operations(subject, shard), this.random() < 0.2);
       await this.note(subject);
     } else if (dice < 0.85) await subject.ship();
     else if (dice < 0.92) await subject.disturb();
@@ -138,7 +153,8 @@ class Life {
   private async note(subject: Subject): Promise<void> {
     const shards = Array.from({ length: subject.shards }, (_, shard) => shard);
     const items = (await Promise.all(shards.map((shard) => subject.items(shard)))).flat();
-    this.history.push({ ms: this.clock.wallMs(), items: inOrder(items), places: shards.map((shard) => subject.position(shard)) });
+    const marks = (await Promise.all(shards.map((shard) => subject.marks(shard)))).flat();
+    this.history.push({ ms: this.clock.wallMs(), was: { items: inOrder(items), marks: entriesOf(marks) }, places: shards.map((shard) => subject.position(shard)) });
   }
 
   private async backUp(subject: Subject): Promise<void> {
@@ -155,17 +171,17 @@ class Life {
     const from = this.history[index].ms;
     const until = from + this.below((this.history[index + 1]?.ms ?? from + 1) - from);
     const [reached] = await new RestoreMoment(this.repository).find({ until: new Date(until).toISOString(), rename: {} });
-    expect(await this.restored(reached, shards)).toEqual(this.history[index].items);
+    expect(await this.restored(reached, shards)).toEqual(this.history[index].was);
     expect(reached.upTo).toHaveLength(subject.shards);
   }
 
   private async restorePlaces(subject: Subject): Promise<void> {
-    const { items, places } = this.history[this.below(this.history.length)];
+    const { was, places } = this.history[this.below(this.history.length)];
     const [reached] = await new RestoreMoment(this.repository).find({ until: { positions: { c: places } }, rename: {} });
-    expect(await this.restored(reached, subject.shards)).toEqual(items);
+    expect(await this.restored(reached, subject.shards)).toEqual(was);
   }
 
-  private async restored({ base, upTo, uid }: { base: string; upTo: number[]; uid: string }, shards: number): Promise<StoredItem[]> {
+  private async restored({ base, upTo, uid }: { base: string; upTo: number[]; uid: string }, shards: number): Promise<Held> {
     const node = await new ShardNode({
       factories: plainFactories,
       openStore: openRocksStore,
@@ -174,15 +190,33 @@ class Life {
     try {
       const seed = { target: 'memory', backup: base, collectionUid: uid, shards, log: { upTo } };
       const items: StoredItem[] = [];
+      const marks: MarkRecord[] = [];
       for (let shard = 0; shard < shards; shard += 1) {
         const id = { collectionUid: 'new', shard };
         await node.client.open({ ...id, dim: DIM, metric: 'l2', seed });
         items.push(...(await itemsOf((request) => node.client.read(id, 'scan', request, NO_HURRY))));
+        marks.push(...(await node.client.read(id, 'marks', ALL_MARKS, NO_HURRY)));
       }
-      return inOrder(items);
+      return { items: inOrder(items), marks: entriesOf(marks) };
     } finally {
       await node.destroy();
     }
+  }
+
+  /** Some are done once, and some of those come again later. */
+  private operations(subject: Subject, shard: number): WriteOperation[] {
+    const again = this.marked.filter((one) => one.shard === shard);
+    if (again.length > 0 && this.random() < 0.3) return this.withMark(again[this.below(again.length)]);
+    const operations = Array.from({ length: 1 + this.below(3) }, () => this.operation(subject, shard));
+    if (this.random() < 0.6) return operations;
+    const marked = { shard, token: (this.marked.length + 1).toString(16).padStart(32, '0'), operations };
+    this.marked.push(marked);
+    return this.withMark(marked);
+  }
+
+  private withMark({ token, operations }: Marked): WriteOperation[] {
+    const nowMs = Math.floor(this.clock.wallMs());
+    return [{ type: 'mark', token, digest: 'd'.repeat(32), nowMs, keptMs: 80, bytesMax: 1 << 20, step: PLAIN_STEP, note: '', term: NO_TERM }, ...operations];
   }
 
   private operation(subject: Subject, shard: number): WriteOperation {
@@ -208,6 +242,13 @@ class Life {
 
 function itemsOf(scan: (request: { after: null; limit: number; filter: null; vectors: true; versions: true }) => Promise<StoredItem[]>): Promise<StoredItem[]> {
   return scan({ after: null, limit: 10_000, filter: null, vectors: true, versions: true });
+}
+
+const ALL_MARKS = { token: null, after: 0, limit: 10_000 };
+
+/** What became of each item of each write, in whatever shard it is remembered. */
+function entriesOf(marks: MarkRecord[]): string[] {
+  return marks.flatMap(({ token, digest, expiresAtMs, entries }) => entries.map((entry) => JSON.stringify({ token, digest, expiresAtMs, ...entry }))).sort();
 }
 
 function inOrder(items: StoredItem[]): StoredItem[] {
@@ -258,6 +299,10 @@ class OwnShards implements Subject {
 
   items(shard: number): Promise<StoredItem[]> {
     return itemsOf((request) => this.open[shard].read('scan', request));
+  }
+
+  marks(shard: number): Promise<MarkRecord[]> {
+    return this.open[shard].read('marks', ALL_MARKS);
   }
 
   backUp(id: string, shard: number): Promise<BackedUpShard> {
@@ -347,6 +392,10 @@ class Replicas implements Subject {
 
   items(shard: number): Promise<StoredItem[]> {
     return this.replicas[shard][this.leader].items();
+  }
+
+  marks(shard: number): Promise<MarkRecord[]> {
+    return this.replicas[shard][this.leader].shard.read('marks', ALL_MARKS);
   }
 
   backUp(id: string, shard: number): Promise<BackedUpShard> {
