@@ -1,10 +1,9 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { MARKS_BYTES_MAX } from '../../shared/shard/mark-record';
 import { type MarkOperation, NO_TERM, PLAIN_STEP } from '../../shared/shard/shard-client';
 
 /** For how long outcomes are kept: what the field promises, and long enough for any retry. */
 export const KEPT_MS = 24 * 60 * 60 * 1000;
-/** What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first. */
-export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A request that is to be done once, by its Idempotency-Key. */
 export interface Once {

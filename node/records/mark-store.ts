@@ -1,4 +1,4 @@
-import { type MarkRecord, markFromBytes } from '../../shared/shard/mark-record';
+import { type MarkRecord, markFromBytes, markToBytes } from '../../shared/shard/mark-record';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { MARK_ORDER_RANGE, markKey, markOrderKey, MARKS_KEY, sequenceOfMarkOrderKey } from './record-keys';
 
@@ -16,6 +16,8 @@ export interface MarkUsage {
   lastSequence: number;
 }
 
+/** Keys of a mark besides its bytes: its own, and its place in the order. */
+const KEYS_BYTES = 33 + 9 + 28;
 export const NO_MARKS: MarkUsage = { bytes: 0, lastSequence: 0 };
 /** What an answer with marks may have, so that it fits into a message. */
 const PAGE_BYTES = 1024 * 1024;
@@ -61,6 +63,12 @@ export class MarkStore {
     }
     return records.sort((a, b) => a.sequence - b.sequence);
   }
+}
+
+/** What is stored of a mark, and where it stands in their order. */
+export function storedMark(record: MarkRecord): { place: MarkPlace; value: Buffer } {
+  const value = markToBytes(record);
+  return { place: { sequence: record.sequence, token: record.token, expiresAtMs: record.expiresAtMs, bytes: value.length + KEYS_BYTES }, value };
 }
 
 export function usageToBytes({ bytes, lastSequence }: MarkUsage): Buffer {

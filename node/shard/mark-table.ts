@@ -1,16 +1,13 @@
 import { type MarkEntry, type MarkRecord, markToBytes } from '../../shared/shard/mark-record';
-import type { MarkOperation } from '../../shared/shard/shard-client';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { markKey, markOrderKey, MARKS_KEY } from '../records/record-keys';
-import { type MarkPlace, type MarkStore, type MarkUsage, placeToBytes, usageToBytes } from '../records/mark-store';
+import { type MarkPlace, type MarkStore, type MarkUsage, placeToBytes, storedMark, usageToBytes } from '../records/mark-store';
 
 /**
  * Marks that a write may take away: more than the one that it adds, so that there is an end of those that have expired, and few
  * enough that it takes no longer for them.
  */
 const SWEPT_MAX = 16;
-/** Keys of a mark besides its bytes: its own, and its place in the order. */
-const KEYS_BYTES = 33 + 9 + 28;
 
 /**
  * The marks of a shard while a batch of writes is planned. What it does follows from the marks before and the operations in
@@ -29,7 +26,7 @@ export class MarkTable {
   ) {}
 
   /** Reads what the operations may need. */
-  static async read(store: MarkStore, used: MarkUsage, operations: readonly MarkOperation[]): Promise<MarkTable> {
+  static async read(store: MarkStore, used: MarkUsage, operations: readonly { token: string }[]): Promise<MarkTable> {
     const found = await store.find([...new Set(operations.map(({ token }) => token))]);
     return new MarkTable(found, used.bytes === 0 ? [] : await store.oldest((SWEPT_MAX + 1) * operations.length), used);
   }
@@ -48,12 +45,11 @@ export class MarkTable {
   put(given: Omit<MarkRecord, 'sequence'>, { nowMs, bytesMax }: { nowMs: number; bytesMax: number }): void {
     this.remove(given.token);
     const record = { ...given, sequence: this.used.lastSequence + 1 };
-    const bytes = markToBytes(record).length + KEYS_BYTES;
-    const place = { sequence: record.sequence, token: given.token, expiresAtMs: given.expiresAtMs, bytes };
+    const { place } = storedMark(record);
     this.changed.set(given.token, record);
     this.oldest.push(place);
     this.added.push(place);
-    this.used = { bytes: this.used.bytes + bytes, lastSequence: record.sequence };
+    this.used = { bytes: this.used.bytes + place.bytes, lastSequence: record.sequence };
     this.sweep(nowMs, bytesMax);
   }
 
@@ -92,7 +88,7 @@ export class MarkTable {
     const record = this.changed.has(token) ? this.changed.get(token) : this.found.get(token);
     if (record === undefined || record === null) return;
     const at = this.oldest.findIndex(({ sequence }) => sequence === record.sequence);
-    const bytes = at < 0 ? markToBytes(record).length + KEYS_BYTES : this.oldest[at].bytes;
+    const bytes = at < 0 ? storedMark(record).place.bytes : this.oldest[at].bytes;
     if (at >= 0) this.oldest.splice(at, 1);
     this.drop({ token, sequence: record.sequence, bytes });
   }

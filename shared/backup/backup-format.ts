@@ -90,6 +90,8 @@ export interface ShardManifest {
   /** The indexes as they were some time before, and what changed since; null: they are made anew. */
   index: SavedIndex | null;
   journal: CheckedObject[];
+  /** The marks of writes that are done once, by their numbers; absent: it had none, or a program wrote it that left them out. */
+  marks?: CheckedObject[];
   /** Where it stood in its log, with what is needed to go on from there; absent: as its position. */
   log?: { sequence: number; epoch: number; gate: string | null; sessions: CheckedObject[] };
 }
@@ -181,8 +183,8 @@ export function contentOf<Content>(key: string, bytes: Buffer): Content {
 }
 
 /** Every object of a shard but its manifest. */
-export function objectsOf({ segments, live, journal, index, log }: ShardManifest): CheckedObject[] {
-  return [...segments, ...live, ...journal, ...(index?.files.flatMap(({ parts }) => parts) ?? []), ...(log?.sessions ?? [])];
+export function objectsOf({ segments, live, journal, index, marks, log }: ShardManifest): CheckedObject[] {
+  return [...segments, ...live, ...journal, ...(marks ?? []), ...(index?.files.flatMap(({ parts }) => parts) ?? []), ...(log?.sessions ?? [])];
 }
 
 function damaged(key: string, what: string): QuiverError {

@@ -1,6 +1,9 @@
 import { QuiverError } from '../errors/quiver-error';
 import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-outcome';
 
+/** What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first. */
+export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
+
 /** What a shard remembers of a write that is done once (MarkOperation). */
 export interface MarkRecord {
   token: string;
@@ -78,6 +81,11 @@ export function markFromBytes(bytes: Buffer): MarkRecord {
     return { hash: bytes.readUInt32LE(at), outcome: outcomesFromBytes(bytes.subarray(at + 4, at + 5))[0], version: bytes.readDoubleLE(at + 5) };
   });
   return { token: bytes.toString('hex', 0, 16), digest: bytes.toString('hex', 16, 32), expiresAtMs: bytes.readDoubleLE(32), sequence: bytes.readDoubleLE(40), ...rest, entries };
+}
+
+/** The number of a mark, from its bytes. */
+export function numberOfMarkBytes(bytes: Buffer): number {
+  return bytes.readDoubleLE(40);
 }
 
 /** Marks one after the other, each behind its length as u32. */

@@ -18,8 +18,10 @@ import type { BackedUpShard } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
-import { operationsToBytes } from '../../shared/shard/operation-codec';
-import { ANY_VERSION, NO_VERSION, type WriteOperation } from '../../shared/shard/shard-client';
+import { isExpired } from '../../shared/shard/expiry';
+import type { MarkRecord } from '../../shared/shard/mark-record';
+import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
+import { ANY_VERSION, NO_TERM, NO_VERSION, PLAIN_STEP, type WriteOperation } from '../../shared/shard/shard-client';
 import { shardOf } from '../../shared/shard/shard-of';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
@@ -74,6 +76,7 @@ interface Subject {
   readonly shards: number;
   write(shard: number, operations: WriteOperation[], again: boolean): Promise<void>;
   items(shard: number): Promise<StoredItem[]>;
+  marks(shard: number): Promise<MarkRecord[]>;
   backUp(id: string, shard: number): Promise<BackedUpShard>;
   ship(): Promise<void>;
   /** A crash, or another primary. */
@@ -82,14 +85,28 @@ interface Subject {
   end(): Promise<void>;
 }
 
+/** Items, and what is remembered of writes that are done once. */
+interface Held {
+  items: StoredItem[];
+  marks: string[];
+}
+
+/** A write that is done once. */
+interface Marked {
+  shard: number;
+  token: string;
+  operations: WriteOperation[];
+}
+
 class Life {
   private readonly clock = new ManualClock();
   private readonly target: UnsteadyTarget;
   private readonly repository: BackupRepository;
   private stamp = 1;
   /** What there was after each change, and at which places. */
-  private readonly history: { ms: number; items: StoredItem[]; places: number[] }[] = [];
+  private readonly history: { ms: number; was: Held; places: number[] }[] = [];
   private backups = 0;
+  private readonly marked: Marked[] = [];
 
   constructor(
     private readonly random: () => number,
@@ -127,8 +144,7 @@ class Life {
     this.target.failing = this.random() < 0.5 ? 0 : 0.4;
     if (dice < 0.65) {
       const shard = this.below(subject.shards);
-      const operations = Array.from({ length: 1 + this.below(3) }, () => this.operation(subject, shard));
-      await subject.write(shard, operations, this.random() < 0.2);
+      await subject.write(shard, this.operations(subject, shard), this.random() < 0.2);
       await this.note(subject);
     } else if (dice < 0.85) await subject.ship();
     else if (dice < 0.92) await subject.disturb();
@@ -138,7 +154,8 @@ class Life {
   private async note(subject: Subject): Promise<void> {
     const shards = Array.from({ length: subject.shards }, (_, shard) => shard);
     const items = (await Promise.all(shards.map((shard) => subject.items(shard)))).flat();
-    this.history.push({ ms: this.clock.wallMs(), items: inOrder(items), places: shards.map((shard) => subject.position(shard)) });
+    const marks = (await Promise.all(shards.map((shard) => subject.marks(shard)))).flat();
+    this.history.push({ ms: this.clock.wallMs(), was: { items: inOrder(items), marks: entriesOf(marks) }, places: shards.map((shard) => subject.position(shard)) });
   }
 
   private async backUp(subject: Subject): Promise<void> {
@@ -155,34 +172,55 @@ class Life {
     const from = this.history[index].ms;
     const until = from + this.below((this.history[index + 1]?.ms ?? from + 1) - from);
     const [reached] = await new RestoreMoment(this.repository).find({ until: new Date(until).toISOString(), rename: {} });
-    expect(await this.restored(reached, shards)).toEqual(this.history[index].items);
+    expect(await this.restored(reached, shards, until)).toEqual(aliveAt(this.history[index].was, until));
     expect(reached.upTo).toHaveLength(subject.shards);
   }
 
   private async restorePlaces(subject: Subject): Promise<void> {
-    const { items, places } = this.history[this.below(this.history.length)];
+    const { was, places, ms } = this.history[this.below(this.history.length)];
     const [reached] = await new RestoreMoment(this.repository).find({ until: { positions: { c: places } }, rename: {} });
-    expect(await this.restored(reached, subject.shards)).toEqual(items);
+    expect(await this.restored(reached, subject.shards, ms)).toEqual(was);
   }
 
-  private async restored({ base, upTo, uid }: { base: string; upTo: number[]; uid: string }, shards: number): Promise<StoredItem[]> {
+  private async restored({ base, upTo, uid }: { base: string; upTo: number[]; uid: string }, shards: number, atMs: number): Promise<Held> {
+    const clock = new ManualClock();
+    clock.advance(atMs - clock.wallMs());
     const node = await new ShardNode({
       factories: plainFactories,
       openStore: openRocksStore,
+      clock,
       backups: { open: () => this.target, pace: new Pace(Infinity), ledger: (stored) => SettledWrites.load(stored) },
     }).start();
     try {
       const seed = { target: 'memory', backup: base, collectionUid: uid, shards, log: { upTo } };
       const items: StoredItem[] = [];
+      const marks: MarkRecord[] = [];
       for (let shard = 0; shard < shards; shard += 1) {
         const id = { collectionUid: 'new', shard };
         await node.client.open({ ...id, dim: DIM, metric: 'l2', seed });
         items.push(...(await itemsOf((request) => node.client.read(id, 'scan', request, NO_HURRY))));
+        marks.push(...(await node.client.read(id, 'marks', ALL_MARKS, NO_HURRY)));
       }
-      return inOrder(items);
+      return { items: inOrder(items), marks: entriesOf(marks) };
     } finally {
       await node.destroy();
     }
+  }
+
+  /** Some are done once, and some of those come again later. */
+  private operations(subject: Subject, shard: number): WriteOperation[] {
+    const again = this.marked.filter((one) => one.shard === shard);
+    if (again.length > 0 && this.random() < 0.3) return this.withMark(again[this.below(again.length)]);
+    const operations = Array.from({ length: 1 + this.below(3) }, () => this.operation(subject, shard));
+    if (this.random() < 0.6) return operations;
+    const marked = { shard, token: (this.marked.length + 1).toString(16).padStart(32, '0'), operations };
+    this.marked.push(marked);
+    return this.withMark(marked);
+  }
+
+  private withMark({ token, operations }: Marked): WriteOperation[] {
+    const nowMs = Math.floor(this.clock.wallMs());
+    return [{ type: 'mark', token, digest: 'd'.repeat(32), nowMs, keptMs: 80, bytesMax: 1 << 20, step: PLAIN_STEP, note: '', term: NO_TERM }, ...operations];
   }
 
   private operation(subject: Subject, shard: number): WriteOperation {
@@ -192,13 +230,15 @@ class Life {
     const dice = this.random();
     const n = this.below(5);
     const condition = this.random() < 0.7 ? {} : { expected: [NO_VERSION, ANY_VERSION, this.stamp][this.below(3)], alone: this.random() < 0.5 };
+    const expiring = this.random() < 0.6 ? {} : { expiresAt: this.clock.wallMs() + 1 + this.below(40) };
+    if (dice < 0.05) return { type: 'expire', externalId };
     if (dice < 0.2) return { type: 'delete', externalId, ...condition };
     if (dice < 0.3) return { type: 'delete', externalId, filter: parseFilter({ n: { $gte: n } }) ?? undefined };
     if (dice < 0.45)
-      return { type: 'patch', externalId, metadata: { json: `{"p":${n},"n":null}`, replaces: n === 0, bytesMax: 1000, fieldsMax: 10 }, vector: undefined, text: undefined, ...condition };
+      return { type: 'patch', externalId, metadata: { json: `{"p":${n},"n":null}`, replaces: n === 0, bytesMax: 1000, fieldsMax: 10 }, vector: undefined, text: undefined, ...expiring, ...condition };
     this.stamp += this.below(3);
     const text = this.random() < 0.4 ? `text ${n}` : undefined;
-    return { type: 'upsert', externalId, stamp: this.stamp, vector: Float32Array.of(n, this.random()), metadata: this.random() < 0.7 ? `{"n":${n}}` : undefined, text, ...condition };
+    return { type: 'upsert', externalId, stamp: this.stamp, vector: Float32Array.of(n, this.random()), metadata: this.random() < 0.7 ? `{"n":${n}}` : undefined, text, ...expiring, ...condition };
   }
 
   private below(limit: number): number {
@@ -206,8 +246,19 @@ class Life {
   }
 }
 
-function itemsOf(scan: (request: { after: null; limit: number; filter: null; vectors: true; versions: true }) => Promise<StoredItem[]>): Promise<StoredItem[]> {
-  return scan({ after: null, limit: 10_000, filter: null, vectors: true, versions: true });
+function itemsOf(scan: (request: { after: null; limit: number; filter: null; vectors: true; versions: true; expiries: true }) => Promise<StoredItem[]>): Promise<StoredItem[]> {
+  return scan({ after: null, limit: 10_000, filter: null, vectors: true, versions: true, expiries: true });
+}
+
+const ALL_MARKS = { token: null, after: 0, limit: 10_000 };
+
+/** What became of each item of each write, in whatever shard it is remembered. */
+function entriesOf(marks: MarkRecord[]): string[] {
+  return marks.flatMap(({ token, digest, expiresAtMs, entries }) => entries.map((entry) => JSON.stringify({ token, digest, expiresAtMs, ...entry }))).sort();
+}
+
+function aliveAt({ items, marks }: Held, atMs: number): Held {
+  return { items: items.filter(({ expiry }) => !expiry || !isExpired(expiry, atMs)), marks };
 }
 
 function inOrder(items: StoredItem[]): StoredItem[] {
@@ -260,6 +311,10 @@ class OwnShards implements Subject {
     return itemsOf((request) => this.open[shard].read('scan', request));
   }
 
+  marks(shard: number): Promise<MarkRecord[]> {
+    return this.open[shard].read('marks', ALL_MARKS);
+  }
+
   backUp(id: string, shard: number): Promise<BackedUpShard> {
     return backedUp(this.open[shard], id);
   }
@@ -291,7 +346,7 @@ class OwnShards implements Subject {
     const backups = backupPlace(this.target, this.clock, 'own');
     const fail = (): void => undefined;
     const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
-    const options = { factories: plainFactories, openStore: async () => this.disks[shard], recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups };
+    const options = { wallMs: () => this.clock.wallMs(), factories: plainFactories, openStore: async () => this.disks[shard], recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups };
     this.open[shard] = await Shard.open(join(this.folder, String(shard)), { collectionUid: UID, shard, dim: DIM, metric: 'l2' }, options, surroundings);
   }
 }
@@ -323,7 +378,7 @@ class Replicas implements Subject {
       this.replicas.push(
         await Promise.all(
           [0, 1].map((node) => {
-            const options = { openStore: async () => this.disks[shard][node], backups: backupPlace(this.target, this.clock, 'replica') };
+            const options = { openStore: async () => this.disks[shard][node], backups: backupPlace(this.target, this.clock, 'replica'), wallMs: () => this.clock.wallMs() };
             return new StoredReplica(join(this.folder, `${shard}-${node}`), { collectionUid: UID, shard, dim: DIM, metric: 'l2' }, options).open();
           }),
         ),
@@ -340,13 +395,19 @@ class Replicas implements Subject {
     this.last[shard] = repeated ?? operations;
     const source = { session: 's', requestNumber: repeated === null ? this.requests : this.requestOf.get(repeated)!, settledBelow: 0 };
     if (repeated === null) this.requestOf.set(operations, this.requests);
-    await this.appendTo(shard, { write: { source, payload: operationsToBytes(repeated ?? operations, true), at: this.clock.wallMs() } });
+    const payload = operationsToBytes(repeated ?? operations, { counted: true, timed: true });
+    stampMoment(payload, this.clock.wallMs());
+    await this.appendTo(shard, { write: { source, payload, at: this.clock.wallMs() } });
   }
 
   private readonly requestOf = new Map<WriteOperation[], number>();
 
   items(shard: number): Promise<StoredItem[]> {
-    return this.replicas[shard][this.leader].items();
+    return itemsOf((request) => this.replicas[shard][this.leader].shard.read('scan', request));
+  }
+
+  marks(shard: number): Promise<MarkRecord[]> {
+    return this.replicas[shard][this.leader].shard.read('marks', ALL_MARKS);
   }
 
   backUp(id: string, shard: number): Promise<BackedUpShard> {

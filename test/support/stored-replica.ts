@@ -23,19 +23,21 @@ export class StoredReplica {
   constructor(
     readonly folder: string,
     private readonly spec: ShardSpec,
-    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories; backups?: ShardOptions['backups'] } = {},
+    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories; backups?: ShardOptions['backups']; wallMs?: () => number } = {},
   ) {}
 
   async open(): Promise<this> {
-    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories, backups } = this.options;
+    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories, backups, wallMs } = this.options;
     const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
     const surroundings = {
       budget: new WriteBudget(1 << 28),
       onDiverged: (error: Error) => this.log.error({ error }, 'diverged'),
       onWriteFailed: () => undefined,
+      // Only what is in the log is done.
+      removeExpired: async () => false,
       onDamaged: (error: Error) => this.log.error({ error }, 'damaged'),
     };
-    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups }, surroundings);
+    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups, wallMs }, surroundings);
     this.storage = await RocksReplicaStorage.open({ store: this.store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
     return this;
   }

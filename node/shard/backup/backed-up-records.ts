@@ -1,9 +1,12 @@
 import { BACKUPS_PREFIX, type BackedUpCollection, type BackupManifest, type CheckedObject, contentOf, getChecked, type ShardManifest } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import { type MarkRecord, markFromBytes } from '../../../shared/shard/mark-record';
 import { LiveRecnos } from './live-recnos';
 import { entriesIn, type NumberedEntry } from './numbered-entries';
 import { inOrder } from './read-ahead';
+
+const MARKS_PAGE = 256;
 
 /** A collection in a finished backup. Errors: storage_damaged, also where there is none; those of the target. */
 export async function backedUpCollection(target: BackupTarget, backup: string, uid: string): Promise<BackedUpCollection> {
@@ -51,6 +54,20 @@ export async function* journalEntries(target: BackupTarget, manifest: ShardManif
       throw unreadable(part, cause);
     }
   }
+}
+
+/** The marks of a shard by their numbers, in pages. Errors: as liveRecords. */
+export async function* markRecords(target: BackupTarget, manifest: ShardManifest): AsyncIterable<MarkRecord[]> {
+  const all: NumberedEntry[] = [];
+  for await (const { object: part, bytes } of inOrder(target, manifest.marks ?? [])) {
+    try {
+      for (const entry of entriesIn(bytes)) all.push(entry);
+    } catch (cause) {
+      throw unreadable(part, cause);
+    }
+  }
+  all.sort((a, b) => a.number - b.number);
+  for (let at = 0; at < all.length; at += MARKS_PAGE) yield all.slice(at, at + MARKS_PAGE).map(({ value }) => markFromBytes(value));
 }
 
 function unreadable({ key }: CheckedObject, cause: unknown): QuiverError {

@@ -16,6 +16,7 @@ import {
 } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../shared/shard/shard-client';
 import type { Pace } from '../../../shared/time/pace';
@@ -34,7 +35,7 @@ import { SeenLog, sessionsToBytes } from './seen-log';
 
 /** Beside the records, and gone with them: which numbers of records mean the same. */
 const LINEAGE_FILE = 'backup-lineage';
-const [ITEM, JOURNAL, ORDER] = ['d', 'j', 'o'].map((letter) => letter.charCodeAt(0));
+const [ITEM, JOURNAL, MARK, ORDER] = ['d', 'j', 'k', 'o'].map((letter) => letter.charCodeAt(0));
 
 /**
  * For a shard that has lost count: numbers of records that are gone may be given again, so what a backup has under them may
@@ -126,6 +127,7 @@ export class ShardBackup {
         operation: seen.lastOperation,
         index,
         journal: seen.journal,
+        ...(seen.marks.length > 0 && { marks: seen.marks }),
         ...(seen.log.place !== null && { log: { ...seen.log.place, gate: seen.log.gate, sessions: await this.sessions(seen.log.sessions) } }),
       };
       const all = objectsOf(content);
@@ -181,10 +183,12 @@ export class ShardBackup {
 
   private async readView(
     pages: AsyncIterable<KeyValueEntry[]>,
-  ): Promise<{ log: SeenLog; live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
+  ): Promise<{ log: SeenLog; live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; marks: CheckedObject[]; firstOperation: number; lastOperation: number }> {
     const segment = new EntryBuffer();
     const entries = new EntryBuffer();
     const journal: CheckedObject[] = [];
+    const held = new EntryBuffer();
+    const marks: CheckedObject[] = [];
     const live = new LiveRecnos();
     const log = new SeenLog(this.source.log?.of);
     let spec = '';
@@ -201,6 +205,10 @@ export class ShardBackup {
           if (firstOperation === 0) firstOperation = lastOperation;
           entries.add(lastOperation, value);
           if (entries.bytes >= SEGMENT_BYTES) journal.push(await this.put(entries.take()));
+        } else if (key[0] === MARK) {
+          // Their order follows from them.
+          held.add(numberOfMarkBytes(value), value);
+          if (held.bytes >= SEGMENT_BYTES) marks.push(await this.put(held.take()));
         } else if (key[0] === ORDER) live.add(value.readDoubleLE(0));
         else if (key.equals(SPEC_KEY)) spec = value.toString();
         else if (key.equals(VERSIONS_KEY)) versions = decodedRecord(value, versionFromBytes);
@@ -210,7 +218,8 @@ export class ShardBackup {
     }
     await this.putSegment(segment);
     if (entries.count > 0) journal.push(await this.put(entries.take()));
-    return { log, live, spec, versions, journal, firstOperation, lastOperation };
+    if (held.count > 0) marks.push(await this.put(held.take()));
+    return { log, live, spec, versions, journal, marks, firstOperation, lastOperation };
   }
 
   /** The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in force. */

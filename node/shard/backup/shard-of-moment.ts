@@ -9,6 +9,7 @@ import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
 import { CHANGES_RANGE, GATE_KEY, ITEM_RANGE, itemKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
+import { MarkStore } from '../../records/mark-store';
 import { seedChanges } from '../../records/seed-position';
 import { gateFromBytes, refusesWrites } from '../../records/shard-gate';
 import { specTextLike } from '../../records/shard-format';
@@ -16,9 +17,11 @@ import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
 import { replay, type ReplayedShard, startOf } from './log-replay';
 import { PatientTarget } from './patient-target';
+import { SeededMarks } from './seeded-marks';
 import { isThere, seedShard, UNFINISHED_FILE } from './shard-seeding';
 
 const BATCH_BYTES = 512 * 1024;
+const MARKS_PAGE = 256;
 
 export type LoggedSeed = ShardSeed & { log: NonNullable<ShardSeed['log']> };
 
@@ -65,13 +68,13 @@ async function seed(folder: string, parts: MomentParts): Promise<void> {
     const step = commonDivisor(count, shards);
     const gathering = await options.openStore(join(folder, 'records'));
     try {
-      const gathered = new Gathering(gathering, spec);
+      const gathered = new Gathering(gathering, spec, count);
       for (let from = spec.shard % step; from < count; from += step) {
         const source = await sourceShard(folder, from, parts);
         await settle(source, from, options);
         const store = await options.openStore(join(source, 'records'));
         try {
-          await gathered.takeOwn(store);
+          await gathered.takeOwn(store, from);
         } finally {
           await store.close();
         }
@@ -141,13 +144,17 @@ class Gathering {
   private recno = 0;
   private stored = '';
   private versions: number | null = null;
+  private readonly marks: SeededMarks;
 
   constructor(
     private readonly store: KeyValueStore,
     private readonly spec: ShardSpec & { seed: ShardSeed },
-  ) {}
+    private readonly oldShards: number,
+  ) {
+    this.marks = new SeededMarks(store);
+  }
 
-  async takeOwn(source: KeyValueStore): Promise<void> {
+  async takeOwn(source: KeyValueStore, from: number): Promise<void> {
     const text = (await source.get(SPEC_KEY))?.toString() ?? '';
     // A later format of any of them counts.
     if (text > this.stored) this.stored = text;
@@ -168,6 +175,15 @@ class Gathering {
         if (this.bytes >= BATCH_BYTES) await this.flush(false);
       }
     }
+    await this.takeMarks(source, from);
+  }
+
+  /** What it needs of the marks of the shard `from`. */
+  private async takeMarks(source: KeyValueStore, from: number): Promise<void> {
+    const { shard: to, seed } = this.spec;
+    const move = { from: { collectionUid: seed.collectionUid, shard: from }, oldShards: this.oldShards, to, newShards: seed.shards };
+    const marks = new MarkStore(source);
+    for (let page = await marks.after(0, MARKS_PAGE); page.length > 0; page = await marks.after(page[page.length - 1].sequence, MARKS_PAGE)) await this.marks.takeMoved(page, move);
   }
 
   async finish(): Promise<void> {

@@ -20,7 +20,8 @@ import type { ShardOptions } from '../shard-options';
 import { OrderRun } from './order-run';
 import { PatientTarget } from './patient-target';
 import { inOrder } from './read-ahead';
-import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
+import { backedUpCollection, journalEntries, liveRecords, markRecords, shardManifest } from './backed-up-records';
+import { SeededMarks } from './seeded-marks';
 
 /** In the folder of a shard as long as it is not filled. */
 export const UNFINISHED_FILE = 'seeding';
@@ -103,6 +104,8 @@ class Filling {
   private readonly order = new OrderRun();
   /** The highest version that any of the shards before gave; null: none counted. */
   private versions: number | null = null;
+  /** The shards that items were taken from. */
+  private readonly taken: { shard: number; manifest: ShardManifest }[] = [];
   /** How the records of the shards before are stored. */
   private stored = '';
 
@@ -114,6 +117,7 @@ class Filling {
 
   async run(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
     await this.store.load(whole === null ? this.ownOf(collection) : this.allOf(whole));
+    await this.takeMarks(collection, whole);
     const changes: KeyValueChange[] = [{ type: 'put', key: SPEC_KEY, value: Buffer.from(specTextLike(this.spec, this.stored)) }];
     if (this.versions !== null) changes.push({ type: 'put', key: VERSIONS_KEY, value: versionToBytes(this.versions) });
     await this.store.write([...changes, ...seedChanges()], { sync: true });
@@ -151,6 +155,7 @@ class Filling {
     let recno = 0;
     for (let from = shard % step; from < count; from += step) {
       const manifest = await shardManifest(this.target, collection.shards[from].manifest);
+      this.taken.push({ shard: from, manifest });
       // A later format of any of them counts.
       if (manifest.spec > this.stored) this.stored = manifest.spec;
       const isCounted = typeof manifest.versions === 'number';
@@ -170,6 +175,16 @@ class Filling {
     }
     yield this.page.take();
     yield* this.order.take();
+  }
+
+  private async takeMarks(collection: BackedUpCollection, whole: ShardManifest | null): Promise<void> {
+    const { shard: to, seed } = this.spec;
+    const marks = new SeededMarks(this.store);
+    if (whole !== null) for await (const page of markRecords(this.target, whole)) await marks.take(page);
+    for (const { shard, manifest } of this.taken) {
+      const move = { from: { collectionUid: seed.collectionUid, shard }, oldShards: collection.shards.length, to, newShards: seed.shards };
+      for await (const page of markRecords(this.target, manifest)) await marks.takeMoved(page, move);
+    }
   }
 
   private get isDue(): boolean {
