@@ -113,6 +113,16 @@ export class ShardExpiry {
     return ids;
   }
 
+  /** Whether there is a record yet of an item that had expired by `atMs` and is hidden. */
+  hidesAnyOf(atMs: number): boolean {
+    const { directory } = this.indexes;
+    for (const slot of this.hidden) {
+      if (!directory.isHidden(slot)) this.hidden.delete(slot);
+      else if (isExpired(directory.expiryOf(slot), atMs)) return true;
+    }
+    return false;
+  }
+
   private async settleUpTo(atMs: number): Promise<void> {
     while (this.hiding !== null || this.queue.nextAt <= atMs) {
       this.hiding ??= this.hideAll(atMs).finally(() => (this.hiding = null));

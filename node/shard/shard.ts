@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
@@ -37,6 +38,10 @@ import { WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
 const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
+
+/** How long a purge waits, without a write, for the primary to remove what has expired, and how often it looks. */
+const REMOVED_MS = 60_000;
+const REMOVED_LOOK_MS = 20;
 
 /** What a shard reports to the host that opened it. */
 export interface ShardSurroundings {
@@ -110,7 +115,7 @@ export class Shard {
         checkpointer,
         logger: options.logger,
         folder,
-        removeExpired: () => this.removal.drain(),
+        removeExpired: () => this.removeExpired(),
         trimLog: surroundings.trimLog ?? (async () => undefined),
       }),
       backups:
@@ -260,6 +265,25 @@ export class Shard {
       await this.expiry.settle();
       return this.expiry.removable(limit);
     });
+  }
+
+  /**
+   * Removes the records of what has expired by now; where another replica does that, waits for it. Errors: those of a write;
+   * unavailable when nothing has removed them for a minute.
+   */
+  private async removeExpired(): Promise<void> {
+    const atMs = this.expiry.now();
+    await this.expiry.settle();
+    await this.removal.drain();
+    let untilMs = performance.now() + REMOVED_MS;
+    for (let last = this.parts.recovered.counters.lastOperation; this.expiry.hidesAnyOf(atMs);) {
+      this.checkOpen();
+      const { lastOperation } = this.parts.recovered.counters;
+      if (lastOperation !== last) untilMs = performance.now() + REMOVED_MS;
+      last = lastOperation;
+      if (performance.now() > untilMs) throw new QuiverError('unavailable', 'the primary of the shard does not remove what has expired: purge again when it does');
+      await sleep(REMOVED_LOOK_MS, undefined, { ref: false });
+    }
   }
 
   private guard(operations: ShardOperation[]): () => void {
