@@ -377,6 +377,7 @@ export class Shard {
         store: records.memory(),
       },
       checkpoint: this.checkpointer.state,
+      expiredItems: this.expiry.hiddenTotal,
     }));
   }
 
