@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
@@ -26,12 +27,16 @@ export interface NewCollectionOptions {
   quantization?: string;
   shards?: number;
   replicas?: number;
+  ttlSeconds?: number;
 }
 
 /** As the service bounds them. */
 const DIM_MAX = 16_384;
 const SHARDS_MAX = 256;
 const REPLICAS_MAX = 5;
+const TTL_SECONDS_MAX = 3_155_760_000;
+/** Between two looks at a purge. */
+const PURGE_LOOK_MS = 500;
 
 export function withNewCollectionOptions(command: Command): Command {
   return command
@@ -40,12 +45,13 @@ export function withNewCollectionOptions(command: Command): Command {
     .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
     .addOption(new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices(['int8', 'int4', 'binary']))
     .option('--shards <count>', 'its shards', wholeNumber(1, SHARDS_MAX))
-    .option('--replicas <count>', 'copies of each shard', wholeNumber(1, REPLICAS_MAX));
+    .option('--replicas <count>', 'copies of each shard', wholeNumber(1, REPLICAS_MAX))
+    .option('--ttl-seconds <seconds>', 'an item expires so long after its last write, unless it has a time of its own', wholeNumber(1, TTL_SECONDS_MAX));
 }
 
 /** The body of POST /v1/collections. */
-export function newCollectionBody(name: string, dim: number, { metric, description, language, quantization, shards, replicas }: NewCollectionOptions): Record<string, unknown> {
-  return { name, dim, distance_metric: metric, description, language, quantization, shards, replicas };
+export function newCollectionBody(name: string, dim: number, { metric, description, language, quantization, shards, replicas, ttlSeconds }: NewCollectionOptions): Record<string, unknown> {
+  return { name, dim, distance_metric: metric, description, language, quantization, shards, replicas, ttl_seconds: ttlSeconds };
 }
 
 export function addCollectionCommands(program: Command, context: CommandContext): void {
@@ -84,11 +90,43 @@ export function addCollectionCommands(program: Command, context: CommandContext)
       context.messages.write(made === null ? `"${name}" is there already\n` : `made "${name}"\n`);
     });
 
+  connected(program.command('purge').description('rewrite the files of a collection, so that nothing deleted or expired is in them, and wait until that is done').argument('<collection>'))
+    .option('--state', 'only show how far the last one is')
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: ConnectionOptions & { state?: true; json?: true }) => purge(context, name, options));
+
   connected(program.command('delete').description('delete a collection, some of its items, or those that a filter finds').argument('<collection>').argument('[ids...]', 'external_ids of items'))
     .option('--filter <json>', 'delete the items that it finds, such as \'{"year": {"$lt": 1990}}\'', jsonObject)
     .option('--yes', 'do not ask whether the whole collection may go')
     .option('--json', 'print JSON')
     .action(async (name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }) => deleteThings(context, name, ids, options));
+}
+
+/** How far a purge is, as `/v1/collections/{name}/purge` answers it. */
+interface Purge {
+  state: 'none' | 'running' | 'done' | 'failed';
+  bytes_reclaimed: number;
+  shards: { shard: number; replicas: { node: string; state: string; step: string; error: string }[] }[];
+}
+
+async function purge(context: CommandContext, name: string, options: ConnectionOptions & { state?: true; json?: true }): Promise<void> {
+  const connection = connect(context, options);
+  const look = (): Promise<Purge> => connection.call<Purge>('GET', collectionUrl(name, 'purge'));
+  let answer = options.state ? await look() : await connection.call<Purge>('POST', collectionUrl(name, 'purge'));
+  while (!options.state && answer.state === 'running') {
+    await sleep(PURGE_LOOK_MS, undefined, { signal: context.signal });
+    answer = await look();
+  }
+  if (options.json) printJson(context, answer);
+  else if (options.state) {
+    const rows = answer.shards.flatMap(({ shard, replicas }) => replicas.map(({ node, state, step, error }) => [shard, node, state, step, error]));
+    context.output.write(table(['shard', 'node', 'state', 'step', 'error'], rows));
+  } else if (answer.state === 'done') context.messages.write(`purged "${name}": ${count(answer.bytes_reclaimed)} bytes less\n`);
+  if (options.state || answer.state === 'done') return;
+  const trouble = answer.shards.flatMap(({ shard, replicas }) =>
+    replicas.filter(({ state }) => state !== 'done').map(({ node, error }) => `shard ${shard}${node === '' ? '' : ` on ${node}`}: ${error || 'it started anew'}`),
+  );
+  throw new CommandError(`not all of "${name}" is purged; purge it again (${trouble.join('; ')})`, EXIT_CODES.failed);
 }
 
 async function deleteThings(context: CommandContext, name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }): Promise<void> {

@@ -34,6 +34,7 @@ interface MigrateOptions extends ConnectionOptions {
   quantization?: string;
   shards?: number;
   replicas?: number;
+  ttlSeconds?: number;
   quiet?: true;
   json?: true;
 }
@@ -131,8 +132,8 @@ async function run(context: CommandContext, text: string, options: MigrateOption
 }
 
 /** What the new collections have alike. */
-function newOptions({ language, quantization, shards, replicas }: MigrateOptions): Record<string, unknown> {
-  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, shards, replicas });
+function newOptions({ language, quantization, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
+  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, shards, replicas, ttlSeconds });
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
 }
 

@@ -30,7 +30,7 @@ export class ParquetItemWriter implements ItemWriter {
       statistics: false,
       createdBy: 'quiver',
       schema: [
-        { name: 'root', num_children: hasVectors ? 4 : 3 },
+        { name: 'root', num_children: hasVectors ? 5 : 4 },
         { name: 'external_id', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
         ...(hasVectors
           ? ([

@@ -15,6 +15,7 @@ const REPLICA_GAUGES: GaugeColumn<ReplicaObservation>[] = [
   ['quiver_replica_disk_bytes', 'Bytes on the disk: records, log and originals', ({ data }) => data.status.diskBytes],
   ['quiver_replica_checkpoint_timestamp_seconds', 'Unix time of the last checkpoint, or of the opening if there was none', ({ data }) => data.checkpoint.atMs / 1000],
   ['quiver_replica_unsaved_changes', 'Changes that the last checkpoint does not hold, which a start after a crash repeats', ({ data }) => data.checkpoint.unsavedChanges],
+  ['quiver_replica_expired_items', 'Items that expired since the replica was opened', ({ data }) => data.expiredItems],
 ];
 
 /** The memory of a replica by purpose. FAISS: `vector_index`. RocksDB: the parts that start with `rocksdb_`. */

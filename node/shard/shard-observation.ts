@@ -8,6 +8,8 @@ export interface ShardObservation {
   memory: { vectorIndex: number; directory: number; filterIndex: number; keywordIndex: number; store: StoreMemory };
   /** `atMs`: wall time of the last checkpoint; if there was none, when the shard was opened. */
   checkpoint: { atMs: number; unsavedChanges: number };
+  /** Items that were hidden because they had expired, since it was opened. */
+  expiredItems: number;
 }
 
 /** A replica of a shard on this node, for its metrics. */

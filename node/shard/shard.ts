@@ -376,6 +376,7 @@ export class Shard {
         store: records.memory(),
       },
       checkpoint: this.checkpointer.state,
+      expiredItems: this.expiry.hiddenTotal,
     }));
   }
 

@@ -265,6 +265,7 @@ describe('quiver export', () => {
       vector: floats(i),
       metadata: i % 3 === 0 ? {} : { n: i / 7, deep: { list: [1, null, 'a'] }, flag: true },
       ...(i % 2 === 0 ? { text: `line\n${i}` } : {}),
+      ...(i % 5 === 0 ? { expires_at: '2099-01-01T00:00:00.000Z' } : {}),
     }));
     await server.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: items.slice(0, 1000) });
     await server.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: items.slice(1000) });

@@ -53,6 +53,16 @@ describe('quiver', () => {
     expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({ code: 5, messages: expect.stringContaining('nothing') });
   });
 
+  test('makes a collection whose items expire, and purges it', async () => {
+    await cli.succeed(['create', 'passing', '--dim', '2', '--ttl-seconds', '3600']);
+    expect(JSON.parse((await cli.succeed(['collections', 'passing', '--json'])).output)).toMatchObject({ ttl_seconds: 3600 });
+    expect((await cli.succeed(['purge', 'passing', '--state'])).output).toMatch(/^shard +node +state.*\n *0 +none/);
+    expect((await cli.succeed(['purge', 'passing'])).messages).toMatch(/^purged "passing": \d+ bytes less\n$/);
+    expect(JSON.parse((await cli.succeed(['purge', 'passing', '--state', '--json'])).output)).toMatchObject({ state: 'done' });
+    expect(await cli.run(['purge', 'nothing'])).toMatchObject({ code: 5 });
+    await cli.succeed(['delete', 'passing', '--yes']);
+  });
+
   test('deletes items, what a filter finds, and a collection only when it is sure', async () => {
     await server.data('POST', '/v1/collections', { name: 'doomed', dim: 1 });
     await server.data('POST', '/v1/collections/doomed/bulk_upsert', { items: ['..', 'x', 'y'].map((id, n) => ({ external_id: id, vector: [1], metadata: { n } })) });

@@ -17,6 +17,7 @@ describe('the metrics of replicas', () => {
       status: STATUS,
       memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },
       checkpoint: { atMs: 1_700_000_000_500, unsavedChanges: 12 },
+      expiredItems: 5,
     },
   };
 
@@ -30,6 +31,7 @@ describe('the metrics of replicas', () => {
       `quiver_replica_checkpoint_timestamp_seconds${labels} 1700000000.5`,
       `quiver_replica_disk_bytes${labels} 1000`,
       `quiver_replica_epoch${labels} 3`,
+      `quiver_replica_expired_items${labels} 5`,
       `quiver_replica_lag_operations${labels} 6`,
       `quiver_replica_last_sequence${labels} 50`,
       `quiver_replica_leads${labels} 1`,

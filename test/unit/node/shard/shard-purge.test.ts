@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Shard } from '../../../../node/shard/shard';
+import { WriteBudget } from '../../../../node/shard/write-queue';
+import { ManualClock } from '../../../../shared/time/clock';
+import { eventually } from '../../../support/eventually';
+import { LogMemory, openMemoryStore, plainFactories } from '../../../support/shard-node';
+
+/** A replica that follows does not remove what has expired: its primary does, by the log. */
+test('the purge of a replica that follows waits until its primary has removed what has expired', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-purge-'));
+  const clock = new ManualClock();
+  const wallMs = (): number => clock.wallMs();
+  const fail = (error: Error): void => {
+    throw error;
+  };
+  let asked = 0;
+  const shard = await Shard.open(
+    join(folder, 'shard'),
+    { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
+    { factories: plainFactories, openStore: openMemoryStore, wallMs, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() },
+    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired: async () => (asked += 1) === 0 },
+  );
+  try {
+    const item = { type: 'upsert' as const, vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined };
+    await shard.write([
+      { ...item, externalId: 'over', expiresAt: clock.wallMs() + 1000 },
+      { ...item, externalId: 'later', expiresAt: clock.wallMs() + 2000 },
+      { ...item, externalId: 'stays' },
+    ]);
+    clock.advance(1000);
+    const purge = async (start: boolean) => (await shard.read('purge', { start }))[0];
+    await purge(true);
+    await eventually('the replica was asked to remove it', () => asked > 0);
+    expect(await purge(false)).toMatchObject({ state: 'running', step: 'expired' });
+    // What expires after it began is not waited for.
+    clock.advance(1000);
+    expect(await shard.read('count', null)).toBe(1);
+    await shard.write([{ type: 'expire', externalId: 'over' }]);
+    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+    expect(await purge(false)).toMatchObject({ state: 'done', error: '' });
+    expect(await shard.expired(10)).toEqual(['later']);
+  } finally {
+    await shard.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
