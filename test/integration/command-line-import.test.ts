@@ -16,6 +16,7 @@ interface StoredItem {
   vector: number[];
   metadata: Record<string, unknown>;
   text: string | null;
+  expires_at?: string;
 }
 
 const DIM = 4;
@@ -37,7 +38,7 @@ async function stored(collection: string): Promise<StoredItem[]> {
   do {
     const page = await server.data('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000 });
     // Not the version, which is another in each collection.
-    for (const { external_id, vector, metadata, text } of page.vectors) items.push({ external_id, vector, metadata, text });
+    for (const { external_id, vector, metadata, text, expires_at } of page.vectors) items.push({ external_id, vector, metadata, text, expires_at });
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
   return items.sort((a, b) => (a.external_id < b.external_id ? -1 : 1));

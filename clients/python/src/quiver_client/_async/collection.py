@@ -28,11 +28,11 @@ from ..models import (
     ItemChanged,
     ItemLike,
     Metadata,
+    Purge,
     QueryAnswer,
     RecallReport,
     RecommendAnswer,
     RerankAnswer,
-    Purge,
     Reshard,
     Sample,
     ScrollPage,
@@ -465,7 +465,9 @@ class AsyncCollection:
             explain=explain or None,
             include_timing=include_timing or None,
         )
-        return await self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body)
+        return await self._transport.call(
+            operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body
+        )
 
     async def rerank(
         self,
@@ -485,7 +487,9 @@ class AsyncCollection:
     ) -> RecommendAnswer:
         """What is like a stored item, without itself."""
         body = given(k=k, offset=offset or None, filters=filters)
-        return await self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body)
+        return await self._transport.call(
+            operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body
+        )
 
     async def similarity(self, id1: str, id2: str) -> Similarity:
         """The cosine of two stored vectors."""

@@ -64,7 +64,9 @@ class AsyncTransport:
         """
         headers = self._key_of(operation)
         repeats = (operation.is_safe and is_safe) or headers is not None
-        data = await self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers)
+        data = await self.data(
+            operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers
+        )
         return decode(answer, data)
 
     async def data(
@@ -112,7 +114,6 @@ class AsyncTransport:
         on_progress: Callable[[UploadProgress], None] | None,
     ) -> T:
         """Sends a file piece by piece."""
-
         key = self._key_of(operation)
 
         async def attempt() -> Any:

@@ -29,11 +29,11 @@ from ..models import (
     ItemChanged,
     ItemLike,
     Metadata,
+    Purge,
     QueryAnswer,
     RecallReport,
     RecommendAnswer,
     RerankAnswer,
-    Purge,
     Reshard,
     Sample,
     ScrollPage,
@@ -466,7 +466,9 @@ class Collection:
             explain=explain or None,
             include_timing=include_timing or None,
         )
-        return self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body)
+        return self._transport.call(
+            operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body
+        )
 
     def rerank(
         self,
@@ -486,7 +488,9 @@ class Collection:
     ) -> RecommendAnswer:
         """What is like a stored item, without itself."""
         body = given(k=k, offset=offset or None, filters=filters)
-        return self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body)
+        return self._transport.call(
+            operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body
+        )
 
     def similarity(self, id1: str, id2: str) -> Similarity:
         """The cosine of two stored vectors."""

@@ -65,7 +65,9 @@ class Transport:
         """
         headers = self._key_of(operation)
         repeats = (operation.is_safe and is_safe) or headers is not None
-        data = self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers)
+        data = self.data(
+            operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content, headers=headers
+        )
         return decode(answer, data)
 
     def data(
@@ -113,7 +115,6 @@ class Transport:
         on_progress: Callable[[UploadProgress], None] | None,
     ) -> T:
         """Sends a file piece by piece."""
-
         key = self._key_of(operation)
 
         def attempt() -> Any:
