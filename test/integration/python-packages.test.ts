@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { missingModules, PYTHON_PACKAGES, type PythonPackage, reasonToSkip, runPython } from '../support/python-packages';
 
@@ -44,11 +47,15 @@ function story(pythonPackage: PythonPackage, server: EmbeddedProcess): void {
 }
 
 describe('the Python packages', () => {
-  const server = new EmbeddedProcess();
+  const backups = mkdtempSync(join(tmpdir(), 'quiver-python-backups-'));
+  const server = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${backups}` } });
   beforeAll(async () => {
     if (able.length > 0) await server.start();
   });
-  afterAll(() => server.destroy());
+  afterAll(async () => {
+    await server.destroy();
+    rmSync(backups, { recursive: true, force: true });
+  });
 
   for (const pythonPackage of PYTHON_PACKAGES) {
     describe(`in ${pythonPackage.folder}`, () => {

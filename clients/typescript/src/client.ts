@@ -15,6 +15,8 @@ export interface DocumentUpload {
   /** Kept as `source` in the metadata of its chunks; must end in `.txt`. Default: the name of a File, else `document.txt`. */
   name?: string;
   include_timing?: boolean;
+  /** When its chunks expire, as ISO 8601. Default: as the collection says. */
+  expires_at?: string;
   /** As the file is handed over. */
   onProgress?: (progress: UploadProgress) => void;
 }
@@ -53,9 +55,9 @@ export class QuiverClient {
 
   /** Uploads a text file: it is split, embedded and stored as it arrives, all or nothing. */
   async uploadDocument(upload: DocumentUpload, options?: CallOptions): Promise<api.UploadAnswer> {
-    const { collection_name, file, onProgress, include_timing } = upload;
+    const { collection_name, file, onProgress, include_timing, expires_at } = upload;
     const name = upload.name ?? (file instanceof Blob && 'name' in file ? String(file.name) : 'document.txt');
-    const fields = { collection_name, ...(include_timing === undefined ? {} : { include_timing: String(include_timing) }) };
+    const fields = { collection_name, ...(include_timing === undefined ? {} : { include_timing: String(include_timing) }), ...(expires_at === undefined ? {} : { expires_at }) };
     return this.transport.data({ method: 'POST', path: '/v1/documents/upload', body: uploadBody(fields, { name, source: file }, onProgress) }, options);
   }
 

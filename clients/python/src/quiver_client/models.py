@@ -837,6 +837,8 @@ class Restore:
     collections: list[RestoreCollection]
     until: str | None = None
     """The moment that was asked for; ``None``: that of the backup."""
+    warnings: list[str] = field(default_factory=list)
+    """What whoever asked for it should know."""
 
 
 # The service

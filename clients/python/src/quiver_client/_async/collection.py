@@ -117,7 +117,7 @@ class AsyncCollection:
             if_version=if_version,
             only_if=only_if,
             include_timing=include_timing or None,
-        ) | expiry_body(expires_at)
+        ) | expiry_body(expires_at=expires_at)
         return await self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
     async def bulk_upsert(
@@ -220,7 +220,7 @@ class AsyncCollection:
             embed=embed or None,
             vector=encoded(vector),
             if_version=if_version,
-        ) | expiry_body(expires_at)
+        ) | expiry_body(expires_at=expires_at)
         return await self._transport.call(operations.PATCH, ItemChanged, path={**self._path, "id": external_id}, body=body)
 
     async def update_by_filter(
@@ -235,7 +235,7 @@ class AsyncCollection:
 
         Each is changed once. Repeated after an answer that was lost, it counts what still matched.
         """
-        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset)) | expiry_body(expires_at)
+        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset)) | expiry_body(expires_at=expires_at)
         data = await self._transport.call(operations.UPDATE_BY_FILTER, dict[str, int], path=self._path, body=body)
         return data["updated_count"]
 
@@ -279,13 +279,16 @@ class AsyncCollection:
         *,
         filename: str | None = None,
         include_timing: bool = False,
+        expires_at: datetime | str | None = KEPT,
         on_progress: Callable[[UploadProgress], None] | None = None,
     ) -> DocumentUploaded:
         """Uploads a .txt file, which is split, embedded and stored as chunks.
 
         ``file`` is a path, bytes, or an open binary file; it is sent piece by piece. ``on_progress`` hears how much was sent.
+        The chunks expire at ``expires_at``; by default as the collection says.
         """
         fields = {"collection_name": self.name, **({"include_timing": "true"} if include_timing else {})}
+        fields |= {name: value for name, value in expiry_body(expires_at=expires_at).items() if value is not None}
         form = UploadForm(file, filename=filename, fields=fields)
         return await self._transport.upload(operations.UPLOAD, DocumentUploaded, form, on_progress)
 
