@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ClusterProcesses } from '../support/cluster-processes';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { eventually } from '../support/eventually';
@@ -41,11 +44,13 @@ const promtool = findPromtool();
 describe('the metrics of the embedded form and of a cluster', () => {
   let cluster: ClusterProcesses;
   let embedded: EmbeddedProcess;
+  const backups = mkdtempSync(join(tmpdir(), 'quiver-metrics-'));
   /** By process, after some work. */
   const texts = new Map<string, string>();
 
   beforeAll(async () => {
-    embedded = new EmbeddedProcess();
+    // With all that has metrics of its own.
+    embedded = new EmbeddedProcess({ environment: { AUDIT_LOG: 'stdout', BACKUP_TARGET: `file:${backups}`, BACKUP_LOG: 'true' } });
     cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 2, replicas: 2, shards: 2, environment: { REQUEST_TIMEOUT_MS: NEVER_MS } });
     await embedded.start();
     for (const service of [cluster, embedded]) {
@@ -69,6 +74,7 @@ describe('the metrics of the embedded form and of a cluster', () => {
   afterAll(async () => {
     await cluster?.destroy();
     await embedded?.destroy();
+    rmSync(backups, { recursive: true, force: true });
   });
 
   function textOf(id: string): string {

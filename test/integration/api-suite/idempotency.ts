@@ -161,7 +161,7 @@ export function idempotencySuite(context: SuiteContext): void {
       const { api } = context;
       const name = await context.empty();
       const upsert = (key: string) => api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: [1, 2, 3] }, { headers: { 'idempotency-key': key } });
-      for (const bad of ['', ' ', 'x'.repeat(256), 'caf\u00e9']) expect(codeOf(await upsert(bad))).toBe(400);
+      for (const bad of ['', 'x'.repeat(256), 'caf\u00e9']) expect(codeOf(await upsert(bad))).toBe(400);
       dataOf(await api.get('/v1/collections', { headers: { 'idempotency-key': 'x'.repeat(256) } }));
     });
   });
