@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from './free-ports';
 import { eventually } from './eventually';
+import { stopProcess } from './stop-process';
 
 const BINARY = '/usr/bin/etcd';
 const READY_DEADLINE_MS = 60_000;
@@ -164,7 +165,7 @@ export class EtcdProcess {
   }
 
   pause(): void {
-    process.kill(this.pid, 'SIGSTOP');
+    stopProcess(this.pid);
   }
 
   resume(): void {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { eventually } from './eventually';
+import { stopProcess } from './stop-process';
 
 const root = resolve(__dirname, '../..');
 /** Far more than a start takes, for a machine that is slow and has other work. */
@@ -125,7 +126,7 @@ export class MemberProcess {
   }
 
   pause(): void {
-    process.kill(this.pid, 'SIGSTOP');
+    stopProcess(this.pid);
   }
 
   resume(): void {

@@ -1,0 +1,49 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { stopProcess } from '../../../support/stop-process';
+
+/** Three threads never rest; the main thread answers every line. */
+const BUSY = `
+  const { Worker } = require('node:worker_threads');
+  for (let thread = 0; thread < 3; thread++) new Worker('for (;;);', { eval: true });
+  process.stdin.on('data', () => process.stdout.write('here\\n'));
+  process.stdout.write('ready\\n');
+`;
+
+let busy: ChildProcess;
+
+beforeEach(async () => {
+  busy = spawn(process.execPath, ['-e', BUSY], { stdio: ['pipe', 'pipe', 'inherit'] });
+  await once(busy.stdout!, 'data');
+});
+
+afterEach(async () => {
+  busy.kill('SIGKILL');
+  await once(busy, 'exit');
+});
+
+test('no thread of a process does anything once it is stopped, and it goes on with SIGCONT', async () => {
+  const pid = busy.pid!;
+  for (let round = 0; round < 20; round++) {
+    stopProcess(pid);
+    const used = processorTimeOf(pid);
+    const end = Date.now() + 20;
+    while (Date.now() < end);
+    expect(processorTimeOf(pid)).toEqual(used);
+    process.kill(pid, 'SIGCONT');
+    busy.stdin!.write('\n');
+    await once(busy.stdout!, 'data');
+  }
+});
+
+test('a process that is gone is an error', async () => {
+  const gone = spawn(process.execPath, ['-e', '']);
+  await once(gone, 'exit');
+  expect(() => stopProcess(gone.pid!)).toThrow(/ESRCH/);
+});
+
+/** What each thread has used, in nanoseconds: the first field of schedstat (Linux, Documentation/scheduler/sched-stats). */
+function processorTimeOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/task`).map((thread) => readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+}
