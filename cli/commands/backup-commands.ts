@@ -112,7 +112,7 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       .argument('[collections...]', 'otherwise all of it'),
   )
     .option('--until <time>', 'what was acknowledged by then, as "2026-07-01T12:00:00Z"', moment)
-    .option('--rename <names>', 'names that are free: "colours=colours-before", separated by commas', renames)
+    .option('--rename <names>', 'names that are free, or of empty collections: "colours=colours-before", separated by commas', renames)
     .option('--shards <count>', 'another number of shards', wholeNumber(1, 256))
     .option('--replicas <count>', 'another number of copies of each shard', wholeNumber(1, 5))
     .option('--keys', 'restore the API keys, too')

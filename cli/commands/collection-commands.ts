@@ -106,7 +106,7 @@ export function addCollectionCommands(program: Command, context: CommandContext)
 interface Purge {
   state: 'none' | 'running' | 'done' | 'failed';
   bytes_reclaimed: number;
-  shards: { shard: number; replicas: { node: string; state: string; step: string; error: string }[] }[];
+  shards: { shard: number; replicas: { node: string; state: string; step: string; unshipped_writes?: number; error: string }[] }[];
 }
 
 async function purge(context: CommandContext, name: string, options: ConnectionOptions & { state?: true; json?: true }): Promise<void> {
@@ -119,8 +119,8 @@ async function purge(context: CommandContext, name: string, options: ConnectionO
   }
   if (options.json) printJson(context, answer);
   else if (options.state) {
-    const rows = answer.shards.flatMap(({ shard, replicas }) => replicas.map(({ node, state, step, error }) => [shard, node, state, step, error]));
-    context.output.write(table(['shard', 'node', 'state', 'step', 'error'], rows));
+    const rows = answer.shards.flatMap(({ shard, replicas }) => replicas.map(({ node, state, step, unshipped_writes = 0, error }) => [shard, node, state, step, unshipped_writes, error]));
+    context.output.write(table(['shard', 'node', 'state', 'step', 'unshipped', 'error'], rows));
   } else if (answer.state === 'done') context.messages.write(`purged "${name}": ${count(answer.bytes_reclaimed)} bytes less\n`);
   if (options.state || answer.state === 'done') return;
   const trouble = answer.shards.flatMap(({ shard, replicas }) =>

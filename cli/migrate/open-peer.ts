@@ -77,8 +77,8 @@ function sourceFor(choice: PeerChoice): PeerSource {
     case 'weaviate':
       return new WeaviateSource(http(bearer), tenant);
     case 'milvus':
-      // Its token is a key, or "user:password".
-      return new MilvusSource(http(user === null ? bearer : { authorization: `Bearer ${user}:${password ?? ''}` }), database);
+      // Its token is a key, or "user:password". Without the other header, a server may be set to answer Int64 as text.
+      return new MilvusSource(http({ 'accept-type-allow-int64': 'true', ...(user === null ? bearer : { authorization: `Bearer ${user}:${password ?? ''}` }) }), database);
     case 'pgvector':
       return new PgvectorSource(choice, where, { patienceMs, signal, onWait });
     case 'elasticsearch':

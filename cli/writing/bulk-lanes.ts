@@ -3,6 +3,7 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { collectionUrl, type Connection } from '../connection/connection';
 import { NoAnswerError, ServiceError } from '../connection/service-error';
 import { Backoff } from './backoff';
+import { LaneQueue } from './lane-queue';
 import type { Passage, RejectedRow, Watermark } from './watermark';
 
 /** An item as it is sent. */
@@ -36,6 +37,7 @@ interface Waiting<Mark> extends OutgoingItem {
   passage: Passage<Mark>;
 }
 
+/** A request that is made, or being made again of a part of its items. */
 interface Batch {
   ids: ReadonlySet<string>;
   done: Promise<void>;
@@ -50,7 +52,8 @@ const VECTOR_CLOSING = '"}';
 /**
  * Bulk writes over several lanes. Batches are filled and sent in order, up to as many at once as there are lanes; one that
  * shares an id with one under way waits for that: so the last of several rows with one id wins, as it would in one lane.
- * `add` waits while a batch is full and no lane is free, which bounds memory. A request that the service can't answer now
+ * As many requests again are made in advance: the service answers those of all lanes together when it stores them together,
+ * and must not wait then. `add` waits while there are as many, which bounds memory. A request that the service can't answer now
  * is sent again; one that it refuses is halved until the rows that are at fault are alone, and those are rejected. What
  * can't be helped (a wrong key, a collection that is gone) fails `add` and `finish`.
  */
@@ -61,6 +64,7 @@ export class BulkLanes<Mark> {
   private failure: Error | null = null;
   private readonly stop = new AbortController();
   private itemsMax: number;
+  private readonly queue: LaneQueue;
   /** No lane sends before, because the service asked for it. */
   private restUntil = 0;
 
@@ -69,6 +73,7 @@ export class BulkLanes<Mark> {
     private readonly options: LaneOptions,
   ) {
     this.itemsMax = options.batchItemsMax;
+    this.queue = new LaneQueue(options.lanes);
   }
 
   /** Takes an item of a passage; resolves when there is room for another. */
@@ -94,7 +99,7 @@ export class BulkLanes<Mark> {
   }
 
   private async flush(): Promise<void> {
-    while (this.underWay.size >= this.options.lanes) await Promise.race([...this.underWay].map(({ done }) => done));
+    while (this.underWay.size >= 2 * this.options.lanes) await Promise.race([...this.underWay].map(({ done }) => done));
     if (this.failure !== null) throw this.failure;
     const { items } = this;
     if (items.length === 0) return;
@@ -102,9 +107,10 @@ export class BulkLanes<Mark> {
     this.characters = 0;
     const ids = new Set(items.map(({ externalId }) => externalId));
     const before = [...this.underWay].filter((batch) => haveCommon(batch.ids, ids)).map(({ done }) => done);
+    const body = bodyOf(items);
     const batch: Batch = { ids, done: Promise.resolve() };
     batch.done = Promise.all(before)
-      .then(async () => this.send(items))
+      .then(async () => this.queue.run(async () => this.send(items, body)))
       .then(
         () => {},
         (error: Error) => {
@@ -117,9 +123,10 @@ export class BulkLanes<Mark> {
   }
 
   /** Answers how many of the items were rejected. */
-  private async send(items: Waiting<Mark>[]): Promise<number> {
+  private async send(items: Waiting<Mark>[], body = bodyOf(items)): Promise<number> {
+    if (this.failure !== null) return 0;
     try {
-      await this.patiently(bodyOf(items));
+      await this.patiently(body);
       this.settle(items);
       return 0;
     } catch (error) {

@@ -13,12 +13,15 @@ interface ElasticMapping {
   element_type?: string;
   data_type?: string;
   space_type?: string;
-  method?: { space_type?: string; name?: string };
+  method?: { space_type?: string; name?: string; parameters?: { encoder?: { name?: string } } };
   index_options?: { type?: string };
+  /** OpenSearch: 'on_disk' and '16x', in place of an encoder. */
+  mode?: string;
+  compression_level?: string;
 }
 
 interface ElasticIndex {
-  mappings?: { properties?: Record<string, ElasticMapping>; _source?: { enabled?: boolean } };
+  mappings?: { properties?: Record<string, ElasticMapping>; _source?: { enabled?: boolean; includes?: string[]; excludes?: string[] } };
   settings?: { index?: { number_of_shards?: string; number_of_replicas?: string; disable_sequence_numbers?: string } };
   aliases?: Record<string, unknown>;
 }
@@ -127,7 +130,7 @@ export class ElasticsearchSource implements PeerSource {
     const all = fields.filter(([, { type }]) => VECTOR_TYPES.has(type ?? ''));
     const shards = Number(index.settings?.index?.number_of_shards ?? 1);
     this.indexes.set(name, { shards, vectorFields: fields.filter(([, { type = '' }]) => VECTOR_TYPES.has(type) || TOKEN_TYPES.has(type)).map(([path]) => path) });
-    const dense = all.filter(([path, field]) => !BIT_TYPES.has(field.element_type ?? field.data_type ?? '') && !isNested(path, index.mappings?.properties ?? {}));
+    const dense = all.filter(([path, field]) => !BIT_TYPES.has(numbersOf(field)) && !isNested(path, index.mappings?.properties ?? {}) && !(this.isOpenSearch && isOutsideSource(path, index)));
     const vectors = dense.map(([path, field]): PeerVector => {
       const metricThere =
         field.similarity ?? field.method?.space_type ?? field.space_type ?? (field.type === 'knn_vector' ? 'l2' : field.index === false ? 'unknown, because it is not indexed' : 'cosine');
@@ -140,9 +143,21 @@ export class ElasticsearchSource implements PeerSource {
       vectors,
       count,
       description: null,
-      obstacle: vectors.length === 0 ? 'it has no dense vectors' : hasSequence ? null : 'its sequence numbers are switched off (index.disable_sequence_numbers), and it is read by them',
+      obstacle:
+        vectors.length === 0
+          ? noVectors(all.length > 0 && all.every(([path]) => isOutsideSource(path, index)))
+          : hasSequence
+            ? null
+            : 'its sequence numbers are switched off (index.disable_sequence_numbers), and it is read by them',
       findings: this.findings(index, fields, vectors, all),
     };
+  }
+
+  private leftOut(path: string, numbers: string, index: ElasticIndex): Finding {
+    if (BIT_TYPES.has(numbers)) return { topic: 'vector types', effect: 'left out', detail: `${path}, a vector of bits: Quiver has no metric for bits` };
+    if (isNested(path, index.mappings?.properties ?? {}))
+      return { topic: 'multi-vectors', effect: 'left out', detail: `${path}, vectors of nested documents: each would have to be an item of its own` };
+    return { topic: 'schema', effect: 'left out', detail: `${path}: the index keeps it out of _source, and OpenSearch answers vectors from nowhere else` };
   }
 
   private findings(index: ElasticIndex, fields: [string, ElasticMapping][], vectors: PeerVector[], all: [string, ElasticMapping][]): Finding[] {
@@ -154,17 +169,11 @@ export class ElasticsearchSource implements PeerSource {
         detail: `a collection here has one vector per item: ${vectors.map(({ name }) => name).join(', ')} go into a collection each, chosen by --vector`,
       });
     for (const [path, field] of all) {
-      const numbers = field.element_type ?? field.data_type;
-      if (!vectors.some(({ name }) => name === path))
-        findings.push({
-          topic: BIT_TYPES.has(numbers ?? '') ? 'vector types' : 'multi-vectors',
-          effect: 'left out',
-          detail: BIT_TYPES.has(numbers ?? '') ? `${path}, a vector of bits: Quiver has no metric for bits` : `${path}, vectors of nested documents: each would have to be an item of its own`,
-        });
-      else if (numbers !== undefined && numbers !== 'float') findings.push({ topic: 'vector types', effect: 'changed', detail: `${path} (${numbers}): its numbers are kept as float32` });
-      const codes = field.index_options?.type;
-      if (codes !== undefined && /int8|int4|bbq/.test(codes))
-        findings.push({ topic: 'quantization', effect: 'check', detail: `${path} (${codes}): here a collection has int8, int4 or binary codes (--quantization)` });
+      const numbers = numbersOf(field);
+      if (!vectors.some(({ name }) => name === path)) findings.push(this.leftOut(path, numbers, index));
+      else if (numbers !== 'float') findings.push({ topic: 'vector types', effect: 'changed', detail: `${path} (${numbers}): its numbers are kept as float32` });
+      const codes = codesOf(field);
+      if (codes !== null) findings.push({ topic: 'quantization', effect: 'check', detail: `${path} (${codes}): here a collection has int8, int4 or binary codes (--quantization)` });
     }
     const of = (...types: string[]): string =>
       fields
@@ -202,6 +211,36 @@ export class ElasticsearchSource implements PeerSource {
 
 function flatFields(properties: Record<string, ElasticMapping>, prefix = ''): [string, ElasticMapping][] {
   return Object.entries(properties).flatMap(([name, field]): [string, ElasticMapping][] => [[prefix + name, field], ...flatFields(field.properties ?? {}, `${prefix}${name}.`)]);
+}
+
+/** The kind of a vector's numbers; OpenSearch answers it in capitals. */
+function numbersOf({ element_type, data_type }: ElasticMapping): string {
+  return (element_type ?? data_type ?? 'float').toLowerCase();
+}
+
+/** What a vector is coded as for searches; null: as it is. */
+function codesOf({ index_options, method, mode, compression_level }: ElasticMapping): string | null {
+  if (/int8|int4|bbq/.test(index_options?.type ?? '')) return index_options!.type!;
+  const encoder = method?.parameters?.encoder?.name;
+  if (encoder !== undefined && encoder !== 'flat') return encoder;
+  if (compression_level !== undefined && compression_level !== '1x') return `compressed ${compression_level}`;
+  return mode === 'on_disk' ? mode : null;
+}
+
+function literal(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
+
+function noVectors(isOutside: boolean): string {
+  return isOutside ? 'it keeps its vectors out of _source, and OpenSearch answers them from nowhere else' : 'it has no dense vectors';
+}
+
+/** Whether documents are kept without the field at this path. */
+function isOutsideSource(path: string, { mappings }: ElasticIndex): boolean {
+  const { enabled = true, includes = [], excludes = [] } = mappings?._source ?? {};
+  // A pattern names a field or an object around it; "*" stands for anything, dots as well.
+  const isNamed = (pattern: string): boolean => new RegExp(`^${pattern.split('*').map(literal).join('.*')}(\\..*)?$`).test(path);
+  return !enabled || (includes.length > 0 && !includes.some(isNamed)) || excludes.some(isNamed);
 }
 
 function isNested(path: string, properties: Record<string, ElasticMapping>): boolean {

@@ -43,8 +43,8 @@ const DENSE_TYPES = new Set(['FloatVector', 'Float16Vector', 'BFloat16Vector', '
 const FORMS: Record<string, string> = { COSINE: 'the cosine', IP: 'the dot product', L2: 'the squared distance, lower is better' };
 
 /**
- * Milvus 2.4 and later: its RESTful API v2. Pages go by the primary key: those greater than the greatest so far, which Milvus
- * answers in order. The count at the end tells whether it did.
+ * Milvus 2.4 and later: its RESTful API v2. Pages go by the primary key: those greater than the greatest so far, of which
+ * Milvus answers the smallest, in order. It promises that nowhere, so a page in another order is counted over.
  */
 export class MilvusSource implements PeerSource {
   private readonly tables = new Map<string, Table>();
@@ -71,14 +71,20 @@ export class MilvusSource implements PeerSource {
     const table = this.tables.get(collection.name);
     if (table === undefined) throw new PeerError(`Milvus has no collection "${collection.name}"`);
     const { name: key, type } = table.key;
-    // Keys as text: an Int64 key was read as its digits where a double can't hold it.
-    const filter = cursor === null ? '' : `${key} > ${type === 'VarChar' ? JSON.stringify(cursor) : String(cursor as string | number)}`;
+    const filter = cursor === null ? '' : `${key} > ${keyText(cursor as string | number, type)}`;
     const rows = await this.call<PeerObject[]>('entities/query', { collectionName: collection.name, filter, limit, outputFields: ['*'], consistencyLevel: 'Strong' }, findings);
     let last: string | number | null = null;
+    let isOrdered = true;
     for (const row of rows) {
       const own = row[key];
       if (typeof own !== 'string' && typeof own !== 'number') throw new PeerError(`Milvus answered an entity of "${collection.name}" without its primary key ${key}`);
       if (last === null || isGreater(own, last, type)) last = own;
+      else isOrdered = false;
+    }
+    if (last !== null && !isOrdered) {
+      const there = await this.count(collection.name, `${filter === '' ? '' : `${filter} and `}${key} <= ${keyText(last, type)}`);
+      if (there > rows.length)
+        throw new PeerError(`Milvus answered ${rows.length} entities of "${collection.name}" that are not those with the smallest keys, so going on after them would leave out ${there - rows.length}`);
     }
     const items = rows.map((row) => this.item(row, table, vector, textField, findings));
     return { items, next: last };
@@ -112,17 +118,19 @@ export class MilvusSource implements PeerSource {
         return { name: field.name, dim: Number.isInteger(dim) ? dim : null, metric: metricOf(metricThere), metricThere };
       });
     const isLoaded = there.load === undefined || there.load === 'LoadStateLoaded';
-    const [counted] = isLoaded
-      ? await this.call<{ 'count(*)': number | string }[]>('entities/query', { collectionName: name, filter: '', outputFields: ['count(*)'], consistencyLevel: 'Strong' })
-      : [];
     return {
       name,
       vectors,
-      count: counted === undefined ? null : Number(counted['count(*)']),
+      count: isLoaded ? await this.count(name, '') : null,
       description: there.description || null,
       obstacle: vectors.length === 0 ? 'it has no dense vectors' : isLoaded ? null : `it is not in Milvus's memory (${there.load}); load it there first`,
       findings: findingsOf(there, key, vectors),
     };
+  }
+
+  private async count(collection: string, filter: string): Promise<number> {
+    const [counted] = await this.call<{ 'count(*)': number | string }[]>('entities/query', { collectionName: collection, filter, outputFields: ['count(*)'], consistencyLevel: 'Strong' });
+    return Number(counted['count(*)']);
   }
 
   private async call<Data>(path: string, body: PeerObject, findings?: ItemFindings): Promise<Data> {
@@ -161,6 +169,11 @@ function findingsOf(there: MilvusDescription, key: MilvusField, vectors: PeerVec
   return findings;
 }
 
+/** A key as an expression has it. One of Int64 was read as its digits where a double can't hold it. */
+function keyText(key: string | number, type: string): string {
+  return type === 'VarChar' ? JSON.stringify(key) : String(key);
+}
+
 function isGreater(a: string | number, b: string | number, type: string): boolean {
   return type === 'VarChar' ? Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b))) > 0 : BigInt(a) > BigInt(b);
 }
@@ -174,9 +187,10 @@ function plainValue(value: PeerJson, type: string | undefined): PeerJson {
       return value;
     }
   }
-  if (type === 'Array' && isObject(value) && isObject(value.Data)) {
-    const [inner] = Object.values(value.Data);
-    if (isObject(inner)) return Array.isArray(inner.data) ? inner.data : [];
+  if (type === 'Array' && isObject(value) && Object.hasOwn(value, 'Data')) {
+    // An empty array has no data, or not even the name of its type.
+    const [inner] = Object.values(value.Data ?? {});
+    return isObject(inner) && Array.isArray(inner.data) ? inner.data : [];
   }
   return value;
 }

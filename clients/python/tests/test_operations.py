@@ -27,7 +27,7 @@ UNSAID = {
     # There is one form.
     "SAMPLE": {"vector_format"},
     # It may take several requests.
-    "BULK_SEARCH": {"include_timing", "profile"},
+    "BULK_SEARCH": {"include_timing"},
 }
 
 

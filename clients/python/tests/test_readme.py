@@ -77,6 +77,7 @@ def test_all_examples_run_one_after_another(server: Server) -> None:
 )
 def test_the_first_example_of_each_framework_runs(server: Server, package: str, module: str, collection: str, expected: str) -> None:
     found = subprocess.run([PYTHON, "-c", f"import {module}"], capture_output=True, text=True, check=False)
-    if "ModuleNotFoundError" in found.stderr:
+    # `npm run test:python` has installed what is needed, so there is no reason to skip there.
+    if "ModuleNotFoundError" in found.stderr and "README_MUST_RUN" not in os.environ:
         pytest.skip(f"{module} can't be imported here: {textwrap.shorten(found.stderr.strip().splitlines()[-1], 100)}")
     assert run(examples(package)[0], server, collection) == expected

@@ -20,6 +20,7 @@ from quiver_client import (
     ConflictError,
     ForbiddenError,
     Item,
+    KeyQuota,
     KeyScope,
     NotFoundError,
     QuiverClient,
@@ -173,6 +174,9 @@ async def test_searches_of_every_kind(items: Any) -> None:
     assert [hit.external_id for hit in (await got(items.search([0, 0], k=1, offset=1, exact=True))).results] == ["i1"]
     several = await got(items.bulk_search([BulkSearchQuery(vector=[3, 0], k=1), {"vector": np.zeros(2), "k": 2}]))
     assert [[hit.external_id for hit in hits] for hits in several] == [["i3"], ["i0", "i1"]]
+    profiled = await got(items.bulk_search([{"vector": [3, 0], "k": 1}] * 21, profile=True))
+    assert ([len(hits) for hits in profiled.results], len(profiled.profiles)) == ([1] * 21, 2)
+    assert all(profile.shards for profile in profiled.profiles)
     hybrid = await got(items.hybrid_search("apple", [0, 0], k=2, alpha=0.5, explain=True))
     assert [(hit.external_id, hit.vector_rank) for hit in hybrid.results] == [("i0", 1), ("i1", 2)]
     assert hybrid.results[0].keyword_rank in (1, 2)
@@ -285,11 +289,25 @@ async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None
         assert (await got(quiver.keys.update(made.id, name="was reader", is_active=False))).is_active is False
         scopes = [KeyScope(prefix="it"), {"name": "life", "role": "readonly"}]
         limited = await got(
-            quiver.keys.update(made.id, role="readwrite", collections=scopes, allowed_networks=["127.0.0.0/8"], rate_limit_per_minute=0)
+            quiver.keys.update(
+                made.id,
+                role="readwrite",
+                collections=scopes,
+                allowed_networks=["127.0.0.0/8"],
+                rate_limit_per_minute=0,
+                quota={"items": 5, "period": "day"},
+                expires_in_days=3,
+            )
         )
         assert limited.collections == [KeyScope(prefix="it", role="readwrite"), KeyScope(name="life", role="readonly")]
         assert (limited.allowed_networks, limited.rate_limit_per_minute) == (["127.0.0.0/8"], 0)
-        freed = await got(quiver.keys.update(made.id, collections=None, allowed_networks=None))
+        assert limited.quota == KeyQuota(items=5, bytes=None, period="day")
+        assert limited.expires_at is not None
+        used = (await got(quiver.keys.usage(made.id))).quota_used
+        assert used is not None
+        assert (used.items, used.bytes, used.period, used.resets_at is None) == (0, None, "day", False)
+        freed = await got(quiver.keys.update(made.id, collections=None, allowed_networks=None, quota=None, expires_in_days=None))
+        assert (freed.quota, freed.expires_at) == (None, None)
         assert (freed.collections, freed.allowed_networks, freed.rate_limit_per_minute) == (None, None, 0)
         assert (await got(quiver.keys.get(made.id))).name == "was reader"
         assert (await got(quiver.keys.usage(made.id))).total_requests >= 2

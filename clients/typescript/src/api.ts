@@ -33,6 +33,8 @@ export type Profiled = { profile?: boolean };
 export type SearchAnswer = AnswerOf<'post_collections_name_search'>;
 export type BulkSearchQuery = BodyOf<'post_collections_name_bulk_search'>['queries'][number];
 export type BulkSearchAnswer = AnswerOf<'post_collections_name_bulk_search'>;
+/** `profiles`: of each request that it took, in their order. */
+export type ProfiledBulkSearch = { results: BulkSearchAnswer['results']; profiles: NonNullable<BulkSearchAnswer['profile']>[] };
 export type HybridSearchRequest = BodyOf<'post_collections_name_hybrid_search'>;
 export type HybridSearchAnswer = AnswerOf<'post_collections_name_hybrid_search'>;
 export type RerankRequest = BodyOf<'post_collections_name_rerank'>;

@@ -37,7 +37,7 @@ export class BackupsApi {
     return this.send({ method: 'POST', path: `backups/${encodeURIComponent(id)}/verify`, query: { ...where }, isRepeatable: true }, options);
   }
 
-  /** Begins to restore collections into names that are free; `rename` gives others than in the backup. `until`: to a moment. */
+  /** Begins to restore collections into names that are free, or collections that are empty; `rename` gives others than in the backup. `until`: to a moment. */
   async restore(restore: NewRestore, options?: CallOptions): Promise<Restore> {
     return this.send({ method: 'POST', path: 'restore', json: restore }, options);
   }

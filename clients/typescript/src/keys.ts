@@ -1,5 +1,5 @@
 import type { KeyChange, KeyDeleted, KeyRotation, NewKey } from './api';
-import type { ApiKey, ApiKeyWithSecret, RotatedApiKey, Usage, UsageSummary } from './generated/api-types';
+import type { ApiKey, ApiKeyWithSecret, RotatedApiKey, UsageOfKey, UsageSummary } from './generated/api-types';
 import type { CallOptions } from './request';
 import type { Transport } from './transport';
 
@@ -9,7 +9,7 @@ const PATH = '/v1/admin/keys';
 export class KeysApi {
   constructor(private readonly transport: Transport) {}
 
-  /** Makes a key, limited to collections, networks or a rate on request; its secret is in this answer and never again. */
+  /** Makes a key, limited to collections, networks, a rate or a quota on request; its secret is in this answer and never again. */
   async create(key: NewKey, options?: CallOptions): Promise<ApiKeyWithSecret> {
     return this.transport.data({ method: 'POST', path: PATH, json: key }, options);
   }
@@ -22,7 +22,7 @@ export class KeysApi {
     return this.transport.data({ method: 'GET', path: `${PATH}/${id}` }, options);
   }
 
-  /** Renames it, changes its role or limits, switches it off or on. What is left out stays; null takes a limit away. */
+  /** Renames it, changes its role, limits or end, switches it off or on. What is left out stays; null takes a limit away. */
   async update(id: number, change: KeyChange, options?: CallOptions): Promise<ApiKey> {
     return this.transport.data({ method: 'PATCH', path: `${PATH}/${id}`, json: change, isRepeatable: true }, options);
   }
@@ -36,8 +36,8 @@ export class KeysApi {
     return this.transport.data({ method: 'POST', path: `${PATH}/${id}/rotate`, json: rotation }, options);
   }
 
-  /** Requests that were made with it. */
-  async usage(id: number, options?: CallOptions): Promise<Usage> {
+  /** Requests that were made with it, and what it has stored of its quota. */
+  async usage(id: number, options?: CallOptions): Promise<UsageOfKey> {
     return this.transport.data({ method: 'GET', path: `${PATH}/${id}/usage` }, options);
   }
 

@@ -38,7 +38,20 @@ from .errors import (
     VersionConflict,
     VersionConflictError,
 )
-from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, KeyScope, Metadata, StorageQuota, StoredVector
+from .models import (
+    BulkSearchQuery,
+    CollectionInfo,
+    Filters,
+    Hit,
+    HybridHit,
+    Item,
+    ItemLike,
+    KeyQuota,
+    KeyScope,
+    Metadata,
+    StorageQuota,
+    StoredVector,
+)
 from .retries import NO_RETRIES, RetryPolicy
 from .uploads import UploadProgress
 from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, encode_vector
@@ -68,6 +81,7 @@ __all__ = [
     "HybridHit",
     "Item",
     "ItemLike",
+    "KeyQuota",
     "KeyScope",
     "Keys",
     "Metadata",

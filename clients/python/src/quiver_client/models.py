@@ -25,6 +25,7 @@ __all__ = [
     "BackupList",
     "BackupShard",
     "BatchDeleted",
+    "BulkSearchAnswer",
     "BulkSearchQuery",
     "BulkUpsertAnswer",
     "BulkUpsertResult",
@@ -53,14 +54,18 @@ __all__ = [
     "ItemError",
     "ItemLike",
     "KeyDeleted",
+    "KeyQuota",
+    "KeyQuotaUse",
     "KeyScope",
     "KeyScopeLike",
     "KeyUsage",
     "Metadata",
     "Move",
+    "ProfiledBulkSearch",
     "Projection",
     "QueryAnswer",
     "QueryHit",
+    "QuotaPeriod",
     "Rates",
     "RecallReport",
     "RecommendAnswer",
@@ -86,6 +91,7 @@ __all__ = [
     "StoredVector",
     "Upserted",
     "Usage",
+    "UsageOfKey",
     "UsageSummary",
     "Verification",
     "WriteTiming",
@@ -101,6 +107,7 @@ into nested objects."""
 
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
 Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
+QuotaPeriod: TypeAlias = Literal["day", "month", "total"]
 
 
 KEPT: Any = "KEPT"
@@ -267,6 +274,8 @@ class PurgedReplica:
     bytes_before: int
     bytes_after: int
     error: str
+    unshipped_writes: int = 0
+    """Writes that it waits for, because they are kept until they are in the backup target."""
 
 
 @dataclass(frozen=True)
@@ -431,6 +440,23 @@ class SearchAnswer:
     offset: int
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+
+
+@dataclass(frozen=True)
+class BulkSearchAnswer:
+    """A list of hits for each query of one request."""
+
+    results: list[list[Hit]]
+    timing_ms: SearchTiming | None = None
+    profile: SearchProfile | None = None
+
+
+@dataclass(frozen=True)
+class ProfiledBulkSearch:
+    """A list of hits for each query, and where the time of each request went that it took."""
+
+    results: list[list[Hit]]
+    profiles: list[SearchProfile]
 
 
 @dataclass(frozen=True)
@@ -635,6 +661,26 @@ KeyScopeLike: TypeAlias = KeyScope | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class KeyQuota:
+    """The most that a key may store in a period."""
+
+    items: int | None
+    """None: any number."""
+    bytes: int | None
+    """Of vectors, metadata, texts and ids; None: any number."""
+    period: QuotaPeriod
+    """A day or month of UTC, or in all."""
+
+
+@dataclass(frozen=True)
+class KeyQuotaUse(KeyQuota):
+    """What a key has stored of its quota in the present period; None: it is not bounded."""
+
+    resets_at: datetime | None = None
+    """When it counts anew; None: never."""
+
+
+@dataclass(frozen=True)
 class ApiKey:
     """An API key without its secret."""
 
@@ -651,6 +697,8 @@ class ApiKey:
     """Networks that it may be used from; None: all."""
     rate_limit_per_minute: int | None = None
     """Requests in any 60 seconds; 0: no limit; None: the service's."""
+    quota: KeyQuota | None = None
+    """The most that it may store; None: as much as there is room for."""
     previous_expires_at: datetime | None = None
     """Until when the secret before the last rotation works; None: it does not."""
 
@@ -683,6 +731,14 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class UsageOfKey(Usage):
+    """Requests of one key, and what it has stored of its quota."""
+
+    quota_used: KeyQuotaUse | None = None
+    """None: it has no quota."""
+
+
+@dataclass(frozen=True)
 class KeyUsage(Usage):
     """Requests of one key among all."""
 
@@ -709,6 +765,8 @@ class Caller:
     expires_at: datetime | None
     collections: list[KeyScope] | None = None
     """Collections that the key is limited to; None: all."""
+    quota: KeyQuota | None = None
+    """The most that the key may store; None: as much as there is room for."""
     subject: str | None = None
     """Whom the bearer token speaks for; None for a key."""
 

@@ -67,11 +67,13 @@ export interface Purge {
       node: string;
       /** none: none was begun since the replica was opened; unknown: its node did not answer. */
       state: 'none' | 'running' | 'done' | 'failed' | 'unknown';
-      /** expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten. Of a purge that failed, where it did. */
+      /** expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier ones. Of a purge that failed, where it did. */
       step: string;
       /** What all files of the replica took when it began. */
       bytes_before: number;
       bytes_after: number;
+      /** Where logs are shipped (`BACKUP_LOG`): writes, with their contents, that the purge waits for in the step log, because they are kept until they are in the backup target. Of a purge that failed there, those that are still kept. */
+      unshipped_writes: number;
       error: string;
     }>;
   }>;
@@ -161,8 +163,9 @@ export interface ShardProfile {
   /** Of a bulk search: which query. */
   query: number | null;
   shard: number;
-  /** The node that was asked last, or its address; null: this process. */
+  /** The node that was asked last, or its address; null: this process. Shown to admins alone; null to others. */
   node: string | null;
+  /** Of the replica that answered; shown to admins alone. */
   role: 'primary' | 'follower' | null;
   /** inline: the thread that serves the request searched by itself; shard: that of the shard; node: another process. */
   place: 'inline' | 'shard' | 'node';
@@ -378,6 +381,12 @@ export interface ApiKeyWithSecret {
   }> | null;
   allowed_networks: string[] | null;
   rate_limit_per_minute: number | null;
+  /** The most that it may store; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+  } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
   previous_expires_at: string | null;
   /** The secret; shown this once. */
@@ -400,6 +409,12 @@ export interface ApiKey {
   }> | null;
   allowed_networks: string[] | null;
   rate_limit_per_minute: number | null;
+  /** The most that it may store; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+  } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
   previous_expires_at: string | null;
 }
@@ -420,6 +435,12 @@ export interface RotatedApiKey {
   }> | null;
   allowed_networks: string[] | null;
   rate_limit_per_minute: number | null;
+  /** The most that it may store; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+  } | null;
   /** Until when the secret before the last rotation works; null: it does not. */
   previous_expires_at: string | null;
   /** The secret; shown this once. */
@@ -427,13 +448,20 @@ export interface RotatedApiKey {
   rotated: true;
 }
 
-export interface Usage {
+export interface UsageOfKey {
   total_requests: number;
   last_24h: number;
   last_7d: number;
   last_30d: number;
   by_endpoint: Record<string, number>;
   last_request_at: string | null;
+  /** What it has stored of its quota in this period, and when that counts anew; null: it has none. */
+  quota_used: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+    resets_at: string | null;
+  } | null;
 }
 
 export interface UsageSummary {
@@ -456,6 +484,15 @@ export interface UsageSummary {
   }>;
 }
 
+export interface Usage {
+  total_requests: number;
+  last_24h: number;
+  last_7d: number;
+  last_30d: number;
+  by_endpoint: Record<string, number>;
+  last_request_at: string | null;
+}
+
 export interface Caller {
   /** null for a bearer token. */
   key_id: number | null;
@@ -470,6 +507,12 @@ export interface Caller {
     prefix?: string;
     role: 'admin' | 'readwrite' | 'readonly';
   }> | null;
+  /** The most that it may store; null: as much as there is room for. */
+  quota: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+  } | null;
 }
 
 export interface Node {
@@ -1493,7 +1536,7 @@ export interface Operations {
   /**
    * Restore collections from a backup: POST /v1/admin/restore
    *
-   * Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
+   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
    *
    * Role: admin.
    *
@@ -1507,9 +1550,11 @@ export interface Operations {
       until?: string | LogPositions;
       target?: string;
       collections?: string[];
-      /** Default: {}. */
+      /** By the name in the backup: a name that is free, or that of a collection which is empty. Default: {}. */
       rename?: Record<string, string>;
+      /** Default: as in the backup, or as the empty collection has. */
       shards?: number;
+      /** Default: as in the backup, or as the empty collection has. */
       replicas?: number;
       /** Default: false. */
       keys?: boolean;
@@ -1584,6 +1629,15 @@ export interface Operations {
       allowed_networks?: string[] | null;
       /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
       rate_limit_per_minute?: number | null;
+      /** The most that it may store; null: as much as there is room for. Each item of a write counts, whether it is new or replaces another; deleting gives nothing back. */
+      quota?: {
+        /** Items that it may write; left out or null: any number. */
+        items?: number | null;
+        /** Bytes of vectors, metadata, texts and ids that it may write; left out or null: any number. */
+        bytes?: number | null;
+        /** Per day or month of UTC, or in all. Default: "month". */
+        period?: 'day' | 'month' | 'total';
+      } | null;
     };
     answer: ApiKeyWithSecret;
   };
@@ -1610,7 +1664,7 @@ export interface Operations {
     answer: ApiKey;
   };
   /**
-   * Rename an API key, change its role or limits, switch it off or on: PATCH /v1/admin/keys/{id}
+   * Rename an API key, change its role, limits or expiry, switch it off or on: PATCH /v1/admin/keys/{id}
    *
    * What is left out stays as it is; null takes a limit away.
    *
@@ -1623,6 +1677,8 @@ export interface Operations {
       name?: string;
       role?: 'admin' | 'readwrite' | 'readonly';
       is_active?: boolean;
+      /** Counted from now; null: never. */
+      expires_in_days?: number | null;
       /** Collections that the key is limited to; null: all. Its role is then not admin. */
       collections?: Array<{
         name?: string;
@@ -1633,6 +1689,15 @@ export interface Operations {
       allowed_networks?: string[] | null;
       /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
       rate_limit_per_minute?: number | null;
+      /** The most that it may store; null: as much as there is room for. Each item of a write counts, whether it is new or replaces another; deleting gives nothing back. */
+      quota?: {
+        /** Items that it may write; left out or null: any number. */
+        items?: number | null;
+        /** Bytes of vectors, metadata, texts and ids that it may write; left out or null: any number. */
+        bytes?: number | null;
+        /** Per day or month of UTC, or in all. Default: "month". */
+        period?: 'day' | 'month' | 'total';
+      } | null;
     };
     answer: ApiKey;
   };
@@ -1667,14 +1732,14 @@ export interface Operations {
     answer: RotatedApiKey;
   };
   /**
-   * Requests made with one key: GET /v1/admin/keys/{id}/usage
+   * Requests made with one key, and what it has stored of its quota: GET /v1/admin/keys/{id}/usage
    *
    * Role: admin.
    *
    * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_admin_keys_id_usage: {
-    answer: Usage;
+    answer: UsageOfKey;
   };
   /**
    * Requests made with all keys: GET /v1/admin/keys/usage/summary

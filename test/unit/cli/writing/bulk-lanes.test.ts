@@ -23,6 +23,7 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
   let calls = 0;
   let now = 0;
   let most = 0;
+  let taken = 0;
   const connection = {
     call: async (_method: string, path: string, { body }: { body: Uint8Array }) => {
       expect(path).toBe('/v1/collections/c/bulk_upsert');
@@ -52,8 +53,10 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     onWait: (_reason, ms) => waits.push(ms),
     ...options,
   });
-  const add = async (passage: Passage<number>, id: string, n: number): Promise<void> =>
-    lanes.add(passage, { externalId: id, json: JSON.stringify({ external_id: id, n, text: TEXT }), vector: vectorOf(n), place: `row ${n}` });
+  const add = async (passage: Passage<number>, id: string, n: number): Promise<void> => {
+    taken += 1;
+    await lanes.add(passage, { externalId: id, json: JSON.stringify({ external_id: id, n, text: TEXT }), vector: vectorOf(n), place: `row ${n}` });
+  };
   /** Rows 0 to n, in passages of 5. */
   const write = async (rows: number, idOf = (n: number): string => `i${n}`): Promise<void> => {
     for (let from = 0; from < rows; from += 5) {
@@ -63,7 +66,7 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     }
     await lanes.finish();
   };
-  return { write, stored, sizes, settled, waits, isSettled: () => watermark.isSettled, most: () => most };
+  return { write, stored, sizes, settled, waits, isSettled: () => watermark.isSettled, most: () => most, taken: () => taken };
 }
 
 const later = async (): Promise<void> => new Promise((done) => setImmediate(done));
@@ -78,6 +81,26 @@ describe('bulk lanes', () => {
     expect([...stored.values()].sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n));
     expect(settled.map(({ mark }) => mark)).toEqual([5, 10, 15, 20, 25, 30, 35, 40, 45, 50]);
     expect({ most: most(), largest: Math.max(...sizes), isSettled: isSettled() }).toEqual({ most: 3, largest: 4, isSettled: true });
+  });
+
+  test('make as many requests in advance as there are lanes, and no more', async () => {
+    const answers: (() => void)[] = [];
+    const { write, stored, taken } = setUp(async () => new Promise<void>((done) => answers.push(done)));
+    const written = write(100);
+    const settle = async (): Promise<void> => {
+      for (let i = 0; i < 50; i++) await later();
+    };
+    await settle();
+    // Three under way, three made, and one that is full.
+    expect({ underWay: answers.length, taken: taken() }).toEqual({ underWay: 3, taken: 28 });
+    for (const answer of answers.splice(0)) answer();
+    await settle();
+    expect({ underWay: answers.length, taken: taken() }).toEqual({ underWay: 3, taken: 40 });
+    while (stored.size < 100) {
+      for (const answer of answers.splice(0)) answer();
+      await later();
+    }
+    await written;
   });
 
   test('keep the last of several rows with one id, whichever request is faster', async () => {

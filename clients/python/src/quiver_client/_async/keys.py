@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
+from typing import Any
 
 from .. import operations
 from ..bodies import given, scopes_body
-from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, KeyScopeLike, Role, Usage, UsageSummary
+from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, KeyScopeLike, Role, UsageOfKey, UsageSummary
 from .transport import AsyncTransport
 
 
@@ -27,10 +28,12 @@ class AsyncKeys:
         collections: Sequence[KeyScopeLike] | None = None,
         allowed_networks: Sequence[str] | None = None,
         rate_limit_per_minute: int | None = None,
+        quota: Mapping[str, Any] | None = None,
     ) -> ApiKeyWithSecret:
         """Creates a key; its secret is in this answer and in no later one.
 
-        It may be limited to ``collections``, by name or prefix with a role each, to networks, and to a rate (0: none).
+        It may be limited to ``collections``, by name or prefix with a role each, to networks, to a rate (0: none), and to a
+        ``quota`` of ``items`` or ``bytes`` per ``period`` ("day", "month", "total").
         """
         body = given(
             name=name,
@@ -39,6 +42,7 @@ class AsyncKeys:
             collections=None if collections is None else scopes_body(collections),
             allowed_networks=None if allowed_networks is None else [*allowed_networks],
             rate_limit_per_minute=rate_limit_per_minute,
+            quota=None if quota is None else dict(quota),
         )
         return await self._transport.call(operations.CREATE_KEY, ApiKeyWithSecret, body=body)
 
@@ -58,21 +62,27 @@ class AsyncKeys:
         name: str | None = None,
         role: Role | None = None,
         is_active: bool | None = None,
+        expires_in_days: int | EllipsisType | None = ...,
         collections: Sequence[KeyScopeLike] | EllipsisType | None = ...,
         allowed_networks: Sequence[str] | EllipsisType | None = ...,
         rate_limit_per_minute: int | EllipsisType | None = ...,
+        quota: Mapping[str, Any] | EllipsisType | None = ...,
     ) -> ApiKey:
-        """Renames a key, changes its role or limits, switches it off or on.
+        """Renames a key, changes its role, limits or end, switches it off or on.
 
         What is left out stays as it is; None takes a limit away.
         """
         body = given(name=name, role=role, is_active=is_active)
+        if not isinstance(expires_in_days, EllipsisType):
+            body["expires_in_days"] = expires_in_days
         if not isinstance(collections, EllipsisType):
             body["collections"] = None if collections is None else scopes_body(collections)
         if not isinstance(allowed_networks, EllipsisType):
             body["allowed_networks"] = None if allowed_networks is None else [*allowed_networks]
         if not isinstance(rate_limit_per_minute, EllipsisType):
             body["rate_limit_per_minute"] = rate_limit_per_minute
+        if not isinstance(quota, EllipsisType):
+            body["quota"] = None if quota is None else dict(quota)
         return await self._transport.call(operations.UPDATE_KEY, ApiKey, path={"id": key_id}, body=body)
 
     async def delete(self, key_id: int) -> KeyDeleted:
@@ -84,9 +94,9 @@ class AsyncKeys:
         body = None if grace_seconds is None else {"grace_seconds": grace_seconds}
         return await self._transport.call(operations.ROTATE_KEY, ApiKeyWithSecret, path={"id": key_id}, body=body)
 
-    async def usage(self, key_id: int) -> Usage:
-        """Requests made with one key."""
-        return await self._transport.call(operations.KEY_USAGE, Usage, path={"id": key_id})
+    async def usage(self, key_id: int) -> UsageOfKey:
+        """Requests made with one key, and what it has stored of its quota."""
+        return await self._transport.call(operations.KEY_USAGE, UsageOfKey, path={"id": key_id})
 
     async def usage_summary(self) -> UsageSummary:
         """Requests made with all keys, together and each."""

@@ -51,7 +51,7 @@ class Backups:
         replicas: int | None = None,
         keys: bool = False,
     ) -> Restore:
-        """Begins to restore collections, of all or of those named, into names that are free.
+        """Begins to restore collections, of all or of those named, into names that are free, or collections that are empty.
 
         ``until`` is a time (without a zone, the local one): what was acknowledged by then, and nothing later. Or, by
         collection, the last entry of the log of each of its shards. Without a backup, the newest that leads there is taken.
