@@ -9,8 +9,8 @@ const require = createRequire(import.meta.url);
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const K = 10;
 /** The peers' recommended graph for this kind of data; ours is the service's own. */
-const CONNECTIVITY = 16;
-const CONSTRUCTION_EFFORT = 200;
+export const CONNECTIVITY = 16;
+export const CONSTRUCTION_EFFORT = 200;
 const EFFORTS = [16, 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
 const ADD_ROWS = 1000;
 /** Passes over the queries that are timed, after one that is not. */
@@ -35,11 +35,17 @@ export const IN_PROCESS = {
       report(row + slots.length);
     }
     await index.settled();
+    const { searchSharedVectors } = require(join(DIST, 'node', 'vector', 'shared-vectors.js'));
     const calibrated = { type: 'calibrated' };
+    let effort = calibrated;
     return {
       efforts: [calibrated],
+      effortOf: (ef) => ({ type: 'ef', ef }),
+      setEffort: (wanted) => (effort = wanted),
       shown: () => Math.max(0, ...index.status().segments.map((segment) => segment.ef)),
-      search: async (query) => Array.from((await index.search(query, { k: K, effort: calibrated, allowed: null })).slots.subarray(0, K)),
+      search: async (query) => Array.from((await index.search(query, { k: K, effort, allowed: null })).slots.subarray(0, K)),
+      // As a front thread does; what it expects to take long goes to another thread.
+      searchHere: (query) => searchSharedVectors(index.share(), query, { k: K, effort, filter: null })?.slots ?? index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),
       close: async () => {
         await index.close();
         rmSync(folder, { recursive: true, force: true });
@@ -102,8 +108,8 @@ async function buildUsearch(dataset, report, quantization) {
   };
 }
 
-/** Builds and searches one of IN_PROCESS; answers the build rate and the first effort that reaches `recallWanted` (or the last). */
-export async function measureInProcess({ name, dataset, recallWanted }) {
+/** Builds one of IN_PROCESS. Answers it, the queries as it takes them, and the build rate. */
+export async function buildInProcess({ name, dataset }) {
   const bar = new ProgressBar({ label: `building ${name}`, total: dataset.count });
   const startedAt = performance.now();
   const library = await IN_PROCESS[name](dataset, (rows) => bar.report(rows));
@@ -112,6 +118,12 @@ export async function measureInProcess({ name, dataset, recallWanted }) {
   bar.finish();
   const prepare = library.prepareQuery ?? ((query) => query);
   const queries = Array.from({ length: dataset.queryCount }, (_, query) => prepare(dataset.queries.slice(query * dataset.dim, (query + 1) * dataset.dim)));
+  return { library, queries, rowsPerSecond };
+}
+
+/** Builds and searches one of IN_PROCESS; answers the build rate and the first effort that reaches `recallWanted` (or the last). */
+export async function measureInProcess({ name, dataset, recallWanted }) {
+  const { library, queries, rowsPerSecond } = await buildInProcess({ name, dataset });
   let result;
   for (const effort of library.efforts) {
     library.setEffort?.(effort);

@@ -75,7 +75,9 @@ class QdrantTarget {
   /** Rows without an index yet, and the ef that was chosen. */
   async indexState() {
     const { result } = await this.call('GET', COLLECTION);
-    return { growingRows: result.points_count - Math.min(result.points_count, result.indexed_vectors_count), segments: result.segments_count, effort: this.effort };
+    const growing = result.points_count - Math.min(result.points_count, result.indexed_vectors_count);
+    // Yellow: its optimizer still works, be it on segments that are counted already.
+    return { growingRows: result.status === 'yellow' ? Math.max(1, growing) : growing, segments: result.segments_count, effort: this.effort };
   }
 
   async call(method, path, body) {
