@@ -47,11 +47,11 @@ import { createService, type RunningService } from './service-factory';
 import { tellCollections } from './threads/front-catalog';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { tellKeys } from './threads/front-keys';
-import { logHandlers } from './threads/front-log';
+import { logHandlers } from '../shared/threads/thread-log';
 import { tellTokenKeys, tokenHandlers } from './threads/front-tokens';
 import type { FrontLoad } from './threads/front-reports';
 import { FrontThreads } from './threads/front-threads';
-import type { ThreadHandlers, ThreadPeer } from './threads/thread-peer';
+import type { ThreadHandlers, ThreadPeer } from '../shared/threads/thread-peer';
 
 /** The part of the stop time that flushing and checkpoints need at the end. The rest is for running requests. */
 const CLOSING_TIME_MS = 10_000;
@@ -162,6 +162,7 @@ export class ApiProcess {
     reshardObstacle?: () => string | null;
     backupObstacle?: () => string | null;
     backupLogObstacle?: () => string | null;
+    restoreIntoObstacle?: () => string | null;
     idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
@@ -195,15 +196,17 @@ export class ApiProcess {
       reshardObstacle: parts.reshardObstacle,
       backupObstacle: parts.backupObstacle,
       backupLogObstacle: parts.backupLogObstacle,
+      restoreIntoObstacle: parts.restoreIntoObstacle,
       idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
       noting,
     });
+    endings.defer(() => service.keyQuotas.close());
     endings.defer(() => service.close());
     await parts.recover(service);
     this.service = service;
-    addQuotaMetrics(this.metrics, { quotas: service.quotas, collections: () => service.catalog.list() });
+    addQuotaMetrics(this.metrics, { quotas: service.quotas, keyQuotas: service.keyQuotas, keys: () => keys.withQuota(), collections: () => service.catalog.list() });
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
@@ -337,6 +340,7 @@ export class ApiProcess {
       }),
       reader: {
         request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
+        repetition: () => apiMetrics.requests.observeRepetition(),
         phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),
         use: (keyId, endpoint, wallMs) => {
           usage.record(keyId, endpoint, wallMs);

@@ -3,20 +3,20 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { systemClock } from '../shared/time/clock';
 import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
-import { credentialsOfThread, type FrontCredentials } from './threads/front-credentials';
+import { credentialsOfThread, type ThreadCredentials } from '../shared/threads/thread-credentials';
 import { FrontCoordinators } from './threads/front-coordinators';
 import { FrontDeepReads } from './threads/front-deep-reads';
 import { FrontRoutes } from './threads/front-routes';
-import { frontLog } from './threads/front-log';
+import { threadLog } from '../shared/threads/thread-log';
 import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
-import { remote } from './threads/thread-peer';
+import { remote } from '../shared/threads/thread-peer';
 
 /** A worker thread that serves the API of a coordinator, over connections of its own to the storage nodes. */
 
 /** What it is started with besides FrontThreadData. */
 export interface ClusterThreadData {
   memberId: string;
-  credentials: FrontCredentials;
+  credentials: ThreadCredentials;
 }
 
 const data = workerData as FrontThreadData & ClusterThreadData;
@@ -26,7 +26,7 @@ serveFrontThread({
   port: parentPort!,
   data,
   form: (main) => {
-    const log = frontLog(main);
+    const log = threadLog(main);
     const { credentials, handlers } = credentialsOfThread(data.credentials, log);
     const channels = new RpcChannels({ credentials });
     const routes = new FrontRoutes({ main, clock });

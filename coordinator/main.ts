@@ -51,12 +51,12 @@ import { SharedLimiter } from './limits/shared-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
-import { frontCredentials, tellCertificates } from './threads/front-credentials';
+import { threadCredentials, tellCertificates } from '../shared/threads/thread-credentials';
 import { tellCoordinators } from './threads/front-coordinators';
 import type { FrontLoad } from './threads/front-reports';
-import { sharedClock } from './threads/front-state';
+import { sharedClock } from '../shared/time/shared-clock';
 import { ToldRoutes } from './threads/front-routes';
-import { handlersOf } from './threads/thread-peer';
+import { handlersOf } from '../shared/threads/thread-peer';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
 
@@ -181,7 +181,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         fronts: {
           entry: join(__dirname, 'cluster-front-thread.js'),
           // The threads that serve reach storage nodes, and never etcd.
-          data: { memberId: coordinatorId, credentials: frontCredentials(credentials) } satisfies ClusterThreadData,
+          data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,
           handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {
@@ -212,6 +212,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
         backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
         backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
+        restoreIntoObstacle: () => featureObstacle(map, 'restore-into', 'backups can be restored into collections that are there and empty'),
         idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
       }),
     { ending, log },

@@ -6,6 +6,7 @@ import { programVersion } from '../shared/process/program-version';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { Pace } from '../shared/time/pace';
+import type { OpenTarget } from '../shared/backup/backup-target';
 import { type BackupTargetConfig, targetOpener } from '../shared/backup/open-target';
 import { BackupDriver, type BackupObserver } from './backup/backup-driver';
 import { BackupRequests } from './backup/backup-requests';
@@ -25,6 +26,7 @@ import { CollectionDemoService } from './demo/collection-demo-service';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import type { CallNoting } from './routing/call-noting';
+import { KeyQuotaLedger } from './keys/quota/key-quota-ledger';
 import { StoredOutcomes } from './idempotency/stored-outcomes';
 import { DeepReads } from './routing/deep-reads';
 import { withNotes } from './routing/noted-shards';
@@ -57,6 +59,7 @@ const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesM
 export interface RunningService extends Service {
   catalog: CollectionCatalog;
   quotas: QuotaLedger;
+  keyQuotas: KeyQuotaLedger;
   embedder: CollectionEmbedder;
   /** The last insertion stamp, for other threads of the process (StampClock). */
   stampMemory: BigInt64Array;
@@ -120,12 +123,16 @@ export function createService(options: {
   noting?: CallNoting;
   /** The file of the worker that projects samples; default: the compiled one. */
   projectionWorker?: string;
+  /** Opens targets of backups; default: those of the configuration. */
+  openTarget?: OpenTarget | undefined;
   /** Why no collection may change its number of shards at present; null, the default: it may. */
   reshardObstacle?: (() => string | null) | undefined;
   /** The same of backups and restores. */
   backupObstacle?: (() => string | null) | undefined;
   /** The same of restores to a moment. */
   backupLogObstacle?: (() => string | null) | undefined;
+  /** The same of restores into collections that are there and empty. */
+  restoreIntoObstacle?: (() => string | null) | undefined;
   /** The same of Idempotency-Key. */
   idempotencyObstacle?: (() => string | null) | undefined;
 }): RunningService {
@@ -139,6 +146,7 @@ export function createService(options: {
   const quota = { items: config.collectionQuotaItems || null, bytes: config.collectionQuotaBytes || null };
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas, quota };
   const quotas = new QuotaLedger({ catalog, shards, scatter, clock, requestTimeoutMs: config.requestTimeoutMs });
+  const keyQuotas = new KeyQuotaLedger({ store, clock });
   const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota, obstacle: options.reshardObstacle ?? (() => null) });
   const collections = new CatalogCollectionsService({
     reshards,
@@ -151,18 +159,28 @@ export function createService(options: {
     defaults,
     quota: options.quota,
   });
-  const openTarget = targetOpener(config);
+  const openTarget = options.openTarget ?? targetOpener(config);
   const schedule = scheduleOf(config);
-  const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null), logObstacle: options.backupLogObstacle });
+  const backups = new BackupRequests({
+    store,
+    clock,
+    target: config.backupTarget,
+    openTarget,
+    obstacle: options.backupObstacle ?? (() => null),
+    logObstacle: options.backupLogObstacle,
+    intoObstacle: options.restoreIntoObstacle,
+    reshards,
+  });
   const outcomes = new StoredOutcomes({ store, clock, obstacle: options.idempotencyObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
-  const vectors = new ShardedVectorsService({ quotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
+  const vectors = new ShardedVectorsService({ quotas, keyQuotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
-  const documents = new DocumentService({ collections, vectors, store, outcomes, config, clock, log, instanceId });
+  const documents = new DocumentService({ collections, vectors, keyQuotas, store, outcomes, config, clock, log, instanceId });
   return {
     catalog,
     quotas,
+    keyQuotas,
     embedder,
     stampMemory,
     collections,
@@ -186,7 +204,7 @@ export function createService(options: {
     reshards: () => reshards.list(),
     readNewShards: () => reshards.newShards(),
     driveReshards: async (office, retireMs) => {
-      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent) });
+      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent), isRestoring: (id) => backups.isRestoring(id) });
       await resharder.start();
       return resharder;
     },
@@ -196,6 +214,7 @@ export function createService(options: {
         store,
         shards,
         catalog,
+        reshards,
         quota: options.quota,
         clock,
         log,

@@ -7,6 +7,7 @@ import type { Language } from '../shared/text/language';
 import type { MetadataPatch } from '../shared/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
+import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { Quantization } from '../shared/vector/quantization';
 
 /**
@@ -24,6 +25,20 @@ export interface Service {
   demo: DemoService;
   backups: BackupsService;
   outcomes: OutcomesService;
+  keyQuotas: KeyQuotasService;
+}
+
+/** What keys may store, and have. */
+export interface KeyQuotasService extends KeyQuotaGate {
+  /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
+  usedOf(key: Pick<KeyWriter, 'id' | 'quota'>): Promise<KeyQuotaUse>;
+}
+
+/** How a write is made. */
+export interface WriteManner {
+  once?: Once | undefined;
+  /** The key whose quota it counts in; default: none. */
+  writer?: KeyWriter | undefined;
 }
 
 /** By shard. */
@@ -197,10 +212,9 @@ export interface VectorPatch {
 export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
 
 /** `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their places. */
-export interface UpsertManner {
+export interface UpsertManner extends WriteManner {
   skips?: boolean;
   places?: readonly number[];
-  once?: Once | undefined;
 }
 
 /** In the order of the items. */
@@ -234,13 +248,13 @@ export interface VectorsService {
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
    * when its metadata would be too many.
    */
-  patch(collection: string, patch: VectorPatch, once?: Once): Promise<{ version: number | null }>;
+  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<{ version: number | null }>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
    * others are changed then.
    */
-  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, once?: Once): Promise<{ updatedCount: number }>;
+  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, manner?: WriteManner): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
@@ -406,7 +420,7 @@ export interface DocumentsService {
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark, one
    * that was complete before is read, compared and not stored again. Errors then also: key_reused.
    */
-  upload(collection: string, file: UploadedFile, mark?: StoreMark): Promise<UploadResult>;
+  upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult>;
 }
 
 export interface BackupsService {
@@ -425,7 +439,10 @@ export interface BackupsService {
   delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView>;
   /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
   verify(id: string, target?: string): Promise<BackupView>;
-  /** Begins to restore collections. Errors: not_found; already_exists; invalid_parameter; unavailable. */
+  /**
+   * Begins to restore collections: into names that are free, and collections that are empty. Errors: not_found; already_exists for
+   * one that is not; dimension_mismatch or invalid_parameter for one that is not like that in the backup; unavailable.
+   */
   restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView>;
   restores(): Promise<RestoreView[]>;
   /** Errors: not_found. */
@@ -508,7 +525,7 @@ export interface DemoService {
    * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model. Does
    * nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has the name.
    */
-  load(): Promise<DemoView>;
+  load(writer?: KeyWriter): Promise<DemoView>;
 }
 
 export interface DemoView {

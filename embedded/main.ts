@@ -33,7 +33,7 @@ import { processQuota } from '../coordinator/collections/collection-quota';
 import { LINK_MINUTES } from '../coordinator/keys/sign-in';
 import { ONLY_DRIVER } from '../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
-import { sharedClock } from '../coordinator/threads/front-state';
+import { sharedClock } from '../shared/time/shared-clock';
 import { EmbeddedOperations } from './embedded-operations';
 
 /**

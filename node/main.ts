@@ -23,14 +23,14 @@ import { addDiskMetrics } from './metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
-import { addTraceMetrics } from '../shared/metrics/trace-metrics';
+import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
 import { targetOpener } from '../shared/backup/open-target';
 import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
-import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
+import { OWN_VERSION, READ_THREADS, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -53,8 +53,9 @@ import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
 import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
-import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter } from './metrics/node-metrics';
+import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter, threadSearchCounter } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
+import { ReadPermit } from './replication/read-permit';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/replication-service';
@@ -67,6 +68,9 @@ import { SnapshotSender } from './replication/snapshot-sender';
 import { nodeLimits, shardServices } from './rpc/shard-service';
 import type { ShardOptions } from './shard/shard-options';
 import { WriteBudget } from './shard/write-queue';
+import { permitClocks } from './threads/permit-clocks';
+import { ReplicaPublisher } from './threads/replica-publisher';
+import { dealerTo, type ReadThreads, startReadThreads } from './threads/read-threads';
 
 /** The composition root of a storage node: the shards that the map gives to it, served to coordinators and other nodes. */
 
@@ -100,8 +104,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => ops.close());
   const origin = traceOrigin(process.env, { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() }, log);
   const tracer = origin === null ? null : openTracer({ origin, clock, log });
+  const spans = new ThreadTraceCounts();
   if (tracer !== null) {
-    addTraceMetrics(metrics, () => tracer.counts);
+    spans.take(tracer, tracer.counts);
+    addTraceMetrics(metrics, () => spans.sum());
     endings.defer(() => tracer.close());
   }
 
@@ -154,6 +160,8 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => later.close());
   const known = await KnownAssignments.load(folder, log);
   const onFollowerRead = followerReadCounter(metrics);
+  /** null: the main thread answers all reads. */
+  const published = config.readThreads > 1 ? new ReplicaPublisher() : null;
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
@@ -161,6 +169,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     log,
     open: (spec, assignment, shardStore, mayBeNew, ended) =>
       ReplicatedShard.open({
+        sharing: published === null ? null : { published, permit: new ReadPermit(clock, permitClocks) },
         folder: stores.pathOf(spec),
         spec,
         assignment,
@@ -183,7 +192,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
             const copy = hosted.beginCopy();
             log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copying a shard');
             try {
-              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address, isOutrun: copy.pin.isOutrun });
+              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, besides: copy.besides, address, isOutrun: copy.pin.isOutrun });
               log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copied a shard');
             } finally {
               copy.pin.release();
@@ -273,9 +282,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     purgeOn: (node, id, start) => questions.purge(node, id, start),
   });
   const limits = nodeLimits();
+  const observer = new NodeMetrics(metrics, limits);
   const server = new RpcServer({
     services: [
-      ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits), tracer }),
+      ...shardServices({ shards, clock, logger: log, limits, observer, tracer }),
       new ReplicationService({ links, snapshots }),
       administrationService({
         report: () => agent.report(),
@@ -291,10 +301,43 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       }),
     ],
     ...credentials,
+    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] } }),
     addressOf: (port) => memberAddress(config, port),
   });
-  const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
+  let readThreads: ReadThreads | null = null;
+  const listenAt = `${config.host}:${config.rpcPort}`;
+  const rpcPort =
+    published === null
+      ? await server.listen(listenAt)
+      : await server.listenBeside(
+          listenAt,
+          dealerTo(() => readThreads),
+        );
   endings.defer(() => server.close(DRAIN_MS));
+  if (published !== null) {
+    const onThreadSearches = threadSearchCounter(metrics);
+    readThreads = await startReadThreads({
+      entry: join(__dirname, 'read-thread.js'),
+      threads: config.readThreads,
+      address: memberAddress(config, rpcPort),
+      credentials,
+      replicas: published,
+      shards,
+      limit: limits.reads,
+      observer,
+      onSearches: ({ primary, follower, passedOn }) => {
+        onThreadSearches(primary + follower, passedOn);
+        onFollowerRead('answered', follower);
+      },
+      traces: origin,
+      spans,
+      metrics,
+      clock,
+      logger: log,
+    });
+    const threads = readThreads;
+    endings.defer(() => threads.close(DRAIN_MS));
+  }
 
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH), { ending, log });
   const ownCluster = await readClusterId(folder);
@@ -376,7 +419,7 @@ function main(): void {
   let config: NodeConfig;
   try {
     const environment = nodeEnvironment(process.env);
-    config = { ...readConfig(environment, cores), ...readClusterConfig(environment, hostname()) };
+    config = { ...readConfig(environment, cores), ...readClusterConfig(environment, hostname(), cores) };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;

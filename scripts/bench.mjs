@@ -23,6 +23,7 @@ const BENCHES = {
   backup: ['../test/bench/backup-bench.mjs', 'backupBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   migrate: ['../test/bench/migrate-bench.mjs', 'migrateBench', { packages: true }],
+  curves: ['../test/bench/curves-bench.mjs', 'curvesBench', { packages: true }],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
@@ -38,6 +39,7 @@ try {
   if (own !== undefined) {
     const [module, name, needs] = own;
     if (needs?.packages) installBenchPackages();
+    if (words.some((word) => /(?:^|=)hnswlib$/.test(word))) buildHnswlib();
     await (await import(module))[name](words.slice(1));
   } else {
     await benchVectors(words);

@@ -9,15 +9,17 @@ const PROGRAMS = {
   coordinator: 'coordinator/main',
   'cluster-front-thread': 'coordinator/cluster-front-thread',
   node: 'node/main',
+  'read-thread': 'node/read-thread',
   'embedding-worker': 'coordinator/embedding/transformers/embedding-worker',
   'projection-worker': 'coordinator/sampling/projection-worker',
 };
 
 /** The threads, which Node loads as any file. */
-const THREADS = ['front-thread', 'cluster-front-thread', 'embedding-worker', 'projection-worker'];
+const THREADS = ['front-thread', 'cluster-front-thread', 'read-thread', 'embedding-worker', 'projection-worker'];
 
 /** Packages that are loaded from their own folders: because they look for files there, and only when they are needed. */
 const APART = [
+  '@aws-sdk/credential-provider-node',
   '@huggingface/transformers',
   '@modelcontextprotocol/server',
   '@opentelemetry/exporter-trace-otlp-http',

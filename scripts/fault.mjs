@@ -1,5 +1,6 @@
-// `npm run fault -- --schedules N --seed S --seconds T --target cluster|embedded`: N random schedules of faults, each
-// against a new service of real processes with recorded clients. Prints a line for each schedule; for one that breaks a
+// `npm run fault -- --schedules N --seed S --seconds T --operations O --target cluster|embedded`: N random schedules of faults,
+// each of T seconds at least, and for as long as it takes clients to ask O times, against a new service of real processes
+// with recorded clients. Prints a line for each schedule; for one that breaks a
 // promise it prints the violation and the command that repeats it. The seed determines the faults and the clients'
 // requests, but not the timing.
 // `npm run fault -- --backups N --target cluster|embedded`: backups under writes while processes die, each restored into
@@ -15,14 +16,15 @@ const { values } = parseArgs({
     schedules: { type: 'string', default: '10' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     seconds: { type: 'string', default: '20' },
+    operations: { type: 'string', default: '0' },
     target: { type: 'string', default: 'cluster' },
     failovers: { type: 'string' },
     backups: { type: 'string' },
     failure: { type: 'string', default: 'kill' },
   },
 });
-const [schedules, from, seconds] = [values.schedules, values.seed, values.seconds].map(Number);
-if (![schedules, from].every(Number.isSafeInteger) || !(seconds > 0) || !['cluster', 'embedded'].includes(values.target)) {
+const [schedules, from, seconds, least] = [values.schedules, values.seed, values.seconds, values.operations].map(Number);
+if (![schedules, from, least].every(Number.isSafeInteger) || !(seconds > 0) || !['cluster', 'embedded'].includes(values.target)) {
   exitWithUsage();
 }
 await setUpOrExit();
@@ -67,7 +69,7 @@ let operations = 0;
 let reshards = 0;
 const began = Date.now();
 for (let seed = from; seed < from + schedules; seed += 1) {
-  const report = await runSchedule({ target, seed, seconds });
+  const report = await runSchedule({ target, seed, seconds, operations: least });
   operations += report.operations;
   reshards += report.reshards.begun;
   const sums = [
@@ -78,6 +80,7 @@ for (let seed = from; seed < from + schedules; seed += 1) {
     `${report.reshards.begun} reshards begun`,
     `${report.reshards.ended} ended`,
     `${report.reshards.givenUp} given up`,
+    `${report.seconds.run.toFixed(0)} s, checked in ${report.seconds.check.toFixed(1)} s`,
     `${report.violations.length} violations`,
   ];
   console.log(`seed ${seed}: ${sums.join(', ')} (${report.faults.join('; ')})`);
@@ -85,14 +88,14 @@ for (let seed = from; seed < from + schedules; seed += 1) {
   broken += 1;
   for (const violation of report.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
   console.log(`  evidence: ${report.evidence}.{txt,jsonl}`);
-  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds} --target ${target}`);
+  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds}${least > 0 ? ` --operations ${least}` : ''} --target ${target}`);
 }
 console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${reshards} reshards, ${broken} schedules broke a promise`);
 process.exitCode = broken > 0 ? 1 : 0;
 
 function exitWithUsage() {
   console.error(
-    'usage: fault --schedules N --seed S --seconds T --target cluster|embedded\n       fault --backups N --seed S --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk',
+    'usage: fault --schedules N --seed S --seconds T --operations O --target cluster|embedded\n       fault --backups N --seed S --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk',
   );
   process.exit(2);
 }

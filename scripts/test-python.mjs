@@ -27,19 +27,33 @@ try {
   for (const [i, source] of PACKAGES.entries()) {
     const empty = join(folder, `empty-${i}`);
     run(process.env.PYTHON ?? 'python3', ['-m', 'venv', empty]);
-    // What they need of each other comes from here, everything else from the registry.
-    const wheel = readdirSync(wheels).find((name) => name.endsWith('.whl') && name.startsWith(projectName(source).replaceAll('-', '_')));
-    run(join(empty, 'bin/python'), ['-m', 'pip', 'install', '--quiet', '--find-links', wheels, join(wheels, wheel ?? '')]);
+    // What they need of each other comes from here, by its file: these packages are in no registry. Everything
+    // else is from the registry.
+    const files = new Set([PACKAGES[0], source].map((of) => join(wheels, wheelOf(of, wheels))));
+    run(join(empty, 'bin/python'), ['-m', 'pip', 'install', '--quiet', ...files]);
     const chosen = i === 0 ? 'first_example_finds' : `first_example_of_each and ${source.split('/').at(-1)}`;
-    run(python, ['-m', 'pytest', join(PACKAGES[0], 'tests/test_readme.py'), '-p', 'no:cacheprovider', '-k', chosen, '-rs'], { README_PYTHON: join(empty, 'bin/python') }, PACKAGES[0]);
+    run(
+      python,
+      ['-m', 'pytest', join(PACKAGES[0], 'tests/test_readme.py'), '-p', 'no:cacheprovider', '-k', chosen, '-rs'],
+      { README_PYTHON: join(empty, 'bin/python'), README_MUST_RUN: '1' },
+      PACKAGES[0],
+    );
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
+/** @param {string} source @param {string} wheels @returns {string} */
+function wheelOf(source, wheels) {
+  const start = `${projectName(source).replaceAll('-', '_')}-`;
+  const wheel = readdirSync(wheels).find((name) => name.endsWith('.whl') && name.startsWith(start));
+  if (wheel === undefined) throw new Error(`no wheel of ${source} was built`);
+  return wheel;
+}
+
 /** @param {string} source @returns {string} */
 function projectName(source) {
-  const names = { python: 'quiver-client', 'python-langchain': 'langchain-quiver', 'python-llama-index': 'llama-index-vector-stores-quiver', 'python-haystack': 'quiver-haystack' };
+  const names = { python: 'quiver-vector-client', 'python-langchain': 'langchain-quiver', 'python-llama-index': 'llama-index-vector-stores-quiver', 'python-haystack': 'quiver-haystack' };
   return names[/** @type {keyof typeof names} */ (source.split('/').at(-1))];
 }
 

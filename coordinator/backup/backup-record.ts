@@ -46,6 +46,11 @@ export interface RestoredCollection {
   /** Of a restore to a moment: the backup that it is reached from ('': none), and up to which place each log is followed. */
   base?: string;
   upTo?: number[];
+  /**
+   * Of one that goes into a collection which is there and empty, `record` with its identity. `begun`: its reshard was stored,
+   * in the same transaction.
+   */
+  into?: { begun: boolean };
   shardsReady: number;
 }
 
@@ -57,6 +62,11 @@ export interface RestoreRecord {
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   collections: RestoredCollection[];
+  /**
+   * All is restored, and made visible from here on: a name that is not reserved any more was visible, and changed or
+   * deleted by a client since. Missing from records of earlier versions.
+   */
+  isPublishing?: boolean | undefined;
   keys: boolean;
   /** What whoever asked for it should know. Missing from records of earlier versions. */
   warnings?: string[] | undefined;

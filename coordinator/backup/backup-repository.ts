@@ -127,16 +127,17 @@ export class BackupRepository {
    */
   async sweep(): Promise<string[]> {
     const unreadable: string[] = [];
-    // In this order: what is claimed no more is in force by now, and then it is listed.
+    // In this order. Whoever wrote what is listed first had claimed before. Whoever claims what is void later than that is
+    // listed finds it void, and lets it be. And what is claimed no more is in force by now, and then it is listed.
+    const objects = await this.target.list(DATA_PREFIX);
+    const voids = new Set(await this.idsUnder(VOIDS_PREFIX));
     const claims = await this.claims(unreadable);
     const claimed = new Set(claims.map(({ id }) => id));
-    const voids = new Set(await this.idsUnder(VOIDS_PREFIX));
     const manifests = await this.idsUnder(BACKUPS_PREFIX);
     // A claim that can't be read may be of any backup that was there when it began.
     const needed = new Set(claims.flatMap(({ id, bases }) => bases ?? manifests.filter((other) => other < id)));
     const present = manifests.filter((id) => !voids.has(id) || needed.has(id));
     const data = new Map<string, string[]>();
-    const objects = await this.target.list(DATA_PREFIX);
     const repeated = this.repeated(objects.map(({ key }) => key));
     for (const { key } of objects) {
       const id = idOfKey(key, DATA_PREFIX);

@@ -6,12 +6,14 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
+import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { restorableOf } from './restorable';
 import { readable, RestoreMoment } from './restore-moment';
 import { ShippedLogs } from './shipped-logs';
+import { intoPresent } from './taken-names';
 
 const UID_BYTES = 16;
 const ATTEMPTS_MAX = 16;
@@ -37,6 +39,9 @@ export class BackupRequests implements BackupsService {
       obstacle: () => string | null;
       /** The same of restores to a moment. */
       logObstacle?: (() => string | null) | undefined;
+      /** The same of restores into collections that are there. */
+      intoObstacle?: (() => string | null) | undefined;
+      reshards: Pick<ReshardRequests, 'mustBeEmpty'>;
     },
   ) {}
 
@@ -134,12 +139,15 @@ export class BackupRequests implements BackupsService {
     this.checkObstacle();
     const manifest = await this.restoredFrom(input, target);
     const wallMs = clock.wallMs();
-    const collections = chosenOf(manifest, input, new Date(wallMs).toISOString());
-    const present = new Set((await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).name));
-    const names = collections.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
+    const chosen = chosenOf(manifest, input, new Date(wallMs).toISOString());
+    const names = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
+    for (const [i, name] of names.entries()) if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
+    const present = new Map((await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]));
+    const parts = { store, reshards: this.options.reshards, obstacle: this.options.intoObstacle ?? (() => null) };
+    const collections: RestoredCollection[] = [];
     for (const [i, name] of names.entries()) {
-      if (present.has(name)) throw new QuiverError('already_exists', `collection "${name}" already exists: give "${collections[i].from}" another name with rename, or delete it first`);
-      if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
+      const taken = present.get(name);
+      collections.push(taken === undefined ? chosen[i] : await intoPresent(parts, taken, chosen[i], input));
     }
     const record: RestoreRecord = {
       id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
@@ -167,6 +175,13 @@ export class BackupRequests implements BackupsService {
     const entry = await this.options.store.get(restorePath(id));
     if (entry === null) throw noRestore(id);
     return restoreView(restoreFromEntry(entry));
+  }
+
+  /** Whether there is a restore of this id that is not over. Errors: unavailable. */
+  async isRestoring(id: string): Promise<boolean> {
+    const entry = await this.options.store.get(restorePath(id));
+    const state = entry === null ? null : restoreFromEntry(entry).state;
+    return state === 'running' || state === 'cancelling';
   }
 
   async cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView> {

@@ -62,6 +62,8 @@ export class RestoreMoment {
         const start = base.places[shard]?.sequence ?? 0;
         upTo.push(chain === null ? start : await this.logs.cut(chain, start, ms));
       }
+      // It was taken by a clock that was behind: it has entries that are later than the moment.
+      if (upTo.some((cut, shard) => cut < (base.places[shard]?.sequence ?? 0))) continue;
       return { ...history, base: base.id, upTo };
     }
     throw unreachable(history, new Date(ms).toISOString(), reachesMs);

@@ -8,8 +8,10 @@ import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionQuota } from '../collections/collection-quota';
 import { collectionFromEntry, collectionPath, type CollectionRecord, shardSettings, type DropIntent } from '../collections/collection-record';
 import { endSeeds } from '../collections/ended-seeds';
+import type { ReshardRequests } from '../collections/reshard/reshard-requests';
+import type { DriverOffice, OwnedEntry } from '../driving/owned-entry';
 import type { RestoreRecord } from './backup-record';
-import type { OwnedEntry } from '../driving/owned-entry';
+import { RestoreIntoEmpty } from './restore-into-empty';
 
 const CALL_MS = 10_000;
 const PAUSES = { firstMs: 200, longestMs: 2_000 };
@@ -18,6 +20,8 @@ const SILENT_MS = 1_200_000;
 
 export interface RestorePassParts {
   store: ClusterStore;
+  office: DriverOffice;
+  reshards: Pick<ReshardRequests, 'plannedRestore' | 'mustBeEmpty'>;
   shards: Pick<ShardClient, 'open' | 'read'>;
   catalog: CollectionCatalog;
   quota: CollectionQuota;
@@ -27,9 +31,17 @@ export interface RestorePassParts {
   stop: AbortSignal;
 }
 
+/** One collection of a restore. */
+interface Part {
+  record: CollectionRecord;
+  /** Where it goes into a collection that is there; null: its name was free. */
+  into: RestoreIntoEmpty | null;
+}
+
 /**
  * Restores collections: reserves their names, has their shards made with what the backup has of them, and makes them visible
- * when all of them serve. Until then nobody sees any of them.
+ * when all of them serve. Until then nobody sees any of them. Those that go into a collection which is there and empty take its
+ * place first, one after the other: that may fail, because somebody writes to it.
  */
 export class RestorePass {
   constructor(
@@ -39,23 +51,61 @@ export class RestorePass {
 
   /** Errors: those that make the restore fail. */
   async run(): Promise<void> {
-    const { catalog, quota } = this.parts;
-    const records = this.records();
-    for (const record of records) if (!(await this.isPublished(record))) await catalog.reserve(record, quota);
-    const ready = await Promise.all(records.map((record, i) => this.filled(record, i)));
-    for (const record of ready) await this.endSeeds(record);
-    for (const record of ready) {
-      const { seed: _seed, ...published } = record;
-      await catalog.publish(published);
+    const parts = this.all();
+    if (this.owned.content.isPublishing !== true) {
+      await this.restore(parts);
+      await this.owned.change({ isPublishing: true });
     }
+    for (const { record, into } of parts) {
+      if (into !== null || (await this.stateOf(record)) !== 'creating') continue;
+      const { seed: _seed, ...published } = record;
+      await this.parts.catalog.publish(published);
+    }
+  }
+
+  /** Errors: those that make the restore fail. */
+  private async restore(parts: Part[]): Promise<void> {
+    const { catalog, quota } = this.parts;
+    for (const { record, into } of parts) {
+      if (into !== null) await into.begin();
+      // By an earlier version, which noted nothing before it published.
+      else if ((await this.stateOf(record)) !== 'ready') await catalog.reserve(record, quota, () => this.owned.guards);
+    }
+    await Promise.all(parts.map((part, i) => this.filled(part, i)));
+    for (const { record, into } of parts) if (into === null || (await into.isSeeding())) await this.endSeeds(record);
+    await this.swap(parts.flatMap(({ into }) => into ?? []));
   }
 
   /** Takes back what is not visible yet. Errors: unavailable. */
   async undo(): Promise<void> {
-    for (const record of this.records()) {
+    for (const { record, into } of this.all()) {
+      if (into !== null) {
+        await into.undo();
+        continue;
+      }
       const intent = await this.parts.catalog.abandon(record);
       if (intent !== null) await this.parts.drop(intent);
     }
+  }
+
+  /** Once one of them has taken its place, it stays: clients may have written to it. So all are looked at before. */
+  private async swap(waiting: RestoreIntoEmpty[]): Promise<void> {
+    for (const into of waiting) await into.mustBeEmpty();
+    const swapped: string[] = [];
+    for (const into of waiting) {
+      try {
+        await into.handOver();
+        await into.outcome();
+      } catch (error) {
+        if (swapped.length === 0 || !isQuiverError(error) || error.kind !== 'conflict') throw error;
+        throw new QuiverError('conflict', `${error.message}; restored before that, and left so: ${swapped.join(', ')}`, { cause: error });
+      }
+      swapped.push(into.record.name);
+    }
+  }
+
+  private all(): Part[] {
+    return this.records().map((record, at) => ({ record, into: this.owned.content.collections[at].into === undefined ? null : new RestoreIntoEmpty(this.owned, this.parts, record, at) }));
   }
 
   private records(): CollectionRecord[] {
@@ -66,24 +116,24 @@ export class RestorePass {
     }));
   }
 
-  private async isPublished({ name, uid }: CollectionRecord): Promise<boolean> {
+  /** null: the name is free, or another collection's, or this one's with other shards. */
+  private async stateOf({ name, uid }: CollectionRecord): Promise<CollectionRecord['state'] | null> {
     const entry = await this.parts.store.get(collectionPath(name));
     const found = entry === null ? null : collectionFromEntry(entry);
-    return found?.uid === uid && found.state === 'ready';
+    return found?.uid === uid ? found.state : null;
   }
 
-  private async filled(record: CollectionRecord, i: number): Promise<CollectionRecord> {
-    if (await this.isPublished(record)) return record;
+  private async filled({ record, into }: Part, i: number): Promise<void> {
+    if (into === null ? (await this.stateOf(record)) === 'ready' : !(await into.isSeeding())) return;
     const shards = Array.from({ length: record.shards }, (_, shard) => shard);
     this.owned.content.collections[i].shardsReady = 0;
     await Promise.all(
       shards.map(async (shard) => {
-        await this.shardServes(record, shard);
+        await this.shardServes(record, shard, into);
         this.owned.content.collections[i].shardsReady += 1;
       }),
     );
     await this.owned.change({});
-    return record;
   }
 
   /** What clients write from here on is in no backup. */
@@ -93,12 +143,13 @@ export class RestorePass {
     await Promise.all(ids.map(({ shard }) => this.shardServes(record, shard)));
   }
 
-  private async shardServes(record: CollectionRecord, shard: number): Promise<void> {
+  private async shardServes(record: CollectionRecord, shard: number, into: RestoreIntoEmpty | null = null): Promise<void> {
     const { clock, shards, stop } = this.parts;
     const id = { collectionUid: record.uid, shard };
     const pauses = new RetryBackoff(PAUSES);
     for (let heardMs = clock.monotonicMs(); ;) {
       if (stop.aborted) throw new QuiverError('unavailable', 'the restore was stopped');
+      await into?.mustBeThere();
       try {
         // In the embedded form a shard is filled while it is opened.
         await unlessStopped(shards.open({ ...id, ...shardSettings(record) }), stop);

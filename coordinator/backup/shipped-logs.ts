@@ -66,9 +66,12 @@ export class ShippedLogs {
     return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])) };
   }
 
-  /** The last entry of a chain whose time is not after `ms`; `start` if there is none. Errors: storage_damaged, those of the target. */
-  async cut({ segments }: LogChain, start: number, ms: number): Promise<number> {
-    let last = start;
+  /**
+   * The last entry of a chain whose time is not after `ms`: one before `start`, if `start` itself is later. `start` if the chain
+   * begins behind it with later ones. Errors: storage_damaged, those of the target.
+   */
+  async cut({ since, segments }: LogChain, start: number, ms: number): Promise<number> {
+    let last = Math.min(start, since - 1);
     for (const segment of segments) {
       if (segment.fromMs > ms) break;
       if (segment.toMs <= ms) last = Math.max(last, segment.last);

@@ -19,7 +19,7 @@ import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
-import { getsShards, resharded, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
+import { getsShards, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
 
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
@@ -115,7 +115,7 @@ export class ClusterMap {
     const byIdentity = new Map(own.map((set) => [set.record.identity, set]));
     const coming = this.reshards.all().flatMap(({ key, revision, value }) => {
       const collection = byIdentity.get(value.identity)?.record;
-      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: resharded(collection, value) }];
+      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: reshardedToBe(collection, value) }];
     });
     return [...own, ...coming];
   }

@@ -6,6 +6,7 @@ import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
+import { type MemberVersion, READ_THREADS } from '../../shared/process/member-version';
 import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { notedToProto } from '../../shared/rpc/noted-codec';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
@@ -17,6 +18,7 @@ import type { Clock } from '../../shared/time/clock';
 import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import type { TraceContext } from '../../shared/trace/trace-context';
 import { RequestStream } from './request-stream';
+import { ThreadReads } from './thread-reads';
 
 /**
  * A request under way. `answer` rejects with what the node reported, or with ConnectionLost. It never settles once
@@ -71,29 +73,38 @@ type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
 
 /**
  * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. For long reads
- * there is a stream over a channel of its own, made for the first of them. It connects when it is made and lives until
- * one of its streams ends. Then `ended` is called, once. `isSilent` means that the node has not answered at all, so that
+ * there is a stream over a channel of its own, made for the first of them. Searches have another one, where the node has
+ * threads that answer them; it may end and come again. The link connects when it is made and lives until one of the other
+ * streams ends. Then `ended` is called, once. `isSilent` means that the node has not answered at all, so that
  * the channel is useless, too.
  */
 export class NodeLink {
   private readonly reads: ReadStream;
   private longReads: ReadStream | null = null;
+  /** null: the node has none, or has not said so yet. */
+  private threadReads: ThreadReads<ReadStream> | null = null;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private longChannel: RpcChannel | null = null;
-  private readonly newChannel: () => RpcChannel;
+  private readonly newChannel: (forReads: boolean) => RpcChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
-  /** `newChannel`: another channel to the node, which this link then owns. */
-  constructor(parts: { channel: RpcChannel; newChannel: () => RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
+  /** `newChannel`: another channel to the node, or to a thread of it that answers reads; this link then owns it. */
+  constructor(parts: { channel: RpcChannel; newChannel: (forReads: boolean) => RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
     this.clock = parts.clock;
     this.callbacks = parts;
     this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
     this.newChannel = parts.newChannel;
-    this.reads = this.openReads(parts.channel, () => this.noteReady());
+    this.reads = this.openReads(parts.channel, {
+      ready: (version) => {
+        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads();
+        this.noteReady();
+      },
+      ended: (end) => this.close(end),
+    });
     this.writes = new RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>({
       channel: parts.channel,
       ready: () => this.noteReady(),
@@ -108,7 +119,7 @@ export class NodeLink {
   read<Kind extends ReadKind>(to: Addressed, kind: Kind, request: RequestOf<Kind>): Attempt<AnswerOf<Kind>> {
     const bytes = readRequestBytes(kind, request);
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
-    const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openLongReads()) : this.reads;
+    const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openLongReads()) : this.shortReads(kind);
     refuseWhenFull(stream.queuedBytes, bytes);
     const answer = new ReadAnswer(kind);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
@@ -135,17 +146,17 @@ export class NodeLink {
 
   /** Reads that wait for their answer. */
   get readsUnderWay(): number {
-    return this.reads.open + (this.longReads?.open ?? 0);
+    return this.reads.open + (this.longReads?.open ?? 0) + (this.threadReads?.stream?.open ?? 0);
   }
 
   /** Grows, at least each quarter of a second, while the node lives and reads are under way; stands still with an earlier version until an answer comes. */
   get readsHeard(): number {
-    return this.reads.heard + (this.longReads?.heard ?? 0);
+    return this.reads.heard + (this.longReads?.heard ?? 0) + (this.threadReads?.stream?.heard ?? 0);
   }
 
   /** Bytes of requests that wait to be sent. */
   get queuedBytes(): number {
-    return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + this.writes.queuedBytes;
+    return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + (this.threadReads?.stream?.queuedBytes ?? 0) + this.writes.queuedBytes;
   }
 
   /** Ends the link. Requests that wait for an answer fail with ConnectionLost. */
@@ -154,15 +165,27 @@ export class NodeLink {
   }
 
   private openLongReads(): ReadStream {
-    this.longChannel = this.newChannel();
-    return this.openReads(this.longChannel, () => undefined);
+    this.longChannel = this.newChannel(false);
+    return this.openReads(this.longChannel, { ready: () => undefined, ended: (end) => this.close(end) });
   }
 
-  private openReads(channel: RpcChannel, ready: () => void): ReadStream {
+  /** Only searches are answered on threads; others they would only pass on. */
+  private shortReads(kind: ReadKind): ReadStream {
+    return (kind === 'search' ? this.threadReads?.ready : null) ?? this.reads;
+  }
+
+  private newThreadReads(): ThreadReads<ReadStream> {
+    return new ThreadReads<ReadStream>({
+      newChannel: () => this.newChannel(true),
+      openStream: (channel, listener) => this.openReads(channel, listener),
+      clock: this.clock,
+    });
+  }
+
+  private openReads(channel: RpcChannel, listener: { ready: (version: MemberVersion) => void; ended: (end: StreamEnd) => void }): ReadStream {
     return new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
       channel,
-      ready,
-      ended: (end) => this.close(end),
+      ...listener,
       method: readsDefinition.Exchange,
       emptyFrame: () => ({ requests: [], cancelledIds: [] }),
       answersOf: (frame) => frame.answers,
@@ -176,6 +199,7 @@ export class NodeLink {
     clearTimeout(this.connectTimer);
     this.reads.close(end);
     this.longReads?.close(end);
+    this.threadReads?.close(end);
     this.longChannel?.close();
     this.writes.close(end);
     this.callbacks.ended(end, isSilent);

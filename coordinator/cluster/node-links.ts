@@ -85,8 +85,8 @@ export class NodeLinks {
     return destination;
   }
 
-  private newChannel(address: string): RpcChannel {
-    return new RpcChannel({ address, credentials: this.parts.credentials });
+  private newChannel(address: string, forReads = false): RpcChannel {
+    return new RpcChannel({ address, credentials: this.parts.credentials, forReads });
   }
 
   private connect(address: string, destination: Destination): NodeLink {
@@ -94,7 +94,7 @@ export class NodeLinks {
     let wasReady = false;
     const link = new NodeLink({
       channel: destination.channel,
-      newChannel: () => this.newChannel(address),
+      newChannel: (forReads) => this.newChannel(address, forReads),
       clock,
       ready: () => {
         wasReady = true;

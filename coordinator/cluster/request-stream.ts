@@ -1,4 +1,5 @@
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
+import type { MemberVersion } from '../../shared/process/member-version';
 import type { RpcChannel, RpcStream, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
 import { NumberTable } from '../../shared/tables/number-table';
 
@@ -49,15 +50,15 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
       emptyFrame: () => Frame;
       answersOf: (frame: AnswerFrame) => Answer[];
       addCancelled: (frame: Frame, id: number) => void;
-      ready: () => void;
+      ready: (version: MemberVersion) => void;
       ended: (end: StreamEnd) => void;
     },
   ) {
     const { channel, method, emptyFrame, answersOf } = parts;
     this.stream = channel.open<Frame, AnswerFrame>(method, {
-      ready: () => {
+      ready: (version) => {
         this.sender.release();
-        parts.ready();
+        parts.ready(version);
       },
       frame: (frame) => {
         this.heard += 1;

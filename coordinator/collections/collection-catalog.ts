@@ -1,4 +1,4 @@
-import type { ClusterStore, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
@@ -102,17 +102,17 @@ export class CollectionCatalog {
    * Reserves the name for a collection whose shards are still to be opened, if the quota has room. Exact among all
    * coordinators: it counts the collections, and the transaction fails if another one was created since. Errors:
    * already_exists, limit_exceeded, overloaded. Answers what is reserved: of an earlier request that was the same, if it is not
-   * done.
+   * done. `besides`: what must be true besides when it is reserved; asked at each attempt.
    */
-  async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<CollectionRecord> {
+  async reserve(record: CollectionRecord, quota: CollectionQuota, besides: () => Guard[] = () => []): Promise<CollectionRecord> {
     if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
     this.reservingCount += 1;
-    const reserved = this.reserving.then(() => this.reserveNext(record, quota)).finally(() => (this.reservingCount -= 1));
+    const reserved = this.reserving.then(() => this.reserveNext(record, quota, besides)).finally(() => (this.reservingCount -= 1));
     this.reserving = reserved.catch(() => undefined);
     return reserved;
   }
 
-  private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<CollectionRecord> {
+  private async reserveNext(record: CollectionRecord, quota: CollectionQuota, besides: () => Guard[]): Promise<CollectionRecord> {
     const key = collectionPath(record.name);
     const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -126,10 +126,7 @@ export class CollectionCatalog {
       if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
       if (present !== undefined) throw alreadyExists(record.name);
       checkQuota(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] }, record);
-      const guards = [
-        { key, revision: 0 },
-        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
-      ];
+      const guards = [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...besides()];
       const changes: StoreChange[] = [
         { type: 'put', key, value: collectionToValue(record) },
         { type: 'put', key: CREATIONS_PATH, value: record.uid },

@@ -16,6 +16,8 @@ export interface IntendedWrite {
   bytes: number;
   /** Names it, if it is done once however often it is made: those of one name that are under way together count as one. */
   once?: string | undefined;
+  /** Whether the call has written before. */
+  isPart?: boolean;
 }
 
 /** Lets writes to collections with a quota through. */
@@ -24,6 +26,8 @@ export interface QuotaGate {
   reserve(collection: Pick<CollectionRecord, 'name'>, write: IntendedWrite): Promise<number>;
   /** Says what a write has added; null when that is not known. */
   settle(reservation: number, items: number | null): void;
+  /** A write was refused because of a quota: not one that was begun before, and goes on. */
+  noteRefusal(): void;
 }
 
 /** For how long a reading counts: in a cluster, others write meanwhile. */
@@ -80,7 +84,11 @@ export class QuotaLedger implements QuotaGate {
     return this.refused;
   }
 
-  async reserve({ name }: Pick<CollectionRecord, 'name'>, { ids, bytes, once }: IntendedWrite): Promise<number> {
+  noteRefusal(): void {
+    this.refused += 1;
+  }
+
+  async reserve({ name }: Pick<CollectionRecord, 'name'>, { ids, bytes, once, isPart = false }: IntendedWrite): Promise<number> {
     const { catalog, clock, requestTimeoutMs } = this.parts;
     const call = this.parts.scatter.begin();
     const record = catalog.known(name) ?? (await catalog.find(name));
@@ -95,11 +103,8 @@ export class QuotaLedger implements QuotaGate {
         await this.read(record, account, call, askedMs);
         // Afterwards: an item that is deleted in between counts twice, and never not at all.
         if (quota.items !== null) added = { items: ids.length - (await this.present(record, ids, call)), bytes };
-        const excess = excessOf(name, quota, this.usedOf(account), added);
-        if (excess !== null && !isUnderWay()) {
-          this.refused += 1;
-          throw excess;
-        }
+        const excess = excessOf(name, quota, this.usedOf(account), added, isPart);
+        if (excess !== null && !isUnderWay()) throw excess;
       }
     }
     if (isUnderWay()) added = { items: 0, bytes: 0 };

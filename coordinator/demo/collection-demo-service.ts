@@ -1,4 +1,5 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyWriter } from '../keys/quota/key-quota';
 import type { EmbeddingProvider } from '../embedding/embedding-provider';
 import type { CollectionsService, CollectionView, DemoService, DemoView, VectorsService } from '../service';
 import { demoId } from './demo-text';
@@ -25,19 +26,19 @@ export class CollectionDemoService implements DemoService {
     this.embedding = parts.embedding;
   }
 
-  /** Calls that come while it is loaded share the work. */
-  load(): Promise<DemoView> {
-    this.loading ??= this.loadNow().finally(() => (this.loading = null));
+  /** Calls that come while it is loaded share the work, and count in the quota of the first one's key. */
+  load(writer?: KeyWriter): Promise<DemoView> {
+    this.loading ??= this.loadNow(writer).finally(() => (this.loading = null));
     return this.loading;
   }
 
-  private async loadNow(): Promise<DemoView> {
+  private async loadNow(writer: KeyWriter | undefined): Promise<DemoView> {
     const { vectorCount, description } = (await this.existing()) ?? (await this.made());
     if (description !== DESCRIPTION) {
       throw new QuiverError('already_exists', `there is another collection named "${DEMO_COLLECTION}", which the demo leaves alone: delete it, and call again`);
     }
     const isWhole = vectorCount >= DEMO_TEXTS.length;
-    if (!isWhole) await this.fill();
+    if (!isWhole) await this.fill(writer);
     const { embeddingModel, dim } = await this.collections.get(DEMO_COLLECTION);
     return { collection: DEMO_COLLECTION, count: DEMO_TEXTS.length, loaded: !isWhole, dim, embeddingModel };
   }
@@ -63,7 +64,7 @@ export class CollectionDemoService implements DemoService {
     }
   }
 
-  private async fill(): Promise<void> {
+  private async fill(writer: KeyWriter | undefined): Promise<void> {
     for (let from = 0; from < DEMO_TEXTS.length; from += BATCH) {
       const items = DEMO_TEXTS.slice(from, from + BATCH).map((text) => ({
         externalId: demoId(text),
@@ -71,7 +72,7 @@ export class CollectionDemoService implements DemoService {
         metadata: JSON.stringify({ topic: text.topic, title: text.title, ...text.facts }),
         text: undefined,
       }));
-      await this.vectors.upsert(DEMO_COLLECTION, items);
+      await this.vectors.upsert(DEMO_COLLECTION, items, { writer });
     }
   }
 }

@@ -7,6 +7,8 @@ import type { Clock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
 import type { StoreMark } from '../idempotency/store-mark';
+import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
+import { UploadCharges } from '../keys/quota/upload-charges';
 import type { CollectionsService, DocumentsService, UploadedFile, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
@@ -17,6 +19,7 @@ import { type OtherUploaders, UploadRecovery } from './upload-recovery';
 export interface DocumentServiceOptions {
   collections: Pick<CollectionsService, 'get'>;
   vectors: Pick<VectorsService, 'upsert' | 'delete'>;
+  keyQuotas: KeyQuotaGate;
   store: ClusterStore;
   /** Of uploads with a mark. */
   outcomes: Pick<StoredOutcomes, 'find' | 'peek'>;
@@ -63,8 +66,8 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(collection: string, file: UploadedFile, mark?: StoreMark): Promise<UploadResult> {
-    if (mark === undefined) return this.store(collection, file);
+  async upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult> {
+    if (mark === undefined) return this.store(collection, file, { writer });
     const { outcomes, config } = this.options;
     const hash = createHash('sha256').update(mark.digest);
     const content = hashed(file.content, hash);
@@ -78,7 +81,7 @@ export class DocumentService implements DocumentsService {
       let whole: StoreMark | null = null;
       const wholeMark = (): StoreMark => (whole ??= { ...mark, digest: digest() });
       try {
-        return await this.store(collection, { ...file, content }, wholeMark);
+        return await this.store(collection, { ...file, content }, { mark: wholeMark, writer });
       } catch (error) {
         // It may be complete: the answer of the store was lost, or another request under the same key was quicker.
         const done = whole === null ? null : await outcomes.find(whole);
@@ -98,7 +101,7 @@ export class DocumentService implements DocumentsService {
   }
 
   /** `mark`: once the file was read. */
-  private async store(collection: string, file: UploadedFile, mark?: () => StoreMark): Promise<UploadResult> {
+  private async store(collection: string, file: UploadedFile, { mark, writer }: { mark?: () => StoreMark; writer: KeyWriter | undefined }): Promise<UploadResult> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
@@ -108,7 +111,8 @@ export class DocumentService implements DocumentsService {
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
     const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
-    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt }));
+    const charges = writer === undefined ? null : new UploadCharges(this.options.keyQuotas, writer, clock.wallMs());
+    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches, { mark, expiryGiven: file.expiresAt, charges }));
     return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
   }
 
@@ -129,7 +133,7 @@ export class DocumentService implements DocumentsService {
     document: { documentId: string; collection: string; createdAt: string; source: string },
     first: Chunk[],
     rest: AsyncGenerator<Chunk[]>,
-    { mark, expiryGiven = () => undefined }: { mark?: (() => StoreMark) | undefined; expiryGiven?: (() => number | undefined) | undefined },
+    { mark, expiryGiven = () => undefined, charges }: { mark?: (() => StoreMark) | undefined; expiryGiven?: (() => number | undefined) | undefined; charges: UploadCharges | null },
   ): Promise<{ count: number; timing: WriteTiming }> {
     const { documentId, collection, createdAt, source } = document;
     const { clock } = this.options;
@@ -139,6 +143,7 @@ export class DocumentService implements DocumentsService {
     let count = 0;
     let once: { mark: StoreMark; result: UploadResult } | undefined;
     const expiresAt = expiryGiven();
+    const manner = charges === null ? undefined : { writer: charges.writer };
     try {
       entry = await this.journal.put(upload);
       let confirmedMs = clock.monotonicMs();
@@ -152,7 +157,7 @@ export class DocumentService implements DocumentsService {
           confirmedMs = clock.monotonicMs();
         }
         count += items.length;
-        const written = await this.options.vectors.upsert(collection, items);
+        const written = await this.options.vectors.upsert(collection, items, manner);
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }
@@ -165,6 +170,7 @@ export class DocumentService implements DocumentsService {
       // in the journal, if it is there, brings it back to mind.
       if (once !== undefined && (await this.isKept(documentId, once.mark))) return { count, timing };
       await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count });
+      charges?.giveBack();
       throw error;
     }
     return { count, timing };

@@ -38,6 +38,11 @@ export class OwnedEntry<Content extends object> {
     return this.current;
   }
 
+  /** With these, a change of another entry is made only while this one is as it is here, and this process drives it. Errors: Superseded. */
+  get guards(): Guard[] {
+    return [{ key: this.key, revision: this.revision }, ...this.officeGuards()];
+  }
+
   /** Errors: Superseded; unavailable. */
   change(change: Partial<Content>, { guards, changes }: Beside = NOTHING): Promise<void> {
     return this.inTurn(async () => {
@@ -61,12 +66,10 @@ export class OwnedEntry<Content extends object> {
 
   /** Answers the revision. When the answer is lost, the entry says what became of it: `value` is of this change alone. */
   private async transact(guards: Guard[], changes: StoreChange[], value: string | null): Promise<number> {
-    const { store, office } = this.parts;
+    const { store } = this.parts;
     const { key } = this;
-    if (office.guard === null) throw new Superseded('another coordinator is the controller');
-    const officeGuards = office === ONLY_DRIVER ? [] : [office.guard];
     try {
-      const result = await store.transact([{ key, revision: this.revision }, ...guards, ...officeGuards], changes);
+      const result = await store.transact([...this.guards, ...guards], changes);
       if (!result.applied) throw new Superseded(`${key}, or what its change depends on, was changed by somebody else`);
       return result.revision;
     } catch (error) {
@@ -75,5 +78,11 @@ export class OwnedEntry<Content extends object> {
       if ((entry?.value ?? null) !== value || entry?.revision === this.revision) throw new Superseded(`a change of ${key} was not confirmed`);
       return entry?.revision ?? 0;
     }
+  }
+
+  private officeGuards(): Guard[] {
+    const { office } = this.parts;
+    if (office.guard === null) throw new Superseded('another coordinator is the controller');
+    return office === ONLY_DRIVER ? [] : [office.guard];
   }
 }

@@ -48,6 +48,11 @@ export function mustAdminister(key: Caller | null, collection: string): void {
   if (role !== 'admin') throw lacksRole('admin', role ?? 'readonly', collection);
 }
 
+/** Whether a caller may learn of the nodes of a cluster, as from `GET /v1/cluster`: an admin of the service as a whole. */
+export function seesNodes(key: Caller | null): boolean {
+  return key !== null && key.role === 'admin' && key.collections === null;
+}
+
 /** Of what names collections, what a key may know of. */
 export function seenBy<Named extends { name: string }>(key: Caller | null, named: Named[]): Named[] {
   return key === null || key.collections === null ? named : named.filter(({ name }) => roleFor(key, name) !== null);

@@ -21,6 +21,7 @@ import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
 import { mcpEndpoints } from './mcp/mcp-endpoints';
 import { McpHandler } from './mcp/mcp-handler';
+import type { Clock } from '../../shared/time/clock';
 import { openApiDocument, VERSION } from './openapi/openapi-document';
 
 /**
@@ -40,8 +41,9 @@ export function endpointTable(parts: {
   signIn: SignIn;
   formats: VectorFormats;
   limits: HttpLimits;
+  clock: Pick<Clock, 'wallMs'>;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, hasMcp, signIn, formats, limits } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, hasMcp, signIn, formats, limits, clock } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -59,14 +61,16 @@ export function endpointTable(parts: {
     ...documentEndpoints({ documents: service.documents, limits }),
     ...backupEndpoints({ backups: service.backups }),
     ...demoEndpoints({ demo: service.demo }),
-    ...keyEndpoints({ keys, usage }),
+    ...keyEndpoints({ keys, usage, keyQuotas: service.keyQuotas }),
     ...signInEndpoints({ signIn }),
     ...operationsEndpoints({ operations }),
     ...activityEndpoints({ activity }),
   ];
   if (hasMcp) {
     let handler: McpHandler | null = null;
-    table.push(...mcpEndpoints({ handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION })) }));
+    table.push(
+      ...mcpEndpoints({ handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION, outcomes: service.outcomes, clock })) }),
+    );
   }
   return table;
 }

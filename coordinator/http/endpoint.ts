@@ -136,12 +136,13 @@ export type Answer =
 
 /**
  * For browsers and others that want no envelope: with an HTTP status and headers of its own. `code`: what the request came to,
- * where the status does not say it. `bytes` null: an answer that has no body.
+ * where the status does not say it. `bytes` null: an answer that has no body. `isReplayed`: it is that of an earlier request.
  */
 export interface BareAnswer {
   type: 'bare';
   status: number;
   code?: number;
+  isReplayed?: boolean;
   headers: OutgoingHttpHeaders;
   bytes: Buffer | null;
 }

@@ -138,6 +138,7 @@ export class Exchange {
         this.send(answer.text, answer.contentType);
         return this.observe(200, null);
       case 'bare':
+        this.isReplayed ||= answer.isReplayed ?? false;
         this.sendBare(answer);
         return this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
       case 'pieces':
@@ -365,6 +366,7 @@ export class Exchange {
       code,
       durationMs: this.durationMs,
       ...(trace !== null && { trace: { traceId: trace.traceId, spanId: this.span === null ? null : trace.spanId } }),
+      ...(this.isReplayed && { isReplayed: true }),
       ...(this.durationMs >= this.slowMs && { slow: this.breakdown(nowMs) }),
       keyId: this.key?.id ?? null,
       keyName: this.key?.token === undefined ? (this.key?.name ?? null) : null,

@@ -142,6 +142,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     signIn,
     formats: codec.formats,
     limits,
+    clock,
   });
   const matcher = new EndpointMatcher(endpoints);
 

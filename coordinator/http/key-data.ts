@@ -14,6 +14,7 @@ export function keyData(view: ApiKeyView) {
     collections: scopesData(view),
     allowed_networks: view.allowedNetworks,
     rate_limit_per_minute: view.rateLimitPerMinute,
+    quota: view.quota,
     previous_expires_at: view.previousExpiresAt,
   };
 }

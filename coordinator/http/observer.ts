@@ -31,6 +31,8 @@ export interface AnsweredRequest {
   isAdministrative: boolean;
   /** For a search that succeeded: the time to read and check its body, and to write its answer. */
   steps: { parseMs: number; serialiseMs: number } | null;
+  /** true: the answer is that of an earlier request with the same Idempotency-Key. */
+  isReplayed?: true;
   /** The error behind a code of 500, for the log. */
   error: unknown;
   /** The trace that it belongs to; `spanId` null: it is not recorded here. */

@@ -15,7 +15,7 @@ import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
 import type { CallNoting } from '../routing/call-noting';
 import { auditTarget } from './audit-target';
-import { mustReach, mustUse, namesSeenBy } from './authorisation';
+import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import { clientAddress } from './client-address';
@@ -26,7 +26,8 @@ import { explainedError } from './explained-error';
 import { type HttpLimits, REQUEST_BOUNDS } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
-import { type HandlerOnce, NOT_ONCE, RequestOnce } from './request-once';
+import { type RequestProfile, withoutNodes } from './profile';
+import { handedTo, NOT_ONCE, RequestOnce } from './request-once';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
 import { SlowWatch } from './slow-watch';
@@ -164,7 +165,10 @@ export class Pipeline {
   /** Calls the handler of a request that is looked at. */
   private async handleNoted(endpoint: Endpoint, call: EndpointCall, exchange: Exchange, notes: CallNotes): Promise<Answer> {
     exchange.notes = notes;
-    if (endpoint.isProfiled && (call.query as { profile?: boolean }).profile === true) call.profile = () => `,"profile":${JSON.stringify(exchange.profile(notes))}`;
+    if (endpoint.isProfiled && (call.query as { profile?: boolean }).profile === true) {
+      const profile = (): RequestProfile => (seesNodes(call.key) ? exchange.profile(notes) : withoutNodes(exchange.profile(notes)));
+      call.profile = () => `,"profile":${JSON.stringify(profile())}`;
+    }
     try {
       return await this.parts.noting.during(notes, () => endpoint.handle(call));
     } catch (error) {
@@ -338,10 +342,6 @@ export class Pipeline {
     exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
-}
-
-function handedTo(once: RequestOnce): HandlerOnce {
-  return { once: once.once, inStore: (run) => once.inStore(run), streamed: (known) => once.streamed(known), shown: (issued) => once.shown(issued) };
 }
 
 /** Why a request has no key, and how to give one. */

@@ -60,6 +60,11 @@ export function profileOf(notes: CallNotes, times: RequestTimes, { requestId, tr
   };
 }
 
+/** The same as readers see it: which nodes there are, and which of them leads a shard, is the operators' business. */
+export function withoutNodes(profile: RequestProfile): RequestProfile {
+  return { ...profile, shards: profile.shards.map((call) => ({ ...call, node: null, role: null })) };
+}
+
 /** The same with the slowest calls of shards alone, for the log. */
 export function shortProfile(profile: RequestProfile, callsMax: number): RequestProfile {
   const shards = [...profile.shards].sort((a, b) => b.total_ms - a.total_ms).slice(0, callsMax);

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { doneOnce } from '../idempotency/stored-outcomes';
-import { openSecret, sealingKeyOf } from '../idempotency/sealed-secret';
+import { openText } from '../../shared/secret/sealed-text';
+import { markKeyOf, sealingKeyOf } from '../idempotency/sealing-keys';
 import type { OutcomesService, StoreMark } from '../idempotency/store-mark';
 import { KEPT_MS, type Once } from '../idempotency/write-mark';
 import { type Caller, identityOf } from '../keys/caller';
@@ -37,12 +38,25 @@ export class RequestOnce implements HandlerOnce {
   private readonly body = createHash('sha256');
   private digest = '';
 
-  constructor(private readonly parts: { key: string; caller: Pick<Caller, 'id' | 'token'>; request: IncomingMessage; outcomes: OutcomesService; clock: Pick<Clock, 'wallMs'>; repeated: () => void }) {}
+  constructor(
+    private readonly parts: {
+      key: string;
+      caller: Pick<Caller, 'id' | 'token'>;
+      request: Pick<IncomingMessage, 'headers' | 'method' | 'url'>;
+      outcomes: OutcomesService;
+      clock: Pick<Clock, 'wallMs'>;
+      repeated: () => void;
+    },
+  ) {}
 
   /** null: the request has no key. Errors: invalid_parameter for one that is none. */
-  static keyOf({ headers }: IncomingMessage): string | null {
+  static keyOf({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
     const key = headers[IDEMPOTENCY_HEADER];
-    if (key === undefined) return null;
+    return key === undefined ? null : RequestOnce.checked(key);
+  }
+
+  /** Errors: invalid_parameter for what is no key. */
+  static checked(key: unknown): string {
     if (typeof key === 'string' && PRINTABLE.test(key) && key.trim() !== '') return key;
     throw new QuiverError('invalid_parameter', `the Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters, not only blanks; a random UUID is a good one`);
   }
@@ -58,16 +72,25 @@ export class RequestOnce implements HandlerOnce {
     this.body.update(bytes);
   }
 
-  /** All of it was added. */
-  end(): void {
-    const { method = '', url = '' } = this.parts.request;
+  /** All of it was added. `what`: that which is asked for, where the request's own line does not say it. */
+  end(what: { method?: string | undefined; url?: string | undefined } = this.parts.request): void {
+    const { method = '', url = '' } = what;
     this.digest = hashOf('quiver request 1', method, url, this.body.digest('hex'));
   }
 
   get once(): Once {
     const { caller, key, repeated } = this.parts;
     // By the id of a key, which stays when it is rotated, and the subject of a token.
-    return { token: hashOf('quiver idempotency 1', identityOf(caller), key), digest: this.digest, repeated };
+    const identity = identityOf(caller);
+    return {
+      token: hashOf('quiver idempotency 1', identity, key),
+      digest: this.digest,
+      // Few requests need it.
+      get sealingKey() {
+        return markKeyOf(identity, key);
+      },
+      repeated,
+    };
   }
 
   inStore<Result>(run: (mark: StoreMark | undefined) => Promise<Result>): Promise<Result> {
@@ -84,7 +107,7 @@ export class RequestOnce implements HandlerOnce {
   }
 
   shown(issued: IssuedSecret): string {
-    const secret = issued.key ?? openSecret(issued.sealedKey ?? '', this.sealingKey());
+    const secret = issued.key ?? openText(issued.sealedKey ?? '', this.sealingKey());
     if (secret !== null) return secret;
     throw new QuiverError(
       'conflict',
@@ -96,6 +119,11 @@ export class RequestOnce implements HandlerOnce {
     const { key, request } = this.parts;
     return sealingKeyOf(String(request.headers['x-api-key'] ?? request.headers.authorization ?? ''), key);
   }
+}
+
+/** For a handler, which may spread it. */
+export function handedTo(once: RequestOnce): HandlerOnce {
+  return { once: once.once, inStore: (run) => once.inStore(run), streamed: (known) => once.streamed(known), shown: (issued) => once.shown(issued) };
 }
 
 function hashOf(...parts: string[]): string {

@@ -9,7 +9,7 @@ export interface StoreMark {
   token: string;
   digest: string;
   expiresAtMs: number;
-  /** Of this request alone: secrets in its outcome are stored encrypted under it (sealed-secret.ts). 256 bits, hexadecimal. */
+  /** Of this request alone: secrets in its outcome are stored encrypted under it (sealing-keys.ts). 256 bits, hexadecimal. */
   sealingKey: string;
 }
 

@@ -11,6 +11,11 @@ export interface Once {
   token: string;
   /** Of the request, the same. */
   digest: string;
+  /**
+   * What names items is stored encrypted under it (sealing-keys.ts), so that it is gone with the item for everybody but who
+   * repeats the request. 256 bits, hexadecimal.
+   */
+  readonly sealingKey: string;
   /** To be called when the answer is that of an earlier request. */
   repeated(): void;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ApiKeyView } from './keys-service';
 
 /** Who makes a request: a key, or the subject of a bearer token. */
-export interface Caller extends Pick<ApiKeyView, 'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'expiresAt'> {
+export interface Caller extends Pick<ApiKeyView, 'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota' | 'expiresAt'> {
   /** Of the key; null: it is a token. */
   id: number | null;
   /** Of the token; absent: it is a key. `identity` is the same for all tokens of a subject. */

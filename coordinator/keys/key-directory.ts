@@ -79,7 +79,12 @@ export class KeyDirectory {
 
   /** Id and name of every key, by id. */
   names(): { id: number; name: string }[] {
-    return [...this.byId.values()].map(({ record: { id, name } }) => ({ id, name })).sort((a, b) => a.id - b.id);
+    return this.records().map(({ id, name }) => ({ id, name }));
+  }
+
+  /** By id. */
+  records(): KeyRecord[] {
+    return [...this.byId.values()].map(({ record }) => record).sort((a, b) => a.id - b.id);
   }
 
   /**

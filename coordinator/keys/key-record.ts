@@ -33,7 +33,7 @@ export function keyPath(id: number): string {
 }
 
 /** A key without any of the limits that it may have. */
-export const UNBOUNDED_KEY = { collections: null, allowedNetworks: null, rateLimitPerMinute: null, previous: null } as const satisfies Partial<KeyRecord>;
+export const UNBOUNDED_KEY = { collections: null, allowedNetworks: null, rateLimitPerMinute: null, quota: null, previous: null } as const satisfies Partial<KeyRecord>;
 
 /**
  * The role that the entry of a key shows which is limited to collections or networks: none. An earlier version does not
@@ -71,6 +71,7 @@ export function keyToView(record: KeyRecord, lastUsedMs: number | null): ApiKeyV
     collections: record.collections,
     allowedNetworks: record.allowedNetworks,
     rateLimitPerMinute: record.rateLimitPerMinute,
+    quota: record.quota,
     previousExpiresAt: record.previous?.expiresAt ?? null,
   };
 }

@@ -2,6 +2,7 @@ import { NetworkList } from '../../shared/config/network-list';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyRecord } from './key-record';
 import type { KeyBounds, Role } from './keys-service';
+import { type KeyQuota, QUOTA_PERIODS } from './quota/key-quota';
 
 /** What keys may be. Errors: invalid_parameter. */
 
@@ -38,6 +39,8 @@ export function checkDefaultKey(current: KeyRecord, next: KeyRecord): void {
   if (!next.isActive) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deactivated');
   if (next.name !== current.name) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be renamed');
   if (next.collections !== null || next.allowedNetworks !== null) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be limited to collections or networks');
+  if (next.quota !== null) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot have a quota');
+  if (next.expiresAt !== null) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot expire');
 }
 
 export function checkGrace(seconds: number): void {
@@ -46,7 +49,7 @@ export function checkGrace(seconds: number): void {
   }
 }
 
-export function checkBounds({ role, collections, allowedNetworks, rateLimitPerMinute }: KeyBounds & { role: Role }): void {
+export function checkBounds({ role, collections, allowedNetworks, rateLimitPerMinute, quota }: KeyBounds & { role: Role }): void {
   if (collections !== null) {
     if (collections.length === 0) throw new QuiverError('invalid_parameter', 'collections must not be empty: null means all of them');
     if (collections.length > SCOPES_MAX) throw new QuiverError('invalid_parameter', `collections has more than ${SCOPES_MAX} entries`);
@@ -63,4 +66,13 @@ export function checkBounds({ role, collections, allowedNetworks, rateLimitPerMi
   if (rateLimitPerMinute !== null && (!Number.isInteger(rateLimitPerMinute) || rateLimitPerMinute < 0 || rateLimitPerMinute > KEY_RATE_MAX)) {
     throw new QuiverError('invalid_parameter', `rate_limit_per_minute must be an integer from 0 to ${KEY_RATE_MAX}`);
   }
+  if (quota !== null) checkQuota(quota);
+}
+
+function checkQuota({ items, bytes, period }: KeyQuota): void {
+  if (items === null && bytes === null) throw new QuiverError('invalid_parameter', 'quota must have items or bytes: null means none');
+  for (const [name, value] of Object.entries({ items, bytes })) {
+    if (value !== null && (!Number.isSafeInteger(value) || value < 1)) throw new QuiverError('invalid_parameter', `quota.${name} must be an integer from 1 to ${Number.MAX_SAFE_INTEGER}`);
+  }
+  if (!QUOTA_PERIODS.includes(period)) throw new QuiverError('invalid_parameter', `quota.period must be one of ${QUOTA_PERIODS.join(', ')}`);
 }

@@ -1,5 +1,6 @@
 import type { CollectionScope } from './collection-scope';
 import type { StoreMark } from '../idempotency/store-mark';
+import type { KeyQuota } from './quota/key-quota';
 import type { Role } from './role';
 
 export type { Role } from './role';
@@ -19,12 +20,14 @@ export interface ApiKeyView {
   allowedNetworks: readonly string[] | null;
   /** Requests in any 60 seconds, 0 without a limit; null: RATE_LIMIT_PER_MINUTE. */
   rateLimitPerMinute: number | null;
+  /** The most that it may store; null: as much as there is room for. Coordinators of earlier versions know no quotas. */
+  quota: KeyQuota | null;
   /** Until when the secret before the last rotation works; null: it does not. */
   previousExpiresAt: string | null;
 }
 
 /** What a key may be limited to. */
-export type KeyBounds = Pick<ApiKeyView, 'collections' | 'allowedNetworks' | 'rateLimitPerMinute'>;
+export type KeyBounds = Pick<ApiKeyView, 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota'>;
 
 export interface NewKey extends Partial<KeyBounds> {
   name: string;
@@ -37,9 +40,11 @@ export interface KeyChange extends Partial<KeyBounds> {
   name?: string;
   role?: Role;
   isActive?: boolean;
+  /** Counted from now; null: never. */
+  expiresInDays?: number | null;
 }
 
-/** A secret that is shown once: as it is, or sealed in the outcome of an earlier request (idempotency/sealed-secret.ts). */
+/** A secret that is shown once: as it is, or sealed in the outcome of an earlier request (idempotency/sealing-keys.ts). */
 export type IssuedSecret = { key?: string; sealedKey?: string };
 
 /** With a mark, the outcome is kept in the same transaction as the change, without the secret in the clear. */

@@ -1,6 +1,6 @@
 import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { sealSecret } from '../idempotency/sealed-secret';
+import { sealText } from '../../shared/secret/sealed-text';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
@@ -8,6 +8,8 @@ import { KeyDirectory, type KeyFollower } from './key-directory';
 import { DEFAULT_KEY_ID, DELETED_KEYS_PREFIX, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
 import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
 import type { ApiKeyView, KeyChange, KeysService, NewKey } from './keys-service';
+import type { KeyQuota } from './quota/key-quota';
+import { keyQuotaPath } from './quota/quota-entry';
 import { secretDigest, newSecret } from './secret';
 import { readLastRequests, removeUsage } from './usage/usage-entries';
 
@@ -67,6 +69,11 @@ export class StoreKeysService implements KeysService {
     return this.directory.names();
   }
 
+  /** The keys that have a quota, by id, as far as this process knows. */
+  withQuota(): { id: number; quota: KeyQuota }[] {
+    return this.directory.records().flatMap(({ id, quota }) => (quota === null ? [] : [{ id, quota }]));
+  }
+
   /** Whether the key exists, as far as this process knows. */
   exists(id: number): boolean {
     return this.directory.has(id);
@@ -105,8 +112,8 @@ export class StoreKeysService implements KeysService {
     checkName(input.name);
     checkRole(input.role);
     if (input.expiresInDays !== null) checkExpiry(input.expiresInDays);
-    const { collections = null, allowedNetworks = null, rateLimitPerMinute = null } = input;
-    checkBounds({ role: input.role, collections, allowedNetworks, rateLimitPerMinute });
+    const { collections = null, allowedNetworks = null, rateLimitPerMinute = null, quota = null } = input;
+    checkBounds({ role: input.role, collections, allowedNetworks, rateLimitPerMinute, quota });
     const key = newSecret();
     const nowMs = this.clock.wallMs();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -118,14 +125,15 @@ export class StoreKeysService implements KeysService {
         digest: secretDigest(key).toString('hex'),
         createdAt: new Date(nowMs).toISOString(),
         isActive: true,
-        expiresAt: input.expiresInDays === null ? null : new Date(nowMs + input.expiresInDays * DAY_MS).toISOString(),
+        expiresAt: expiryIn(input.expiresInDays, nowMs),
         collections,
         allowedNetworks,
         rateLimitPerMinute,
+        quota,
         previous: null,
       };
       const path = keyPath(record.id);
-      const { guards, changes } = besides(mark, mark && { ...keyToView(record, null), sealedKey: sealSecret(key, mark.sealingKey) });
+      const { guards, changes } = besides(mark, mark && { ...keyToView(record, null), sealedKey: sealText(key, mark.sealingKey) });
       const result = await this.store.transact(
         [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }, ...guards],
         [{ type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) }, { type: 'put', key: path, value: keyToValue(record) }, ...changes],
@@ -142,6 +150,7 @@ export class StoreKeysService implements KeysService {
   async update(id: number, change: KeyChange, mark?: StoreMark): Promise<ApiKeyView> {
     if (change.name !== undefined) checkName(change.name);
     if (change.role !== undefined) checkRole(change.role);
+    if (typeof change.expiresInDays === 'number') checkExpiry(change.expiresInDays);
     const record = await this.change(
       id,
       (current) => {
@@ -150,9 +159,11 @@ export class StoreKeysService implements KeysService {
           name: change.name ?? current.name,
           role: change.role ?? current.role,
           isActive: change.isActive ?? current.isActive,
+          expiresAt: change.expiresInDays === undefined ? current.expiresAt : expiryIn(change.expiresInDays, this.clock.wallMs()),
           collections: change.collections === undefined ? current.collections : change.collections,
           allowedNetworks: change.allowedNetworks === undefined ? current.allowedNetworks : change.allowedNetworks,
           rateLimitPerMinute: change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
+          quota: change.quota === undefined ? current.quota : change.quota,
         };
         checkBounds(next);
         if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
@@ -172,7 +183,7 @@ export class StoreKeysService implements KeysService {
         const previous = graceSeconds === 0 ? null : { digest: current.digest, expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString() };
         return { ...current, digest: secretDigest(key).toString('hex'), previous };
       },
-      mark && { mark, resultOf: (view) => ({ ...view, sealedKey: sealSecret(key, mark.sealingKey) }) },
+      mark && { mark, resultOf: (view) => ({ ...view, sealedKey: sealText(key, mark.sealingKey) }) },
     );
     return { ...(await this.view(record)), key };
   }
@@ -188,7 +199,7 @@ export class StoreKeysService implements KeysService {
       const { guards, changes } = besides(mark, deleted);
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
-        [{ type: 'delete', key: path }, { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt }, ...changes],
+        [{ type: 'delete', key: path }, { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt }, { type: 'delete', key: keyQuotaPath(id) }, ...changes],
       );
       mustBeFirst(mark, result);
       if (result.applied) {
@@ -233,6 +244,11 @@ export class StoreKeysService implements KeysService {
     const latest = Math.max(this.lastUsedMs.get(id) ?? 0, lastRequests.get(id) ?? 0);
     return latest === 0 ? null : latest;
   }
+}
+
+/** null: never. */
+function expiryIn(days: number | null, nowMs: number): string | null {
+  return days === null ? null : new Date(nowMs + days * DAY_MS).toISOString();
 }
 
 function unknownKey(id: number): never {

@@ -20,7 +20,7 @@ export function isLogged(rule: RequestLogRule, { code, durationMs, isAdministrat
 
 /** Reports every answered request to the metrics and, where the rule says so, in one line to the log. */
 export class RequestReporter implements RequestObserver {
-  private readonly metrics: Pick<RequestMetrics, 'observeRequest'>;
+  private readonly metrics: Pick<RequestMetrics, 'observeRequest' | 'observeRepetition'>;
   private readonly searches: SearchObserver;
   private readonly slow: Pick<SlowRequests, 'note'>;
   private readonly logger: Logger;
@@ -28,7 +28,7 @@ export class RequestReporter implements RequestObserver {
   private readonly audit: Pick<AuditLog, 'record'> | null;
 
   constructor(options: {
-    metrics: Pick<RequestMetrics, 'observeRequest'>;
+    metrics: Pick<RequestMetrics, 'observeRequest' | 'observeRepetition'>;
     searches: SearchObserver;
     slow: Pick<SlowRequests, 'note'>;
     logger: Logger;
@@ -46,6 +46,7 @@ export class RequestReporter implements RequestObserver {
   requestAnswered(facts: AnsweredRequest): void {
     const { endpoint, method, code, keyId, steps } = facts;
     this.metrics.observeRequest(endpoint, code, facts.durationMs);
+    if (facts.isReplayed === true) this.metrics.observeRepetition();
     if (steps !== null) {
       this.searches.phase('parse', steps.parseMs);
       this.searches.phase('serialise', steps.serialiseMs);

@@ -1,6 +1,6 @@
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { ThreadPeer } from './thread-peer';
+import type { ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * The collections that calls of this thread have met. The main thread says which of them have changed, before it

@@ -4,7 +4,7 @@ import type { ClusterMap } from '../cluster/cluster-map';
 import { PeerLimits } from '../cluster/peer-limits';
 import type { RateLimiter } from '../limits/rate-limiter';
 import { SharedLimiter } from '../limits/shared-limiter';
-import type { ThreadHandlers, ThreadPeer } from './thread-peer';
+import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 
 type Peer = Pick<CoordinatorMember, 'id' | 'peerAddress'>;
 

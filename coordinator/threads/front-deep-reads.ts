@@ -1,8 +1,8 @@
 import type { CallOptions } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { DeepReads, isDeep } from '../routing/deep-reads';
-import { ownDeadline, sharedDeadline } from './front-state';
-import type { ThreadHandlers, ThreadPeer } from './thread-peer';
+import { ownDeadline, sharedDeadline } from '../../shared/time/shared-clock';
+import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * Deep reads of a front thread that run on other nodes: the main thread gives the places, so that all threads of the

@@ -3,6 +3,7 @@ import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
+import { ownDeadline } from '../../shared/time/shared-clock';
 import { inSlices, inTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -13,14 +14,14 @@ import type { AnsweredRequest } from '../http/observer';
 import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
 import type { StoreMark } from '../idempotency/store-mark';
+import type { KeyWriter } from '../keys/quota/key-quota';
 import type { UploadedFile } from '../service';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
 import type { FilePiece } from './front-services';
-import { ownDeadline } from './front-state';
-import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
+import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** What the main thread does for front threads. */
 export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'> {
@@ -88,10 +89,11 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.setQuota': (...args: Parameters<typeof setQuota>) => known(service.collections.setQuota(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
-    'demo.load': () => known(service.demo.load()),
-    'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark) =>
-      service.documents.upload(collection, { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) }, mark),
-    ...handlersOf('quotas', main.quotas, ['reserve', 'settle']),
+    'demo.load': (writer?: KeyWriter) => known(service.demo.load(writer)),
+    'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark, writer?: KeyWriter) =>
+      service.documents.upload(collection, { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) }, mark, writer),
+    ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
+    ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal', 'usedOf']),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),

@@ -3,7 +3,7 @@ import type { KeyDirectory, KeyFollower } from '../keys/key-directory';
 import { keyToView } from '../keys/key-record';
 import type { ApiKeyView, KeysService } from '../keys/keys-service';
 import { secretDigest } from '../keys/secret';
-import { remote, type ThreadPeer } from './thread-peer';
+import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
 export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {

@@ -2,8 +2,8 @@ import { limiterByLimit } from '../limits/process-limiter';
 import type { RateLimiter } from '../limits/rate-limiter';
 import { SharedWindow } from '../limits/shared-window';
 import { WindowLimiter } from '../limits/window-limiter';
-import { sharedClock } from './front-state';
-import { remote, type ThreadPeer } from './thread-peer';
+import { sharedClock } from '../../shared/time/shared-clock';
+import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * A limit on a front thread. It counts in windows that all threads share, of which the main thread tells it, as `local`;

@@ -14,6 +14,7 @@ const SEND_LENGTH = 4_096;
 const REQUEST = 1;
 const PHASE = 2;
 const USE = 3;
+const REPETITION = 4;
 
 /** What waits for storage nodes: calls without an answer, and bytes of calls that are not sent yet. */
 export interface NodeCalls {
@@ -30,7 +31,7 @@ export interface FrontReport {
   names: string[];
   /**
    * float64, in this order and without limits between them: [REQUEST, endpoint's name, code, duration in ms],
-   * [PHASE, index of the phase, duration in ms], [USE, id of the key, endpoint's name, wall time in ms].
+   * [PHASE, index of the phase, duration in ms], [USE, id of the key, endpoint's name, wall time in ms], [REPETITION].
    */
   facts: Float64Array;
   load: FrontLoad;
@@ -41,6 +42,7 @@ export interface ReportReader {
   request(endpoint: string, code: number, durationMs: number): void;
   phase(phase: SearchPhase, durationMs: number): void;
   use(keyId: number, endpoint: string, wallMs: number): void;
+  repetition(): void;
 }
 
 /**
@@ -77,6 +79,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
       return;
     }
     this.facts.push(REQUEST, this.indexOf(endpoint), code, durationMs);
+    if (facts.isReplayed === true) this.facts.push(REPETITION);
     if (steps !== null) {
       this.phase('parse', steps.parseMs);
       this.phase('serialise', steps.serialiseMs);
@@ -142,6 +145,10 @@ export class FrontReportReader {
         case USE:
           this.reader.use(facts[at + 1], this.names[facts[at + 2]], facts[at + 3]);
           at += 4;
+          break;
+        case REPETITION:
+          this.reader.repetition();
+          at += 1;
           break;
         default:
           throw new Error(`a report with an unknown kind of fact, ${facts[at]}`);

@@ -4,8 +4,8 @@ import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
 import { inSlices } from '../../shared/time/work-slices';
 import { isSameRoute, type ObservedRoutes, type ShardRoute, type ShardRoutes } from '../cluster/shard-routes';
-import { ownDeadline, sharedDeadline } from './front-state';
-import type { ThreadHandlers, ThreadPeer } from './thread-peer';
+import { ownDeadline, sharedDeadline } from '../../shared/time/shared-clock';
+import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** A shard's key and its route from now on; null: it has none. */
 type ToldRoute = readonly [key: string, route: ShardRoute | null];

@@ -11,10 +11,10 @@ import { StampClock } from '../routing/stamp-clock';
 import { ShardedSamplesService } from '../sampling/sharded-samples-service';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
-import type { BackupsService, CollectionsService, DemoService, DocumentsService, RecallService, Service } from '../service';
+import type { BackupsService, CollectionsService, DemoService, DocumentsService, KeyQuotasService, RecallService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
-import { remote, type ThreadPeer } from './thread-peer';
+import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * The use cases on a front thread. Searches, reads and writes of vectors run here, over the shards that the thread
@@ -48,8 +48,10 @@ export function frontServices(parts: {
   const quotas: QuotaGate = {
     reserve: ({ name }, write) => main.ask('quotas.reserve', { name }, write),
     settle: (reservation, items) => main.tell('quotas.settle', reservation, items),
+    noteRefusal: () => main.tell('quotas.noteRefusal'),
   };
-  const vectors = new ShardedVectorsService({ ...shared, quotas, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
+  const keyQuotas = frontKeyQuotas(main);
+  const vectors = new ShardedVectorsService({ ...shared, quotas, keyQuotas, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
   return {
     catalog,
@@ -59,17 +61,29 @@ export function frontServices(parts: {
       demo: remote<DemoService>(main, 'demo'),
       backups: remote<BackupsService>(main, 'backups'),
       outcomes: remote<OutcomesService>(main, 'outcomes'),
+      keyQuotas,
     },
+  };
+}
+
+/** What keys store is counted on the main thread. */
+function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
+  return {
+    take: ({ id, quota }, written) => main.ask('keyQuotas.take', { id, quota }, written),
+    settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
+    giveBack: ({ id, quota }, written, sinceMs) => main.tell('keyQuotas.giveBack', { id, quota }, written, sinceMs),
+    noteRefusal: () => main.tell('keyQuotas.noteRefusal'),
+    usedOf: ({ id, quota }) => main.ask('keyQuotas.usedOf', { id, quota }),
   };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {
   return {
-    async upload(collection, { name, content, expiresAt }, mark) {
+    async upload(collection, { name, content, expiresAt }, mark, writer) {
       const file = new SentFile(content, expiresAt);
       const stream = main.offer(file);
       try {
-        return await main.ask('documents.upload', collection, { name, stream }, mark);
+        return await main.ask('documents.upload', collection, { name, stream }, mark, writer);
       } catch (error) {
         // What failed here came back as a copy.
         throw file.error ?? error;

@@ -3,12 +3,13 @@ import type { ServedTimes, ShardNote } from '../../shared/shard/call-notes';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
+import { withOwnVector } from '../../shared/shard/own-vector';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { sharedDeadline } from '../../shared/time/shared-clock';
 import { inSlices } from '../../shared/time/work-slices';
 import { TURN_MS, Turns } from '../http/turns';
-import { sharedDeadline } from './front-state';
-import type { ThreadPeer } from './thread-peer';
+import type { ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
@@ -89,11 +90,4 @@ function partsLeft(value: unknown, left: number): number {
     rest = partsLeft((value as Record<string, unknown>)[name], rest - name.length / PART_CHARACTERS);
   }
   return rest;
-}
-
-/** The request with a vector in memory of its own. One from a body is a view of all vectors there, which would all be copied. */
-function withOwnVector<Request>(request: Request): Request {
-  const { vector } = (request ?? {}) as { vector?: unknown };
-  if (!(vector instanceof Float32Array) || vector.byteLength === vector.buffer.byteLength) return request;
-  return { ...request, vector: vector.slice() };
 }

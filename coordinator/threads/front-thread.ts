@@ -1,8 +1,8 @@
-import { closeSync } from 'node:fs';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
+import { sharedMs } from '../../shared/time/shared-clock';
 import { openTracer } from '../../shared/trace/open-tracer';
 import type { TraceOrigin } from '../../shared/trace/trace-origin';
 import { dashboardFolderOf } from '../http/dashboard-folder';
@@ -21,16 +21,15 @@ import type { OperationsService } from '../operations/operations-service';
 import { CallNoting } from '../routing/call-noting';
 import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
-import { frontLog } from './front-log';
+import { threadLog } from '../../shared/threads/thread-log';
 import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
 import { frontTokens } from './front-tokens';
-import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
-import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
-
-/** How often the thread shows that its event loop turns. */
-const BEAT_MS = 250;
+import { takenConnection } from '../../shared/threads/taken-connection';
+import { THREAD_BEAT_MS } from '../../shared/threads/thread-state';
+import { FRONT_STATE, MAIN_BEAT_MS } from './front-state';
+import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from '../../shared/threads/thread-peer';
 
 const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
@@ -105,7 +104,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     },
   });
   const { traces: origin = null } = data;
-  const tracer = origin === null ? null : openTracer({ origin, clock, log: frontLog(main) });
+  const tracer = origin === null ? null : openTracer({ origin, clock, log: threadLog(main) });
   const tellSpans = (): void => {
     if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
   };
@@ -164,29 +163,15 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   });
   startUnlistened(server);
   const connections = new Set<Socket>();
-  const beat = setInterval(() => Atomics.add(state, FRONT_STATE.beat, 1), BEAT_MS);
+  const beat = setInterval(() => Atomics.add(state, FRONT_STATE.beat, 1), THREAD_BEAT_MS);
 
-  const noteClosed = (isTurnedAway: boolean): void => {
-    if (isTurnedAway) Atomics.add(state, FRONT_STATE.closedTurnedAway, 1);
-    Atomics.add(state, FRONT_STATE.closed, 1);
-  };
   const take = (handle: number, isTurnedAway: boolean): void => {
-    // Counted first: if the thread is ended here, a handle stays open, which is better than to be closed twice.
-    Atomics.add(state, FRONT_STATE.taken, 1);
-    let socket: Socket;
-    try {
-      socket = new Socket({ fd: handle, readable: true, writable: true });
-    } catch {
-      // Some systems say so when the client is gone already.
-      closeSync(handle);
-      noteClosed(isTurnedAway);
-      return;
-    }
-    connections.add(socket);
-    socket.once('close', () => {
-      connections.delete(socket);
-      noteClosed(isTurnedAway);
+    const socket = takenConnection(state, handle, () => {
+      if (isTurnedAway) Atomics.add(state, FRONT_STATE.closedTurnedAway, 1);
     });
+    if (socket === null) return;
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
     socket.setNoDelay(true);
     socket.setKeepAlive(true);
     // A handshake only to say that there is no room would cost more than it is worth.

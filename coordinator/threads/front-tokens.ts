@@ -2,7 +2,7 @@ import { tokenSettings, type TokenVariables } from '../../shared/config/token-se
 import type { Clock } from '../../shared/time/clock';
 import type { IssuerKeys, PublicKey } from '../keys/tokens/issuer-keys';
 import { TokenVerifier } from '../keys/tokens/token-verifier';
-import type { ThreadHandlers, ThreadPeer } from './thread-peer';
+import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** Checks bearer tokens on a front thread, by the keys that the main thread tells; null where none are taken. */
 export function frontTokens(parts: { main: Pick<ThreadPeer, 'ask'>; config: TokenVariables; clock: Clock }): TokenVerifier | null {

@@ -4,13 +4,15 @@ import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { marksOf } from './begun-write';
+import { openText } from '../../shared/secret/sealed-text';
+import { openedId, stepNote } from '../../shared/shard/step-note';
 import { keyReused, markOf, type Once } from '../idempotency/write-mark';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import { brokenOff, type FilteredResult, type FilteredWrite, pageItemsOf } from './filtered-write';
+import { brokenOff, type FilteredResult, type FilteredWrite, pageItemsOf, writeStep } from './filtered-write';
 
-/** How far a shard is, which is one of `shards`: kept with its mark. */
+/** How far a shard is, which is one of `shards`: kept with its mark, sealed. */
 interface Reached {
   shards: number;
   shard: number;
@@ -71,15 +73,18 @@ class OncePass {
     const { scatter, shards, clock } = this.parts;
     const { call, once } = this;
     const marks = await marksOf(this.parts, collection, once, clock.wallMs(), call);
-    this.passes = marks.map((mark, shard) => passOf(mark, { shards: collection.shards, shard }));
-    this.earlier = marks.flatMap((mark) => (mark?.earlier ?? []).map((progress) => fromProgress(progress)));
+    this.passes = marks.map((mark, shard) => passOf(mark, { shards: collection.shards, shard }, once));
+    this.earlier = marks.flatMap((mark) => (mark?.earlier ?? []).map((progress) => fromProgress(progress, once)));
     if (isComplete(this.earlier)) return;
     const limit = pageItemsOf(collection.dim);
     for (let open = this.open(); open.length > 0; open = this.open()) {
       const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
         shards.read(id, 'scan', { after: open[i].reached as { stamp: number; externalId: string } | null, limit, filter: this.write.filter, vectors: false, texts: false }, call),
       );
-      const refusals = await scatter.write(collection, shardsOf(open), call, (id, i) => this.step(id, open[i], pages[i], limit));
+      const items = pages.flatMap((page) => page.filter((item) => !this.isDealtWith(item)));
+      const refusals = await writeStep(this.write, { items, done: this.result.done }, (stored) =>
+        scatter.write(collection, shardsOf(open), call, (id, i) => this.step(id, open[i], pages[i], limit, stored)),
+      );
       if (refusals.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
     }
   }
@@ -89,7 +94,7 @@ class OncePass {
   }
 
   /** Answers whether the shard refuses writes. */
-  private async step(id: { collectionUid: string; shard: number }, pass: ShardPass, page: StoredItem[], limit: number): Promise<boolean> {
+  private async step(id: { collectionUid: string; shard: number }, pass: ShardPass, page: StoredItem[], limit: number, stored: (item: StoredItem) => void): Promise<boolean> {
     const { shards, clock } = this.parts;
     const { once, write, call } = this;
     const items = page.filter((item) => !this.isDealtWith(item));
@@ -97,7 +102,7 @@ class OncePass {
     const reached = last === undefined || page.length < limit ? 'all' : { stamp: last.stamp, externalId: last.externalId };
     const note: Reached = { shards: pass.shards, shard: pass.shard, reached };
     const operations = items.map(({ externalId }) => write.operationOf(externalId));
-    const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { step: pass.step, note: JSON.stringify(note) }), ...operations], call);
+    const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }), ...operations], call);
     const [mark, ...done] = outcomes;
     if (mark === 'refused') return true;
     if (mark === 'withheld' || mark === 'absent') throw keyReused();
@@ -106,12 +111,15 @@ class OncePass {
       const [found] = await shards.read(id, 'marks', { token: once.token, after: 0, limit: 1 }, call);
       const progress = found?.progress ?? null;
       if (progress === null || progress.step <= pass.step) throw new QuiverError('unavailable', 'what became of this request is no longer known; the call may be retried');
-      Object.assign(pass, fromProgress(progress));
+      Object.assign(pass, fromProgress(progress, once));
       return false;
     }
     this.hasWritten = true;
     done.forEach((outcome, n) => {
-      if (outcome === write.done) pass.done += 1;
+      if (outcome === write.done) {
+        pass.done += 1;
+        stored(items[n]);
+      }
       if (outcome !== 'excess') return;
       pass.first ??= items[n].externalId;
       pass.excess += 1;
@@ -130,14 +138,17 @@ class OncePass {
   }
 }
 
-function passOf(mark: MarkRecord | null, place: { shards: number; shard: number }): ShardPass {
+function passOf(mark: MarkRecord | null, place: { shards: number; shard: number }, once: Once): ShardPass {
   if (mark === null || mark.progress === null) return { ...place, reached: null, step: 0, done: 0, excess: 0, first: null };
-  return fromProgress(mark.progress);
+  return fromProgress(mark.progress, once);
 }
 
-function fromProgress({ step, done, excess, first, note }: MarkProgress): ShardPass {
-  const { shards, shard, reached } = JSON.parse(note) as Reached;
-  return { shards, shard, reached, step, done, excess, first };
+/** Errors: unavailable for what was not sealed under this key. */
+function fromProgress({ step, done, excess, first, note }: MarkProgress, { sealingKey }: Once): ShardPass {
+  const text = openText(note, sealingKey);
+  if (text === null) throw new QuiverError('unavailable', 'what became of this request is no longer known; use another Idempotency-Key');
+  const { shards, shard, reached } = JSON.parse(text) as Reached;
+  return { shards, shard, reached, step, done, excess, first: first === null ? null : openedId(first, sealingKey) };
 }
 
 /** Whether all shards of some set have dealt with everything. */

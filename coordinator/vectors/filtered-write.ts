@@ -2,6 +2,7 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, ItemOperation, ShardClient, WriteOutcome } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
+import type { Written } from '../keys/quota/key-quota';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
@@ -19,6 +20,19 @@ export interface FilteredWrite {
   operationOf(externalId: string): ItemOperation;
   /** For messages: "… vectors were deleted". */
   done: 'deleted' | 'updated';
+  /** How steps keep within quotas; left out where there are none, or nothing is stored. */
+  bounds?: StepBounds | undefined;
+}
+
+/** Quotas that each step has to keep within. */
+export interface StepBounds {
+  /** About what it stores to change an item. */
+  bytesOf(item: StoredItem): number;
+  /**
+   * Makes a step, if it is within the quotas, and counts what `make` says that it stored. `done`: how many items were changed
+   * before. Errors: limit_exceeded; those of the step.
+   */
+  within<Result>(written: Written, done: number, make: () => Promise<{ result: Result; stored: Written }>): Promise<Result>;
 }
 
 /** What became of the items that matched. */
@@ -85,19 +99,22 @@ class FilteredPass {
       const found = open.map(({ shard }, i) => ({ shard, page: pages[i], items: pages[i].filter((item) => !this.isDealtWith(item, earlier)) }));
       for (const { shard, page, items } of found) if (items.length === 0) reached.set(shard, page.length < limit ? 'all' : page[page.length - 1]);
       const due = found.filter(({ items }) => items.length > 0);
-      const refusals = await scatter.write(collection, shardsOf(due), call, async (id, i) => {
-        const { shard, page, items } = due[i];
-        const { outcomes } = await shards.write(
-          id,
-          items.map(({ externalId }) => write.operationOf(externalId)),
-          call,
-        );
-        if (outcomes.includes('refused')) return true;
-        // At once, for the message of a step that fails on another shard.
-        outcomes.forEach((outcome, n) => this.count(outcome, items[n].externalId));
-        reached.set(shard, page.length < limit ? 'all' : page[page.length - 1]);
-        return false;
-      });
+      const refusals = await writeStep(write, { items: due.flatMap(({ items }) => items), done: this.result.done }, (stored) =>
+        scatter.write(collection, shardsOf(due), call, async (id, i) => {
+          const { shard, page, items } = due[i];
+          const { outcomes } = await shards.write(
+            id,
+            items.map(({ externalId }) => write.operationOf(externalId)),
+            call,
+          );
+          if (outcomes.includes('refused')) return true;
+          // At once, for the message of a step that fails on another shard.
+          outcomes.forEach((outcome, n) => this.count(outcome, items[n].externalId));
+          outcomes.forEach((outcome, n) => outcome === write.done && stored(items[n]));
+          reached.set(shard, page.length < limit ? 'all' : page[page.length - 1]);
+          return false;
+        }),
+      );
       if (refusals.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
       open = found.filter(({ page }) => page.length === limit).map(({ shard, page }) => ({ shard, after: page[page.length - 1] }));
     }
@@ -121,6 +138,25 @@ class FilteredPass {
   }
 }
 
+/**
+ * Makes one step of a write, which changes some of `items`, within the quotas. `make` says of each item that it was stored
+ * anew; `done`: how many were before.
+ */
+export function writeStep<Result>(
+  { bounds }: Pick<FilteredWrite, 'bounds'>,
+  { items, done }: { items: readonly StoredItem[]; done: number },
+  make: (stored: (item: StoredItem) => void) => Promise<Result>,
+): Promise<Result> {
+  if (bounds === undefined || items.length === 0) return make(() => undefined);
+  const whole = { items: items.length, bytes: items.reduce((sum, item) => sum + bounds.bytesOf(item), 0) };
+  const written = { items: 0, bytes: 0 };
+  const note = (item: StoredItem): void => {
+    written.items += 1;
+    written.bytes += bounds.bytesOf(item);
+  };
+  return bounds.within(whole, done, async () => ({ result: await make(note), stored: written }));
+}
+
 /** Items of one step. */
 export function pageItemsOf(dim: number): number {
   return Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES / (dim * Float32Array.BYTES_PER_ELEMENT))));
@@ -130,9 +166,10 @@ function shardsOf(positions: { shard: number }[]): number[] {
   return positions.map(({ shard }) => shard);
 }
 
-/** The kind of the original error no longer tells whether anything was written. */
+/** The kind of the original error no longer tells whether anything was written, unless it says that more is beyond a limit. */
 export function brokenOff(error: QuiverError, count: number, { done }: FilteredWrite): QuiverError {
   if (error.kind === 'not_found') return error;
+  if (error.kind === 'limit_exceeded') return new QuiverError(error.kind, `${count} vectors were ${done}, then: ${error.message}`, { cause: error });
   const message = `${count} vectors were ${done}, then: ${error.message}; repeat the call for the rest`;
   return new QuiverError('commit_unknown', message, { cause: error, details: { ...error.details, done: count } });
 }

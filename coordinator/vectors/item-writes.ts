@@ -6,7 +6,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
 import { type Once, keyReused, markOf } from '../idempotency/write-mark';
-import { judgedBefore, marksOf, verdictText } from './begun-write';
+import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
 export interface ItemResult {
@@ -17,6 +17,9 @@ export interface ItemResult {
    */
   version: number | null;
 }
+
+/** What of an operation says whether it conflicts. */
+export type Judged = Pick<ItemOperation, 'externalId' | 'expected' | 'alone'>;
 
 /** Conflicts that an error names; the others are counted. */
 const CONFLICTS_SHOWN_MAX = 100;
@@ -45,6 +48,31 @@ export class ItemWrites {
     const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
+  }
+
+  /**
+   * As `write`, where all of it was done under `once` before; null: something is to be done. What it takes to make the operations
+   * need not be done again then. Errors: conflict, key_reused; those of the shards.
+   */
+  async known(collection: CollectionRecord, operations: readonly Judged[], call: CallOptions, once: Once): Promise<ItemResult[] | null> {
+    const { sets, scatter, shards, clock } = this.parts;
+    const marks = await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, once, clock.wallMs(), call));
+    if (marks.every((mark) => mark === null)) return null;
+    try {
+      const outcomes = notedOutcomes(
+        marks,
+        operations.map(({ externalId }) => externalId),
+        once,
+      );
+      if (outcomes === null) return null;
+      const results = outcomes.map(({ outcome, version }): ItemResult => ({ outcome, version: version || null }));
+      mustNotConflict(operations, results);
+      once.repeated();
+      return results;
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'conflict') once.repeated();
+      throw error;
+    }
   }
 
   /**
@@ -79,7 +107,7 @@ export class ItemWrites {
     const outcome = await sets.inOne(collection, call, async (current) => {
       const [group] = groupByShard([externalId], current.shards, (id) => id);
       const [[mark]] = await scatter.write(current, [group.shard], call, async (id) => {
-        const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { note: verdictText(conflict) })], call);
+        const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { note: verdictText(conflict, once) })], call);
         if (outcomes[0] === 'absent') throw await judgedBefore(shards, id, once, call);
         return outcomes;
       });
@@ -206,14 +234,14 @@ function isExpected({ expected }: ItemOperation, version: number): boolean {
 }
 
 /** Errors: conflict. A change that came between the look at all shards and the write may leave the parts of some of them done. */
-function mustNotConflict(operations: ItemOperation[], results: ItemResult[]): void {
+function mustNotConflict(operations: readonly Judged[], results: ItemResult[]): void {
   const conflicts = results.flatMap(({ outcome, version }, i) => (outcome === 'conflict' && operations[i].alone !== true ? [{ operation: operations[i], version: version ?? NO_VERSION }] : []));
   if (conflicts.length === 0) return;
   const done = operations.flatMap(({ externalId }, i) => (results[i].outcome === 'conflict' || results[i].outcome === 'withheld' ? [] : [externalId]));
   throw conflictOf(conflicts, done);
 }
 
-function conflictOf(conflicts: { operation: ItemOperation; version: number }[], done: string[] = []): QuiverError {
+function conflictOf(conflicts: { operation: Judged; version: number }[], done: string[] = []): QuiverError {
   const [first] = conflicts;
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`;
   const part = done.length === 0 ? 'nothing was written' : `another change came between: ${done.length} operations on items of other shards were done`;

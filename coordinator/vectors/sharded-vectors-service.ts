@@ -9,18 +9,20 @@ import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-mark';
+import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
+import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
 import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
-import { type FilteredResult, type FilteredWrite, writeMatching } from './filtered-write';
+import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
 import { writeMatchingOnce } from './filtered-write-once';
+import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
-import { type ItemResult, ItemWrites } from './item-writes';
+import { type ItemResult, ItemWrites, type Judged } from './item-writes';
 import { vectorNotFound } from './vector-not-found';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
@@ -45,6 +47,7 @@ export class ShardedVectorsService implements VectorsService {
 
   constructor(options: {
     quotas: QuotaGate;
+    keyQuotas: KeyQuotaGate;
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     collections: Pick<CollectionsService, 'get'>;
     embedder: Pick<CollectionEmbedder, 'embedPassages'>;
@@ -67,7 +70,7 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false, places, once }: UpsertManner = {}): Promise<UpsertResult> {
+  async upsert(name: string, items: VectorInput[], { skips = false, places, once, writer }: UpsertManner = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -85,10 +88,12 @@ export class ShardedVectorsService implements VectorsService {
       }
       valid.push(items[i]);
     }
-    const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
+    // Making vectors takes most of a write of texts.
+    const known = once === undefined || texts.length === 0 ? null : await this.writes.known(collection, judgedOf(valid, skips), call, once);
+    const embedded = texts.length === 0 || known !== null ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
-    const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const written = valid.length === 0 ? [] : await this.bounded.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once);
+    const embeddedMs = texts.length === 0 || known !== null ? startMs : this.clock.monotonicMs();
+    const written = known ?? (valid.length === 0 ? [] : await this.bounded.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once, writer));
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
@@ -118,26 +123,38 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, { externalId, vector, text, embeds, metadata, expected, expiresAt }: VectorPatch, once?: Once): Promise<{ version: number | null }> {
+  async patch(name: string, { externalId, vector, text, embeds, metadata, expected, expiresAt }: VectorPatch, { once, writer }: WriteManner = {}): Promise<{ version: number | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
-    const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
+    const condition = expected === undefined ? {} : { expected };
+    const isMade = embeds === true && text !== undefined;
+    const known = once === undefined || !isMade ? null : await this.writes.known(collection, [{ externalId, ...condition }], call, once);
+    const [embedded] = isMade && known === null ? await this.embedder.embedPassages(collection, [text]) : [vector];
     const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text, ...expiryOf(collection, expiresAt) };
-    const operations = [expected === undefined ? operation : { ...operation, expected }];
-    const [{ outcome, version }] = await this.bounded.write(collection, operations, call, once);
+    const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [{ ...operation, ...condition }], call, once, writer));
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
   }
 
-  async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, once?: Once): Promise<{ updatedCount: number }> {
+  async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, { once, writer }: WriteManner = {}): Promise<{ updatedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter, ...expiryOf(collection, expiresAt) });
-    const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf }, call, once);
+    const bounds = this.boundsOf(collection, writer, operationOf);
+    const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf, bounds }, call, once);
     if (excess.first !== null) throw excessError(excess.count, excess.first, done);
     return { updatedCount: done };
+  }
+
+  /** undefined: there are no quotas. */
+  private boundsOf(collection: CollectionRecord, writer: KeyWriter | undefined, operationOf: (externalId: string) => PatchOperation): StepBounds | undefined {
+    if (!BoundedWrites.areBounded(collection, writer)) return undefined;
+    return {
+      bytesOf: ({ externalId, metadata }) => storedBytesOf(operationOf(externalId), collection.dim, metadata),
+      within: (written, done, make) => this.bounded.part(collection, writer, { written, isPart: done > 0 }, make),
+    };
   }
 
   private writeMatching(collection: CollectionRecord, write: FilteredWrite, call: CallOptions, once: Once | undefined): Promise<FilteredResult> {
@@ -266,6 +283,11 @@ function withSkipped(written: ItemResult[], skipped: { has(index: number): boole
 }
 
 /** `done`: how many others were updated. */
+/** What conditions the items have. */
+function judgedOf(items: readonly VectorInput[], alone: boolean): Judged[] {
+  return items.map(({ externalId, expected }) => (expected === undefined ? { externalId } : { externalId, expected, alone }));
+}
+
 function excessError(count: number, first: string, done?: number): QuiverError {
   const what = `the metadata of ${count === 1 ? '' : `${count} vectors, of them `}${JSON.stringify(first)} would have more than MAX_METADATA_BYTES or MAX_METADATA_FIELDS`;
   return new QuiverError('limit_exceeded', done === undefined ? `${what}; nothing was changed` : `${done} vectors were updated; ${what}, and stayed as they were`);

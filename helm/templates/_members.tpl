@@ -65,6 +65,7 @@
 # Since Kubernetes 1.35 a pod has its machine's zone among its labels; before, this is empty.
 - name: ZONE
   valueFrom: {fieldRef: {fieldPath: "metadata.labels['topology.kubernetes.io/zone']"}}
+- {name: READ_THREADS, value: {{ default $cores .values.readThreads | toString | quote }}}
 - {name: INDEX_THREADS, value: {{ default $cores .values.indexThreads | toString | quote }}}
 - {name: UV_THREADPOOL_SIZE, value: {{ add $cores 4 | toString | quote }}}
 {{- else }}

@@ -62,7 +62,7 @@ export class ReplicaShards implements NodeShards {
     const { replicas = [], primary = null } = replica.assignment ?? {};
     const others = replicas.filter((node) => node !== primary?.node);
     const found = await Promise.all(others.map((node) => this.purgeOn(node, spec, start).catch(() => null)));
-    const unknown: ReplicaPurge = { ...own, state: 'unknown', step: '', bytesBefore: 0, bytesAfter: 0, error: 'the node did not answer' };
+    const unknown: ReplicaPurge = { ...own, state: 'unknown', step: '', bytesBefore: 0, bytesAfter: 0, unshipped: 0, error: 'the node did not answer' };
     return [{ ...own, node: primary?.node ?? '' }, ...others.map((node, i) => ({ ...(found[i] ?? unknown), node }))];
   }
 }

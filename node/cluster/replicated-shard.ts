@@ -3,13 +3,14 @@ import { dirname, join } from 'node:path';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { isSameReplica, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../kv/key-value-store';
+import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { ExpireOperation, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { MARK_FILE } from '../replication/log-mark';
+import type { ReadPermit } from '../replication/read-permit';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
 import type { ReplicaTicks } from '../replication/replica-ticks';
 import type { LogPosition } from '../replication/core/messages';
@@ -21,6 +22,7 @@ import { Shard } from '../shard/shard';
 import type { ShardOptions } from '../shard/shard-options';
 import { makeStableFolder } from '../../shared/files/stable-folder';
 import type { WriteBudget } from '../shard/write-queue';
+import type { ReplicaPublisher } from '../threads/replica-publisher';
 import type { HostedReplica } from './hosted-replica';
 
 /** Entries looked through at a start for what they are of. */
@@ -48,6 +50,8 @@ export interface ReplicatedShardOptions {
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
   /** Aborted when it is not to be open any more. */
   ended?: AbortSignal | undefined;
+  /** By which other threads read it; null: none do. */
+  sharing?: { published: ReplicaPublisher; permit: ReadPermit } | null;
 }
 
 /** What is open of a replica's data: the shard with its store, which it closes, and the log in that. */
@@ -66,6 +70,7 @@ export class ReplicatedShard implements HostedReplica {
   /** Under which its own writes are known, and how many it has begun. */
   private readonly removalSession = `expiry:${randomUUID()}`;
   private removals = 0;
+  private readonly endPermit: () => void;
 
   private constructor(
     private readonly options: ReplicatedShardOptions,
@@ -73,6 +78,8 @@ export class ReplicatedShard implements HostedReplica {
     found: { unapplied: UnappliedWrite[]; isNew: boolean },
   ) {
     this.spec = options.spec;
+    const { sharing = null } = options;
+    this.endPermit = sharing === null ? () => undefined : sharing.published.permit(options.spec, sharing.permit);
     this.replica = new Replica({
       id: { collectionUid: options.spec.collectionUid, shard: options.spec.shard },
       self: options.self,
@@ -83,6 +90,7 @@ export class ReplicatedShard implements HostedReplica {
       ticks: options.ticks,
       log: options.log,
       isShipped: options.isShipped,
+      permit: options.sharing?.permit,
       surroundings: options.surroundings(this),
     });
   }
@@ -123,9 +131,13 @@ export class ReplicatedShard implements HostedReplica {
     return this.heed(this.data.storage.digestAt(...asked));
   }
 
-  /** The store, for a copy of it; `pin` keeps the log that continues the copy, until it is released. */
-  beginCopy(): { store: KeyValueStore; pin: LogPin } {
-    return { store: this.data.store, pin: this.data.storage.pin() };
+  /**
+   * The store, for a copy of it, and what else the copy has; `pin` keeps the log that continues the copy, until it is
+   * released.
+   */
+  beginCopy(): { store: KeyValueStore; besides: () => readonly KeyValueEntry[]; pin: LogPin } {
+    const { store, storage } = this.data;
+    return { store, besides: () => storage.times(), pin: storage.pin() };
   }
 
   /**
@@ -146,6 +158,7 @@ export class ReplicatedShard implements HostedReplica {
 
   close(reason: 'closed' | 'dropped'): Promise<void> {
     this.replica.close();
+    this.endPermit();
     this.closing ??= this.finish(reason);
     return this.closing;
   }
@@ -188,7 +201,7 @@ export class ReplicatedShard implements HostedReplica {
     return true;
   }
 
-  private static async openData({ folder, spec, shardOptions, budget, ended }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
+  private static async openData({ folder, spec, shardOptions, budget, ended, sharing }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
     const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
@@ -200,11 +213,13 @@ export class ReplicatedShard implements HostedReplica {
       {
         budget,
         ended,
+        publisher: sharing?.published.shards,
         onDiverged: onFailed,
         onWriteFailed: onFailed,
         onDamaged,
         removeExpired: async (ids) => (await opened).removeExpired(ids),
-        trimLog: async () => (await opened).replica.trimNow(),
+        trimLog: async (waits) => (await opened).replica.trimNow(waits),
+        logTimeMs: async () => (await opened).replica.logTimeMs(),
       },
     );
     try {

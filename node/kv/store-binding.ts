@@ -77,6 +77,8 @@ export interface StoreBinding {
   free(cursor: CursorHandle): Promise<void>;
   /** Milliseconds since the machine started, with a fraction; the time that it slept counts (CLOCK_BOOTTIME). */
   bootTimeMs(): number;
+  /** Another handle for what this one names, open until it is closed itself. Errors: those of the system. */
+  duplicateHandle(handle: number): number;
 }
 
 /** The length that means: no value. */

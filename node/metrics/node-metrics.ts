@@ -52,8 +52,24 @@ export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof CO
   return (outcome) => comparisons.inc({ outcome });
 }
 
+/** Counts the searches on the threads of a node that answer reads. */
+export function threadSearchCounter(metrics: ProcessMetrics): (answered: number, passedOn: number) => void {
+  const searches = new Counter({
+    name: 'quiver_thread_searches_total',
+    help: 'Searches that came to threads that answer reads; passed_on: the main thread answered, because of what is unusual, long, or changed meanwhile',
+    labelNames: ['outcome'],
+    registers: [metrics.registry],
+  });
+  const add = (answered: number, passedOn: number): void => {
+    searches.inc({ outcome: 'answered' }, answered);
+    searches.inc({ outcome: 'passed_on' }, passedOn);
+  };
+  add(0, 0);
+  return add;
+}
+
 /** Counts the reads that came to replicas of a node that do not lead, by what became of each. */
-export function followerReadCounter(metrics: ProcessMetrics): (outcome: FollowerRead) => void {
+export function followerReadCounter(metrics: ProcessMetrics): (outcome: FollowerRead, count?: number) => void {
   const reads = new Counter({
     name: 'quiver_follower_reads_total',
     help: 'Reads of replicas that do not lead; refused, lagging: sent on to the primary, because the replica had no share in its lease, or did not hear in time what is committed',
@@ -61,7 +77,7 @@ export function followerReadCounter(metrics: ProcessMetrics): (outcome: Follower
     registers: [metrics.registry],
   });
   for (const outcome of FOLLOWER_READS) reads.inc({ outcome }, 0);
-  return (outcome) => reads.inc({ outcome });
+  return (outcome, count = 1) => reads.inc({ outcome }, count);
 }
 
 /** Adds the copies of shards that a node sends to others. */

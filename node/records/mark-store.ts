@@ -12,13 +12,14 @@ export interface MarkPlace {
 
 /** All marks of a shard. */
 export interface MarkUsage {
+  count: number;
   bytes: number;
   lastSequence: number;
 }
 
 /** Keys of a mark besides its bytes: its own, and its place in the order. */
 const KEYS_BYTES = 33 + 9 + 28;
-export const NO_MARKS: MarkUsage = { bytes: 0, lastSequence: 0 };
+export const NO_MARKS: MarkUsage = { count: 0, bytes: 0, lastSequence: 0 };
 /** What an answer with marks may have, so that it fits into a message. */
 const PAGE_BYTES = 1024 * 1024;
 
@@ -28,7 +29,7 @@ export class MarkStore {
 
   async usage(): Promise<MarkUsage> {
     const stored = await this.store.get(MARKS_KEY);
-    return stored === undefined ? NO_MARKS : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8) };
+    return stored === undefined ? NO_MARKS : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8), count: stored.readDoubleLE(16) };
   }
 
   /** By token; those that are there. */
@@ -71,8 +72,9 @@ export function storedMark(record: MarkRecord): { place: MarkPlace; value: Buffe
   return { place: { sequence: record.sequence, token: record.token, expiresAtMs: record.expiresAtMs, bytes: value.length + KEYS_BYTES }, value };
 }
 
-export function usageToBytes({ bytes, lastSequence }: MarkUsage): Buffer {
-  const value = Buffer.allocUnsafe(16);
+export function usageToBytes({ bytes, lastSequence, count }: MarkUsage): Buffer {
+  const value = Buffer.allocUnsafe(24);
+  value.writeDoubleLE(count, 16);
   value.writeDoubleLE(bytes, 0);
   value.writeDoubleLE(lastSequence, 8);
   return value;

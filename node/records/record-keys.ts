@@ -72,6 +72,8 @@ export const VERSIONS_KEY = Buffer.from('mversions');
  * under their numbers, until they are shipped.
  */
 export const LOGGED_KEY = Buffer.from('mlogged');
+/** The latest time of those that are not kept any more, as f64. */
+export const LOGGED_TIME_KEY = Buffer.from('mloggedtime');
 export const WRITES_RANGE = { from: Buffer.from('w'), to: Buffer.from('x') };
 
 export function writeKey(sequence: number): Buffer {

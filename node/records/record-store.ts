@@ -22,6 +22,8 @@ import {
   changeOfKey,
   GATE_KEY,
   LOGGED_KEY,
+  LOGGED_TIME_KEY,
+  REPLICA_POSITION_KEY,
   REPLICA_RANGE,
   WRITES_RANGE,
   writeKey,
@@ -131,8 +133,22 @@ export class RecordStore {
     return this.store.scan({ from: writeKey(sequence), to: WRITES_RANGE.to, ...options });
   }
 
-  forgetWrites(upTo: number): Promise<void> {
-    return this.store.clear({ from: WRITES_RANGE.from, to: writeKey(upTo + 1) });
+  /** `latestMs`: what the times of those that come are not before. */
+  async forgetWrites(upTo: number, latestMs: number): Promise<void> {
+    const value = Buffer.allocUnsafe(8);
+    value.writeDoubleLE(latestMs);
+    await this.store.write([{ type: 'put', key: LOGGED_TIME_KEY, value }], { sync: false });
+    await this.store.clear({ from: WRITES_RANGE.from, to: writeKey(upTo + 1) });
+  }
+
+  /** The latest time of a write that was forgotten; 0: none was. */
+  async latestForgottenMs(): Promise<number> {
+    return (await this.store.get(LOGGED_TIME_KEY))?.readDoubleLE(0) ?? 0;
+  }
+
+  /** Whether it began with what a backup has, be it nothing. */
+  async isRestored(): Promise<boolean> {
+    return (await this.store.get(REPLICA_POSITION_KEY)) !== undefined;
   }
 
   /** Insertion order after (stamp, externalId); null starts at the beginning. */

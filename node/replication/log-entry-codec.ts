@@ -35,6 +35,11 @@ export function logEntryToBytes({ write }: LogEntry): Buffer {
   return bytes;
 }
 
+/** Whether these are a barrier's, by the look of them. */
+export function isBarrierBytes(bytes: Buffer): boolean {
+  return bytes.length <= HEAD_BYTES;
+}
+
 /** Errors: storage_failed when the bytes are not what was written; LaterFormatError for what this program does not know. */
 export function logEntryFromBytes(bytes: Buffer, position: { sequence: number; epoch: number }): LogEntry {
   if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) {

@@ -9,6 +9,11 @@ export const PROMISES_KEY = Buffer.from('rp');
 export const APPLIED_KEY = Buffer.from('ra');
 /** The entry before the log's first: its sequence and epoch. */
 export const BASE_KEY = Buffer.from('rb');
+/**
+ * The latest time and the latest moment of any entry up to one that is not in the log any more: what is still there may be
+ * later. Absent where none had any.
+ */
+export const TIMES_KEY = Buffer.from('rm');
 /** The writes that sessions have applied and given up; one key per session. */
 export const SESSIONS_RANGE = { from: Buffer.from('rs'), to: Buffer.from('rt') };
 

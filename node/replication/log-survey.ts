@@ -1,8 +1,9 @@
 import { LaterFormatError } from '../files/later-format';
 import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
-import type { EpochStart, ReplicaState } from './core/replica-state';
-import { logEntryFromBytes } from './log-entry-codec';
-import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE } from './log-keys';
+import { momentOf } from '../../shared/shard/operation-codec';
+import type { EpochStart, LogEntry, ReplicaState } from './core/replica-state';
+import { isBarrierBytes, logEntryFromBytes } from './log-entry-codec';
+import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE, TIMES_KEY } from './log-keys';
 import type { MarkedState } from './log-mark';
 import { SettledWrites } from './settled-writes';
 
@@ -13,15 +14,23 @@ const READ_PAGE = 16;
 export interface LogSurvey {
   state: ReplicaState;
   settled: SettledWrites;
+  /** Bytes of each entry, from the first on. */
+  sizes: number[];
+}
+
+/** The latest that entries of a log have noted. */
+export interface LogTimes {
+  latestTimeMs: number;
+  latestMoment: number;
 }
 
 /**
- * Examines a store at a start: the keys of every entry, and the content of those that are not in the records yet. What
+ * Examines a store at a start: the keys and lengths of all entries, and the content of those that are not in the records yet. What
  * is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends before it. Errors:
  * storage_failed, LaterFormatError.
  */
 export async function surveyLog(store: KeyValueStore, mark: MarkedState | null): Promise<LogSurvey> {
-  const [promises, applied, base] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY]);
+  const [promises, applied, base, times] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY, TIMES_KEY]);
   const [promisedEpoch, lastLedEpoch] = pairOr0(promises);
   const [baseSequence, precedingEpoch] = pairOr0(base);
   const [appliedSequence] = pairOr0(applied);
@@ -29,7 +38,8 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
   for await (const page of store.scan(SESSIONS_RANGE)) sessions.push(...page);
   const settled = SettledWrites.load(sessions);
 
-  const { epochStarts, lastSequence, gap } = await readPositions(store, baseSequence);
+  const { epochStarts, lastSequence, sizes, lastWrite, gap } = await readPositions(store, baseSequence);
+  const [latestTimeMs, latestMoment] = pairOr0(times);
   const damage = gap ?? (await findDamage(store, Math.max(appliedSequence, baseSequence)));
   const state: ReplicaState = {
     promisedEpoch,
@@ -40,9 +50,17 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
     epochStarts,
     appliedSequence,
     settled: settled.all(),
+    ...laterTimes({ latestTimeMs, latestMoment }, lastWrite),
   };
   const lossy = damage ?? lossOf(state, mark);
-  return { state: lossy === null ? state : { ...state, lossy }, settled };
+  return { state: lossy === null ? state : { ...state, lossy }, settled, sizes };
+}
+
+/** The later of what was known and what an entry says. */
+export function laterTimes({ latestTimeMs = 0, latestMoment = 0 }: Partial<LogTimes>, entry: Pick<LogEntry, 'write'> | null): LogTimes {
+  const write = entry?.write ?? null;
+  if (write === null) return { latestTimeMs, latestMoment };
+  return { latestTimeMs: Math.max(latestTimeMs, write.at ?? 0), latestMoment: Math.max(latestMoment, momentOf(write.payload)) };
 }
 
 /** Epoch of an entry of the log, or of the one before its first. */
@@ -57,20 +75,43 @@ export function dropTrimmedEpochs({ epochStarts, firstSequence, lastSequence }: 
   while (epochStarts.length > 0 && (epochStarts[1]?.sequence ?? lastSequence + 1) <= firstSequence) epochStarts.shift();
 }
 
-async function readPositions(store: KeyValueStore, baseSequence: number): Promise<{ epochStarts: EpochStart[]; lastSequence: number; gap: string | null }> {
-  const epochStarts: EpochStart[] = [];
-  let lastSequence = baseSequence;
-  for await (const page of store.scan({ from: logKeyFrom(baseSequence + 1), to: LOG_RANGE.to, values: false })) {
-    for (const { key } of page) {
-      const { sequence, epoch } = positionOfLogKey(key);
-      const latest = epochStarts.at(-1);
-      if (sequence !== lastSequence + 1) return { epochStarts, lastSequence, gap: `the log goes on at ${sequence} after ${lastSequence}` };
-      if (epoch < (latest?.epoch ?? 0)) return { epochStarts, lastSequence, gap: `the epochs of the log fall at ${sequence}` };
-      lastSequence = sequence;
-      if (latest === undefined || epoch > latest.epoch) epochStarts.push({ epoch, sequence });
+interface FoundLog {
+  epochStarts: EpochStart[];
+  lastSequence: number;
+  sizes: number[];
+  /** The last entry that is a write, which has the latest times; null: there is none, or it can't be read. */
+  lastWrite: LogEntry | null;
+  gap: string | null;
+}
+
+/** Keys and lengths. A scan of the keys alone would read the same blocks. */
+async function readPositions(store: KeyValueStore, baseSequence: number): Promise<FoundLog> {
+  const found: FoundLog = { epochStarts: [], lastSequence: baseSequence, sizes: [], lastWrite: null, gap: null };
+  let last: KeyValueEntry | null = null;
+  scanning: for await (const page of store.scan({ from: logKeyFrom(baseSequence + 1), to: LOG_RANGE.to })) {
+    for (const entry of page) {
+      const { sequence, epoch } = positionOfLogKey(entry.key);
+      const latest = found.epochStarts.at(-1);
+      if (sequence !== found.lastSequence + 1) found.gap = `the log goes on at ${sequence} after ${found.lastSequence}`;
+      else if (epoch < (latest?.epoch ?? 0)) found.gap = `the epochs of the log fall at ${sequence}`;
+      if (found.gap !== null) break scanning;
+      found.lastSequence = sequence;
+      found.sizes.push(entry.value.length);
+      if (!isBarrierBytes(entry.value)) last = entry;
+      if (latest === undefined || epoch > latest.epoch) found.epochStarts.push({ epoch, sequence });
     }
   }
-  return { epochStarts, lastSequence, gap: null };
+  if (last !== null) found.lastWrite = entryOrNull(last);
+  return found;
+}
+
+/** What of an applied entry can't be read is for others to find: here it only tells no time. */
+function entryOrNull({ key, value }: KeyValueEntry): LogEntry | null {
+  try {
+    return logEntryFromBytes(value, positionOfLogKey(key));
+  } catch {
+    return null;
+  }
 }
 
 async function findDamage(store: KeyValueStore, after: number): Promise<string | null> {

@@ -1,8 +1,10 @@
+import type { LogPlace } from '../../shared/backup/backup-format';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
+import { momentOf, stampMoment } from '../../shared/shard/operation-codec';
 import type { WriteSource } from '../../shared/shard/write-source';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
@@ -20,6 +22,7 @@ import type { ReplicaStorage } from './replica-storage';
 import { ReplicaTicks, type Ticking } from './replica-ticks';
 import type { ReplicationLinks } from './replication-links';
 import { epochAt } from './log-survey';
+import type { ReadPermit } from './read-permit';
 import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
 
 /** Payload of one append message; a larger entry travels alone. */
@@ -96,6 +99,7 @@ export class Replica implements ShippableLog {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly surroundings: ReplicaSurroundings;
+  private readonly permit: ReadPermit | null;
   private readonly core: ShardReplica;
   private readonly limits: LogLimits;
   private storage: ReplicaStorage;
@@ -121,6 +125,8 @@ export class Replica implements ShippableLog {
   private closed = false;
   /** The first entry that is not known to be in the backup target; Infinity: the log is not shipped. */
   private unshippedFrom: number;
+  /** Up to when the backup target was told what is in the log. */
+  private toldMs = 0;
 
   constructor(options: {
     id: ShardId;
@@ -137,6 +143,8 @@ export class Replica implements ShippableLog {
     logLimits?: LogLimits;
     /** Whether the log is shipped to a backup target: entries get their time, and are kept for it. */
     isShipped?: boolean | undefined;
+    /** Told to other threads, which answer reads by it. */
+    permit?: ReadPermit | null | undefined;
   }) {
     this.unshippedFrom = options.isShipped === true ? 0 : Infinity;
     this.id = options.id;
@@ -148,6 +156,7 @@ export class Replica implements ShippableLog {
     this.log = options.log;
     this.storage = options.storage;
     this.surroundings = options.surroundings;
+    this.permit = options.permit ?? null;
     this.core = new ShardReplica({
       self: options.self,
       changeIdPrefix: options.changeIdPrefix,
@@ -215,7 +224,8 @@ export class Replica implements ShippableLog {
         if (answer.ok) done(answer.result);
         else fail(new QuiverError(answer.kind, `shard ${this.id.shard}: ${answer.reason}`));
       });
-      this.handle({ type: 'write', writeId, ...request, ...(this.isShipped && { at: this.clock.wallMs() }) });
+      this.raiseMoment(request.payload);
+      this.handle({ type: 'write', writeId, ...request, ...(this.isShipped && { at: this.wallMs() }) });
     });
   }
 
@@ -225,6 +235,8 @@ export class Replica implements ShippableLog {
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
     if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
+    // A permit without an end is told as one that has one, and such a replica may have nothing to do for weeks.
+    if (!this.closed && !this.installing && this.core.readableUntil === Infinity) this.tellPermit();
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       // A follower that got a share meanwhile: it has not noted up to where it must have applied.
@@ -296,8 +308,14 @@ export class Replica implements ShippableLog {
     return found.filter(({ sequence }) => sequence <= committed).map(({ sequence, epoch, write }) => ({ sequence, epoch, at: write?.at ?? null, write }));
   }
 
-  shipped({ sequence }: LogPosition): void {
+  shipped({ sequence, at }: LogPlace): void {
     this.unshippedFrom = sequence + 1;
+    this.toldMs = Math.max(this.toldMs, at);
+  }
+
+  /** The time by which the log is: that of the wall clock, but never one that is before any of its entries. */
+  logTimeMs(): number {
+    return Math.max(this.wallMs(), this.core.latestTimeMs);
   }
 
   /** Whether a copy up to the entry `last`, of `epoch`, may take the place of what is here. */
@@ -311,6 +329,7 @@ export class Replica implements ShippableLog {
    */
   async replaceStorage(install: () => Promise<ReplicaStorage>): Promise<void> {
     this.installing = true;
+    this.permit?.withdraw();
     try {
       this.storage = await install();
     } catch (error) {
@@ -328,14 +347,16 @@ export class Replica implements ShippableLog {
   /**
    * Drops from the log all that is in it at the call, as soon as it is applied here and no replica needs it any more, also what
    * is usually kept for one that is away. What is not shipped yet stays until it is. Errors: unavailable when a replica, or the
-   * backup target, does not get there in time.
+   * backup target, does not get there in time. `waits`: told of how many entries wait for the target.
    */
-  async trimNow(): Promise<void> {
+  async trimNow(waits: (unshipped: number) => void = () => undefined): Promise<void> {
     const { lastSequence } = this.storage.state;
     const begunMs = this.clock.monotonicMs();
     while (this.storage.state.firstSequence <= lastSequence) {
       if (this.closed) throw this.elsewhere();
-      const isUnshipped = this.unshippedFrom <= lastSequence;
+      const unshipped = Math.max(0, lastSequence + 1 - Math.max(this.unshippedFrom, this.storage.state.firstSequence));
+      const isUnshipped = unshipped > 0;
+      waits(unshipped);
       if (this.clock.monotonicMs() - begunMs > (isUnshipped ? SHIPPED_WITHIN_MS : TRIM_NOW_MS)) {
         const why = isUnshipped
           ? 'the log is not in the backup target yet, and is kept for it: purge again when the target takes it'
@@ -351,10 +372,26 @@ export class Replica implements ShippableLog {
   /** Stops taking part; calls that wait fail. The storage stays open: it is the caller's. */
   close(): void {
     this.closed = true;
+    this.permit?.withdraw();
     this.ticks.set(this.ticking, Infinity);
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
     this.waiters.wake();
     this.applications.wake();
+  }
+
+  /** What was told of the log so far is true of entries to come only if they are later. */
+  private wallMs(): number {
+    return Math.max(this.clock.wallMs(), this.toldMs);
+  }
+
+  /**
+   * A write was given its moment before it was known whether this replica leads. By then others may be in the log, of a primary
+   * whose clock is ahead, and not be applied yet: moments never go back along a log.
+   */
+  private raiseMoment(payload: Buffer): void {
+    const latest = this.storage.state.latestMoment ?? 0;
+    const moment = momentOf(payload);
+    if (moment > 0 && moment < latest) stampMoment(payload, latest);
   }
 
   private get isShipped(): boolean {
@@ -368,10 +405,17 @@ export class Replica implements ShippableLog {
       return;
     }
     const { applied } = this.core;
-    for (const effect of this.core.step(event, nowMs)) this.carryOut(effect);
+    const effects = this.core.step(event, nowMs);
+    // Before its effects: an acknowledgement, or a handover, ends what other threads may answer.
+    this.tellPermit();
+    for (const effect of effects) this.carryOut(effect);
     if (!this.closed) this.ticks.set(this.ticking, this.core.nextTickAt());
     this.waiters.wake();
     if (this.core.applied !== applied) this.applications.wake();
+  }
+
+  private tellPermit(): void {
+    this.permit?.set(this.core.role, this.core.epoch, this.core.readableUntil);
   }
 
   private carryOut(effect: ReplicaEffect): void {

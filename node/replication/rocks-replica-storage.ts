@@ -1,10 +1,11 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
+import { momentOf } from '../../shared/shard/operation-codec';
 import type { WriteResult } from '../../shared/shard/shard-client';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
-import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey } from './log-keys';
+import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey, TIMES_KEY } from './log-keys';
 import { AppliedStops } from './applied-stops';
 import { LogMark } from './log-mark';
 import { LogSizes } from './log-sizes';
@@ -56,7 +57,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Entries that are not applied yet, so that applying does not read what was just written. */
   private readonly unapplied = new Map<number, LogEntry>();
   private unappliedBytes = 0;
-  /** Bytes of the log's entries, as far as this process has written them. */
+  /** Bytes of the log's entries, also of those from before the start: a bound must not begin anew with it. */
   private readonly sizes = new LogSizes();
   private applying: Promise<unknown> = Promise.resolve();
   private readonly pins = new Set<{ sequence: number }>();
@@ -66,7 +67,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Aborted first of all when it closes: a digest may have hours to go, and its store can't be closed before. */
   private readonly ending = new AbortController();
 
-  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites; mark: LogMark }) {
+  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites; sizes: number[]; mark: LogMark }) {
     this.store = parts.store;
     this.shard = parts.shard;
     this.state = parts.state;
@@ -81,6 +82,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
         if (this.unapplied.get(sequence)?.epoch === epoch) this.forget(sequence);
       },
     });
+    parts.sizes.forEach((bytes, i) => this.sizes.add(parts.state.firstSequence + i, bytes));
     const { lossy } = parts.state;
     if (lossy !== undefined) this.failure = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
   }
@@ -93,10 +95,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
     const { store, shard, markPath } = parts;
     const mark = await LogMark.open(markPath);
     try {
-      const { state, settled } = await surveyLog(store, mark.state);
+      const { state, settled, sizes } = await surveyLog(store, mark.state);
       // Finish a trim that a crash interrupted.
       if (state.lossy === undefined) await store.clear({ from: LOG_RANGE.from, to: logKeyFrom(state.firstSequence) });
-      return new RocksReplicaStorage({ store, shard, state, settled, mark });
+      return new RocksReplicaStorage({ store, shard, state, settled, sizes, mark });
     } catch (error) {
       await mark.close();
       throw error;
@@ -105,7 +107,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   async append(change: LogChange): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    for (const entry of change.entries ?? []) this.keep(entry);
+    for (const entry of change.entries ?? []) {
+      this.keep(entry);
+      this.noteTimes(entry);
+    }
     await this.writer.append(change);
   }
 
@@ -155,12 +160,21 @@ export class RocksReplicaStorage implements ReplicaStorage {
     if (first <= state.firstSequence) return;
     const from = state.firstSequence;
     const epoch = epochAt(state, first - 1);
-    await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }], { sync: false });
+    await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }, ...this.times()], { sync: false });
     state.firstSequence = first;
     state.precedingEpoch = epoch;
     this.sizes.trim(first);
     dropTrimmedEpochs(state);
     await this.store.clear({ from: logKeyFrom(from), to: logKeyFrom(first) });
+  }
+
+  /**
+   * What a store has to know of the times of entries that it has not got in its log: at least those of all that is applied.
+   * Nothing where no entry ever had any.
+   */
+  times(): { type: 'put'; key: Buffer; value: Buffer }[] {
+    const { latestTimeMs = 0, latestMoment = 0 } = this.state;
+    return latestTimeMs === 0 && latestMoment === 0 ? [] : [{ type: 'put', key: TIMES_KEY, value: pairToBytes(latestTimeMs, latestMoment) }];
   }
 
   /** Keeps every entry after the applied ones until it is released, or outrun because the log grew too long (see `trim`). */
@@ -265,6 +279,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
     if (this.unappliedBytes + bytes > UNAPPLIED_BYTES_MAX) return;
     this.unapplied.set(entry.sequence, entry);
     this.unappliedBytes += bytes;
+  }
+
+  private noteTimes({ write }: LogEntry): void {
+    if (write === null) return;
+    const { state } = this;
+    const moment = momentOf(write.payload);
+    if (moment > (state.latestMoment ?? 0)) state.latestMoment = moment;
+    if (write.at !== undefined && write.at > (state.latestTimeMs ?? 0)) state.latestTimeMs = write.at;
   }
 
   private forget(sequence: number): void {

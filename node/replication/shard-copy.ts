@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../../shared/files/stable-folder';
-import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
 import { SPEC_KEY } from '../records/record-keys';
 import { mustBeKnownShard } from '../records/shard-format';
 import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
@@ -19,8 +19,8 @@ import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToByt
 const CHUNK_BYTES = 1024 * 1024;
 const HEAD_BYTES = 12;
 
-/** The chunks of a copy. */
-export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
+/** The chunks of a copy. `besides`: entries that it has in the place of what the store has of them, as they are at its end. */
+export async function* chunksOf(store: KeyValueStore, besides: () => readonly KeyValueEntry[] = () => []): AsyncIterable<Buffer> {
   let number = 0;
   let entries: { key: Buffer; value: Buffer }[] = [];
   let bytes = 0;
@@ -35,6 +35,7 @@ export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
       bytes = 0;
     }
   }
+  entries.push(...besides());
   if (entries.length > 0) yield chunkToBytes(number++, entries);
   yield chunkToBytes(number, []);
 }

@@ -4,7 +4,7 @@ import type { RpcStream } from '../../shared/rpc/rpc-channel';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { inTime } from '../../shared/time/deadline';
-import type { KeyValueStore } from '../kv/key-value-store';
+import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
 import { Pace } from '../../shared/time/pace';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
@@ -28,6 +28,8 @@ interface CopyParts {
   id: ShardId;
   epoch: number;
   store: KeyValueStore;
+  /** See chunksOf. */
+  besides: () => readonly KeyValueEntry[];
   address: string;
   isOutrun: () => boolean;
 }
@@ -74,7 +76,7 @@ export class SnapshotSender {
     try {
       const { collectionUid, shard } = parts.id;
       await this.write(stream, { header: { collectionUid, shard, epoch: parts.epoch } }, answered);
-      for await (const chunk of chunksOf(parts.store)) {
+      for await (const chunk of chunksOf(parts.store, parts.besides)) {
         if (parts.isOutrun()) throw new QuiverError('unavailable', 'more was written during the copy than the log may hold');
         for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);

@@ -43,7 +43,7 @@ export class ReadsService implements RpcService {
     },
   };
   private readonly streams = new Set<ReadStream>();
-  private readonly shards: NodeShards;
+  private readonly shards: Pick<NodeShards, 'read'>;
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
@@ -52,7 +52,7 @@ export class ReadsService implements RpcService {
   private readonly tracer: Tracer | null;
 
   /** `limit` bounds the reads that run at once, over all coordinators. A reader that takes nothing for `stallMs` is cut off. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
+  constructor(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;

@@ -30,6 +30,11 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
   };
 }
 
+/** The service of reads on a thread of a node: what of them runs at once is counted where it runs, on the main thread. */
+export function threadReads(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): RpcService {
+  return new ReadsService({ ...parts, stallMs: STALL_MS, limit: new RunningLimit(Infinity, 'reads') });
+}
+
 /** The services through which coordinators reach a node's shards, for its RpcServer. */
 export function shardServices(parts: {
   shards: NodeShards;

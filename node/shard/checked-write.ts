@@ -39,7 +39,8 @@ type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) =>
  */
 export function* checkOperations(operations: WriteOperation[], dim: number, look: MetadataLook): Generator<undefined, ShardOperation[]> {
   const checked: ShardOperation[] = [];
-  for (const [i, operation] of operations.entries()) {
+  for (let i = 0; i < operations.length; i += 1) {
+    const operation = operations[i];
     if (operation.type === 'mark' && ((i > 0 && operation.term === NO_TERM) || !isMark(operation))) throw refusal('a mark that is none, or in the wrong place');
     checked.push(checkedOperation(operation, dim, look));
     yield;

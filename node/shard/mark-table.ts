@@ -49,7 +49,7 @@ export class MarkTable {
     this.changed.set(given.token, record);
     this.oldest.push(place);
     this.added.push(place);
-    this.used = { bytes: this.used.bytes + place.bytes, lastSequence: record.sequence };
+    this.used = { count: this.used.count + 1, bytes: this.used.bytes + place.bytes, lastSequence: record.sequence };
     this.sweep(nowMs, bytesMax);
   }
 
@@ -96,7 +96,7 @@ export class MarkTable {
   private drop({ token, sequence, bytes }: { token: string; sequence: number; bytes: number }): void {
     this.changed.set(token, null);
     this.gone.push(sequence);
-    this.used = { ...this.used, bytes: this.used.bytes - bytes };
+    this.used = { ...this.used, count: this.used.count - 1, bytes: this.used.bytes - bytes };
   }
 
   /** The newest is kept, whatever its size. */

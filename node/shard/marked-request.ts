@@ -1,5 +1,6 @@
 import { hashExternalId } from '../../shared/shard/shard-of';
 import { type MarkEntry, markFromBytes, type MarkProgress, type MarkRecord } from '../../shared/shard/mark-record';
+import { keptNote, sealedId } from '../../shared/shard/step-note';
 import { EACH_VERSION, type MarkOperation, PLAIN_STEP, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import type { ShardOperation } from './checked-write';
 import type { MarkTable } from './mark-table';
@@ -83,9 +84,9 @@ export class MarkedRequest {
       if (outcomes[i] === 'deleted' || outcomes[i] === 'updated') done += 1;
       if (outcomes[i] !== 'excess') return;
       excess += 1;
-      first ??= operation.externalId;
+      first ??= sealedId(operation.externalId, mark);
     });
-    this.put({ entries: record?.entries ?? [], verdict: null, progress: { step: mark.step + 1, done, excess, first, note: mark.note } });
+    this.put({ entries: record?.entries ?? [], verdict: null, progress: { step: mark.step + 1, done, excess, first, note: keptNote(mark.note) } });
   }
 
   private put(now: Pick<MarkRecord, 'entries' | 'verdict' | 'progress'>): void {

@@ -39,7 +39,8 @@ export interface IndexedItem extends PreparedContent {
   externalId: string;
   stamp: number;
   version: number;
-  expiry?: Expiry | undefined;
+  /** 0: never. */
+  expiry: Expiry;
   metadata: string;
   text: string | null;
   vector: Float32Array;
@@ -94,7 +95,9 @@ function removeFromSearches({ directory, vectors, filters, keywords }: ShardInde
  */
 export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
   if (items.length === 0) return;
-  for (const item of items) indexes.directory.put(item.slot, { ...item, hasText: item.text !== null });
+  for (const { slot, externalId, recno, stamp, version, expiry, metadata, text } of items) {
+    indexes.directory.put(slot, { externalId, recno, stamp, version, expiry, metadata, hasText: text !== null });
+  }
   try {
     addVectors(indexes.vectors, items, dim);
   } catch (error) {

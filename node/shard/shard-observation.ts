@@ -10,6 +10,8 @@ export interface ShardObservation {
   checkpoint: { atMs: number; unsavedChanges: number };
   /** Items that were hidden because they had expired, since it was opened. */
   expiredItems: number;
+  /** Writes with an Idempotency-Key that it remembers, and what that takes on the disk. */
+  marks: { count: number; bytes: number };
 }
 
 /** A replica of a shard on this node, for its metrics. */

@@ -3,12 +3,20 @@ import { join } from 'node:path';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { inSlices } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
+import { forgetLineage } from './backup/shard-backup';
 import type { Checkpointer } from './checkpointer';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardLogger } from './shard-options';
 
 /** Of `stat`'s blocks. */
 const BLOCK_BYTES = 512;
+const NOTHING = { step: '', bytesBefore: 0, bytesAfter: 0, unshipped: 0, error: '' };
+
+/**
+ * Drops what is applied from the log of a replica. Tells, while it waits, how many entries are kept because they are not in the
+ * backup target yet.
+ */
+export type TrimLog = (waits: (unshipped: number) => void) => Promise<void>;
 
 /**
  * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors' rows,
@@ -16,7 +24,7 @@ const BLOCK_BYTES = 512;
  * on. One that is cut off by a crash leaves the shard as it was, and can be begun again.
  */
 export class ShardPurge {
-  private state: Omit<ReplicaPurge, 'node'> = { state: 'none', step: '', bytesBefore: 0, bytesAfter: 0, error: '' };
+  private state: Omit<ReplicaPurge, 'node'> = { state: 'none', ...NOTHING };
 
   constructor(
     private readonly parts: {
@@ -26,8 +34,7 @@ export class ShardPurge {
       logger: ShardLogger;
       /** Removes the records of expired items, as far as that is for this replica to do. */
       removeExpired: () => Promise<void>;
-      /** Drops what is applied from the log of a replica. */
-      trimLog: () => Promise<void>;
+      trimLog: TrimLog;
       folder: string;
     },
   ) {}
@@ -35,7 +42,7 @@ export class ShardPurge {
   /** How far the last one is. With `start`, another begins unless one is under way. */
   advance(start: boolean): ReplicaPurge[] {
     if (start && this.state.state !== 'running') {
-      this.state = { state: 'running', step: 'expired', bytesBefore: 0, bytesAfter: 0, error: '' };
+      this.state = { state: 'running', ...NOTHING, step: 'expired' };
       void this.run();
     }
     return [{ node: '', ...this.state }];
@@ -46,11 +53,13 @@ export class ShardPurge {
     const { indexes, checkpointer, records, logger, folder } = parts;
     const steps: { name: string; run: () => Promise<void> }[] = [
       { name: 'expired', run: parts.removeExpired },
-      { name: 'log', run: parts.trimLog },
+      { name: 'log', run: () => this.trimLog() },
       { name: 'vectors', run: () => indexes.vectors.purge() },
       { name: 'directory', run: () => inSlices(indexes.directory.rewriteInSteps()) },
       { name: 'checkpoint', run: () => checkpointer.writeAnew() },
       { name: 'records', run: () => records.purge() },
+      // The next backup names nothing of one before, whose objects have what is gone.
+      { name: 'backups', run: () => forgetLineage(folder) },
     ];
     try {
       this.state.bytesBefore = await this.bytes();
@@ -63,6 +72,11 @@ export class ShardPurge {
       logger.error({ error, folder, step: this.state.step }, 'a purge of a shard failed');
       this.state = { ...this.state, state: 'failed', error: (error as Error).message };
     }
+  }
+
+  private async trimLog(): Promise<void> {
+    await this.parts.trimLog((unshipped) => (this.state.unshipped = unshipped));
+    this.state.unshipped = 0;
   }
 
   private bytes(): Promise<number> {

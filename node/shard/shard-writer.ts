@@ -124,7 +124,12 @@ export class ShardWriter {
     );
     const operation = counters.lastOperation + 1;
     let recno = counters.lastRecno;
-    const items = puts.map(({ item }, i): IndexedItem => ({ ...item, ...prepared[i], slot: slots.allocate(), recno: ++recno }));
+    // Written out, here and where items are planned: with spread objects, a load took a tenth longer.
+    const items = puts.map(({ item }, i): IndexedItem => {
+      const { externalId, stamp, version, expiry, metadata, text, vector } = item;
+      const { parsed, analysed } = prepared[i];
+      return { slot: slots.allocate(), recno: ++recno, externalId, stamp, version, expiry, metadata, parsed, analysed, text, vector };
+    });
     const dropped = deletes.map(({ externalId, prior }) => ({ ...prior, externalId, leavesOrder: true }));
     for (const { item, prior } of puts) {
       if (prior !== null) dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
@@ -276,14 +281,15 @@ function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, bef
 }
 
 function expires({ puts }: WritePlan): boolean {
-  return puts.some(({ item }) => item.expiry !== undefined);
+  return puts.some(({ item }) => item.expiry !== 0);
 }
 
 /** One record per step. */
 function* recordsOf(items: IndexedItem[]): Generator<undefined, StoredRecord[]> {
   const stored: StoredRecord[] = [];
   for (const item of items) {
-    stored.push({ ...item, bytes: recordToBytes(item) });
+    const { recno, externalId, slot, stamp } = item;
+    stored.push({ recno, externalId, slot, stamp, bytes: recordToBytes(item) });
     yield;
   }
   return stored;

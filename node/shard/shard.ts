@@ -25,7 +25,7 @@ import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardExpiry } from './shard-expiry';
 import { ShardItems } from './shard-items';
-import { ShardPurge } from './shard-purge';
+import { ShardPurge, type TrimLog } from './shard-purge';
 import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
@@ -56,7 +56,9 @@ export interface ShardSurroundings {
   /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
   removeExpired?: (externalIds: string[]) => Promise<boolean>;
   /** Drops from a replica's log what it has applied by the call. Default: there is no log. */
-  trimLog?: () => Promise<void>;
+  trimLog?: TrimLog;
+  /** The time by which the log of a replica is, no earlier than that of any of its entries. Default: the wall clock. */
+  logTimeMs?: () => Promise<number>;
   /** Whom other threads follow to search the shard; default: none do. */
   publisher?: ShardPublisher;
 }
@@ -96,7 +98,8 @@ export class Shard {
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
     const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
-    this.expiry = new ShardExpiry(indexes, options.wallMs ?? Date.now, recovered.expiredByMs);
+    // The checkpoint may be of before the last writes, and the clock put back since.
+    this.expiry = new ShardExpiry(indexes, options.wallMs ?? Date.now, Math.max(recovered.expiredByMs, parts.log?.latestMs ?? 0));
     const gate = gateOf(indexes, parts.gate, () => this.pace.end());
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() }, recovered);
     const { checkpointer } = this;
@@ -115,7 +118,7 @@ export class Shard {
         logger: options.logger,
         folder,
         removeExpired: () => this.untilRemoved(),
-        trimLog: surroundings.trimLog ?? (async () => parts.log?.forgotten()),
+        trimLog: surroundings.trimLog ?? (async (waits) => parts.log?.forgotten(waits)),
       }),
       backups:
         options.backups === undefined
@@ -129,7 +132,7 @@ export class Shard {
                 counters,
                 checkpointer,
                 liveCount: () => indexes.directory.liveCount,
-                log: options.backups.log && { of: options.backups.log, wallMs: options.backups.wallMs ?? Date.now },
+                log: options.backups.log && { of: options.backups.log, timeMs: surroundings.logTimeMs ?? (async () => parts.log?.timeMs() ?? wallOf(options)()) },
               },
               options.backups,
               options.logger,
@@ -195,7 +198,8 @@ export class Shard {
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
       const { backups } = options;
       const { lastOperation: operation, lastRecno } = recovered.counters;
-      const log = backups?.log !== 'own' ? null : await OwnLog.open({ id: spec, records, operation, isNew: operation === 0 && lastRecno === 0, wallMs: backups.wallMs ?? Date.now });
+      const log =
+        backups?.log !== 'own' ? null : await OwnLog.open({ id: spec, records, operation, isNew: operation === 0 && lastRecno === 0 && !(await records.isRestored()), wallMs: wallOf(options) });
       shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate(), log }, surroundings);
       void shard.verify();
       return shard;
@@ -297,7 +301,7 @@ export class Shard {
     const payloads = await log.encoded(requests, moment);
     const { counters } = this.parts.recovered;
     try {
-      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1), moments: requests.map(() => moment) });
+      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1, moment), moments: requests.map(() => moment) });
       log.stored();
       return results;
     } catch (error) {
@@ -377,6 +381,7 @@ export class Shard {
       },
       checkpoint: this.checkpointer.state,
       expiredItems: this.expiry.hiddenTotal,
+      marks: await records.marks.usage(),
     }));
   }
 
@@ -514,6 +519,11 @@ function gateOf({ directory }: ShardIndexes, found: Gate, onStaged: () => void):
       if (isStaged) onStaged();
     },
   };
+}
+
+/** The clock by which logs are. */
+function wallOf({ backups }: ShardOptions): () => number {
+  return backups?.wallMs ?? Date.now;
 }
 
 /** An outcome that closing does not change. */

@@ -38,7 +38,8 @@ export interface PlannedItem {
   stamp: number;
   /** 0 while versions are not counted. */
   version: number;
-  expiry?: Expiry | undefined;
+  /** 0: never. */
+  expiry: Expiry;
   metadata: string;
   /** The same, where somebody has parsed it. */
   parsed: JsonObject | undefined;
@@ -188,10 +189,14 @@ class WritePlanner {
   /** The item as it is elsewhere takes the place of what is here, with its stamp and version. */
   private take({ externalId, item, parsed }: ImportOperation & { parsed?: JsonObject }): WriteOutcome {
     const state = this.touch(externalId);
-    const version = item?.version ?? 0;
-    state.now = item === null ? null : { ...item, version, externalId, metadata: wellFormed(item.metadata), parsed };
+    if (item === null) {
+      state.now = null;
+      return 'deleted';
+    }
+    const { stamp, version = 0, expiry = 0, text, vector } = item;
+    state.now = { externalId, stamp, version, expiry, metadata: wellFormed(item.metadata), parsed, text, vector };
     this.raise(version);
-    return item === null ? 'deleted' : 'updated';
+    return 'updated';
   }
 
   private follow(operation: (ItemOperation & { parsed?: JsonObject }) | ExpireOperation, version: number): WriteOutcome {
@@ -221,22 +226,21 @@ class WritePlanner {
         externalId: operation.externalId,
         stamp: now.stamp,
         version: given,
+        expiry: this.expiryOf(operation, now),
         metadata: wellFormed(metadata),
         parsed: undefined,
         text: operation.text ?? now.text,
         vector,
-        ...this.expiryOf(operation, now),
       };
-    } else state.now = { ...updated(operation, state.now, given), ...this.expiryOf(operation, state.now) };
+    } else state.now = updated(operation, state.now, { version: given, expiry: this.expiryOf(operation, state.now) });
     this.raise(given);
     return existed ? 'updated' : 'inserted';
   }
 
   /** When the item expires that the operation puts. A write without a moment knows nothing of it. */
-  private expiryOf(operation: Expiring, now: PlannedItem | PriorItem | null): { expiry?: Expiry } {
+  private expiryOf(operation: Expiring, now: PlannedItem | PriorItem | null): Expiry {
     const before = now?.expiry ?? 0;
-    const expiry = this.moment === 0 ? before : expiryAfter(before, operation, this.moment);
-    return expiry === 0 ? {} : { expiry };
+    return this.moment === 0 ? before : expiryAfter(before, operation, this.moment);
   }
 
   /** The state of an id that an operation is about, put last: the map's order is that of the last operation on each id. */
@@ -313,11 +317,12 @@ function stampOf(operations: ShardOperation[]): number {
   return 0;
 }
 
-function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null, version: number): PlannedItem {
+function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null, { version, expiry }: Pick<PlannedItem, 'version' | 'expiry'>): PlannedItem {
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,
     version,
+    expiry,
     metadata: operation.metadata === undefined ? (existing?.metadata ?? '{}') : wellFormed(operation.metadata),
     parsed: operation.parsed,
     text: operation.text ?? existing?.text ?? null,

@@ -1,23 +1,19 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import { RetryBackoff } from '../time/retry-backoff';
 import { type BackupObject, type BackupTarget } from './backup-target';
 import { sha256Beside } from './backup-format';
+import type { CredentialSource, S3Credentials } from './credential-source';
+import { credentialSource, type GivenCredentials } from './s3-credentials';
 
 /** How an S3-compatible store is reached. */
-export interface S3Access {
+export interface S3Access extends GivenCredentials {
   /** Empty: that of AWS in the region. */
   endpoint: string;
   region: string;
   /** Whether the bucket is in the path, or in the name of the host. */
   isPathStyle: boolean;
-  accessKeyId: string | undefined;
-  secretAccessKey: string | undefined;
-  sessionToken: string | undefined;
-  /** A file with `aws_access_key_id = …` and so on, in the place of the three; empty: none. It may change. */
-  credentialsFile: string;
   /** The header `x-amz-server-side-encryption`; empty: not sent. */
   encryption: string;
 }
@@ -37,7 +33,9 @@ const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
  * cut upload leaves nothing, and there are no parts to clean up. What may pass is tried again with rising pauses.
  */
 export class S3Target implements BackupTarget {
-  private client: AwsClient | null = null;
+  /** Made for credentials, as long as they are those of now. */
+  private client: { signer: AwsClient; of: S3Credentials } | null = null;
+  private readonly credentials: CredentialSource;
   private readonly base: string;
 
   /** `name`: s3://bucket/prefix. */
@@ -51,6 +49,7 @@ export class S3Target implements BackupTarget {
     const path = endpoint.pathname.replace(/\/$/, '');
     this.base = `${endpoint.origin}${path}${access.isPathStyle ? `/${bucket}` : ''}`;
     this.prefix = prefix === '' ? '' : `${prefix}/`;
+    this.credentials = credentialSource(access, access.region);
   }
 
   private readonly prefix: string;
@@ -102,9 +101,11 @@ export class S3Target implements BackupTarget {
     }
   }
 
-  private async attempt(verb: string, url: string, { method, headers, body }: { method: string; headers?: Record<string, string>; body?: Buffer }): Promise<Buffer | null> {
-    const client = await this.signer();
-    const signed = await client.sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
+  /** `others`: credentials that took the place of refused ones. */
+  private async attempt(verb: string, url: string, request: { method: string; headers?: Record<string, string>; body?: Buffer }, others?: S3Credentials): Promise<Buffer | null> {
+    const { method, headers, body } = request;
+    const credentials = others ?? (await this.credentials.current());
+    const signed = await this.signer(credentials).sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
     const timeout = AbortSignal.timeout(ATTEMPT_MS * (1 + Math.ceil((body?.length ?? OBJECT_BYTES) / PACE_BYTES)));
     const answer = await fetch(signed, { signal: timeout });
     if (answer.status === 404 && method === 'DELETE') return null;
@@ -122,28 +123,22 @@ export class S3Target implements BackupTarget {
       return content;
     }
     const code = /<Code>(\w{1,64})<\/Code>/.exec(await answer.text())?.[1] ?? '';
-    // It may have new ones by now.
-    if (answer.status === 401 || answer.status === 403) this.client = null;
+    // There may be new ones by now.
+    if (others === undefined && (answer.status === 401 || answer.status === 403 || /^(?:ExpiredToken|TokenRefreshRequired)$/.test(code))) {
+      const renewed = await this.credentials.renewed();
+      if (renewed !== credentials) return this.attempt(verb, url, request, renewed);
+    }
     const may = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout' || code === 'SlowDown';
     const isFull = answer.status === 507 || /Quota|StorageFull|InsufficientStorage/i.test(code);
     throw new QuiverError(may && !isFull ? 'unavailable' : 'storage_failed', `the backup target refuses to ${verb} an object: ${answer.status}${code === '' ? '' : ` ${code}`}`);
   }
 
-  private async signer(): Promise<AwsClient> {
-    if (this.client !== null) return this.client;
-    const { region, credentialsFile } = this.access;
-    let { accessKeyId, secretAccessKey, sessionToken } = this.access;
-    if (credentialsFile !== '') {
-      const text = await readFile(credentialsFile, 'utf8').catch((cause: unknown) => {
-        throw new QuiverError('storage_failed', 'the file with the credentials of the backup target cannot be read', { cause });
-      });
-      const valueOf = (name: string): string | undefined => new RegExp(`^\\s*${name}\\s*=\\s*(\\S+)\\s*$`, 'm').exec(text)?.[1];
-      [accessKeyId, secretAccessKey, sessionToken] = [valueOf('aws_access_key_id'), valueOf('aws_secret_access_key'), valueOf('aws_session_token')];
-    }
-    if (accessKeyId === undefined || secretAccessKey === undefined)
-      throw new QuiverError('storage_failed', 'there are no credentials for the backup target: set BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY, or BACKUP_S3_CREDENTIALS_FILE');
-    this.client = new AwsClient({ accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), service: 's3', region, retries: 0 });
-    return this.client;
+  private signer(credentials: S3Credentials): AwsClient {
+    if (this.client?.of === credentials) return this.client.signer;
+    const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+    const signer = new AwsClient({ accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), service: 's3', region: this.access.region, retries: 0 });
+    this.client = { signer, of: credentials };
+    return signer;
   }
 }
 

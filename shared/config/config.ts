@@ -134,10 +134,10 @@ function listOf(text: string): string[] {
 
 /**
  * What a member of a cluster reads in addition to `readConfig`. `hostName` is the name of a member that has none of its
- * own.
+ * own, `cores` as for that.
  */
-export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
-  const values = readTable(CLUSTER_SETTINGS, environment, 1);
+export function readClusterConfig(environment: Environment, hostName: string, cores = 1): ClusterConfig {
+  const values = readTable(CLUSTER_SETTINGS, environment, cores);
   const { clusterSecret, memberId } = values;
   if (clusterSecret === undefined) {
     throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');

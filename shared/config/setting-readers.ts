@@ -33,6 +33,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   storeWriteBufferBytes: ['embedded', 'node'],
   collectionFieldsMax: ['embedded', 'node'],
   zone: ['node'],
+  readThreads: ['node'],
   readReplicas: ['coordinator'],
   copyBytesPerSecond: ['node'],
   compareReplicasSeconds: ['node'],

@@ -29,7 +29,7 @@ export function settingsInForce(role: ProcessRole, environment: Environment, mac
   const own = role === 'node' ? nodeEnvironment(environment) : environment;
   const config: Config & Partial<ClusterConfig> = {
     ...readConfig(own, machine.cores),
-    ...(role === 'embedded' ? {} : readClusterConfig(own, machine.hostName)),
+    ...(role === 'embedded' ? {} : readClusterConfig(own, machine.hostName, machine.cores)),
   };
   const isSet = (setting: Setting): boolean => Boolean(environment[setting.name]);
   const all = Object.entries<Setting>({ ...SETTINGS, ...CLUSTER_SETTINGS });

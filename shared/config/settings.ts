@@ -373,7 +373,7 @@ export const SETTINGS = {
     name: 'BACKUP_S3_PATH_STYLE', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
     meaning: '`true`: the bucket is in the path of URLs; `false`: in the name of the host',
   },
-  backupS3AccessKeyId: { name: 'BACKUP_S3_ACCESS_KEY_ID', kind: 'secret', meaning: 'Id of the access key for it' },
+  backupS3AccessKeyId: { name: 'BACKUP_S3_ACCESS_KEY_ID', kind: 'secret', meaning: 'Id of the access key for it; without it and without the file, credentials are found as AWS’s programs find them ([guide](guides/backup.md))' },
   backupS3SecretAccessKey: { name: 'BACKUP_S3_SECRET_ACCESS_KEY', kind: 'secret', meaning: 'Its secret' },
   backupS3SessionToken: { name: 'BACKUP_S3_SESSION_TOKEN', kind: 'secret', meaning: 'Token of a session, where the key needs one' },
   backupS3CredentialsFile: {
@@ -439,6 +439,10 @@ export const CLUSTER_SETTINGS = {
   readReplicas: {
     name: 'READ_REPLICAS', kind: 'choice', fallback: 'in-sync', choices: ['in-sync', 'primary'],
     meaning: '`in-sync`: a shard whose primary is busy is read from other in-sync replicas, too, with the same guarantees; `primary`: from its primary alone',
+  },
+  readThreads: {
+    name: 'READ_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 64,
+    meaning: 'Threads of a storage node that answer reads, on connections of their own; 1: the main thread itself',
   },
   copyBytesPerSecond: {
     name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,

@@ -24,8 +24,16 @@ export const FEATURES = [
   'idempotency',
   /** Items expire, and writes have a moment (operation-codec.ts, version 5). */
   'expiry',
+  /** A reshard may have its new shards filled from a backup (ReshardRecord.restored). */
+  'restore-into',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
+
+/**
+ * What a member has by its settings. It says so in the handshake alone, beside its features, so only who is connected to it
+ * knows: a node gives connections that begin with READS_GREETING to threads that answer reads.
+ */
+export const READ_THREADS = 'read-threads';
 
 /** The version of a member's program, as other members see it. */
 export interface MemberVersion {

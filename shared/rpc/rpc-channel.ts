@@ -3,6 +3,7 @@ import { type Logger, silentLogger } from '../logs/logger';
 import type { MemberVersion } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
+import { GreetingCredentials } from './reads-greeting';
 import { MemberSession, type OpenSession } from './member-session';
 import type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
@@ -43,9 +44,11 @@ export class RpcChannel {
   private readonly client: Client;
   private readonly session: MemberSession;
 
-  constructor(parts: { address: string; credentials: ClusterCredentials }) {
-    const { address, credentials } = parts;
-    this.client = new Client(address, channelCredentials(credentials.tls), { ...channelOptions, ...serverNameOptions(credentials.tls) });
+  /** `forReads`: the connection is for a thread of the member that answers reads, which has said that it has such threads. */
+  constructor(parts: { address: string; credentials: ClusterCredentials; forReads?: boolean }) {
+    const { address, credentials, forReads = false } = parts;
+    const own = channelCredentials(credentials.tls);
+    this.client = new Client(address, forReads ? new GreetingCredentials(own) : own, { ...channelOptions, ...serverNameOptions(credentials.tls) });
     this.session = new MemberSession({
       client: this.client,
       address,

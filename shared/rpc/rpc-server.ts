@@ -1,7 +1,9 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { Socket } from 'node:net';
 import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
+import { GreetedServer } from './greeted-server';
 import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import type { ClusterCredentials } from './rpc-channel';
@@ -27,6 +29,7 @@ export class RpcServer {
   /** The address it listens on; '' before it does. */
   private listensAt = '';
   private port = 0;
+  private greeted: GreetedServer | null = null;
   private closing: Promise<void> | null = null;
 
   /** `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on. */
@@ -51,11 +54,24 @@ export class RpcServer {
     return new Promise((done, fail) => {
       this.server.bindAsync(address, serverCredentials(this.tls), (error, port) => {
         if (error !== null) return fail(error);
-        this.port = port;
-        this.listensAt = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
+        this.listens(address, port);
         done(port);
       });
     });
+  }
+
+  /** As `listen`; connections that begin with READS_GREETING are not served here but given to `take`, unread. */
+  async listenBeside(address: string, take: (socket: Socket) => void): Promise<number> {
+    this.greeted = new GreetedServer({ greeted: take, plain: this.acceptor() });
+    const port = await this.greeted.listen(address);
+    this.listens(address, port);
+    return port;
+  }
+
+  /** Serves connections that were accepted elsewhere. To be called once. */
+  acceptor(): (socket: Socket) => void {
+    const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
+    return (socket) => injector.injectConnection(socket);
   }
 
   /**
@@ -67,7 +83,13 @@ export class RpcServer {
     return this.closing;
   }
 
+  private listens(address: string, port: number): void {
+    this.port = port;
+    this.listensAt = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
+  }
+
   private async shutDown(graceMs: number): Promise<void> {
+    this.greeted?.close();
     if (graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;
       const patience = new Promise<void>((over) => (timer = setTimeout(over, graceMs)));

@@ -4,7 +4,7 @@ import { outcomesFromBytes, outcomesToBytes, type WriteOutcome } from './write-o
 /** What the marks of one shard may take: some 400,000 writes of single items. Beyond it the oldest are given up first. */
 export const MARKS_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What a shard remembers of a write that is done once (MarkOperation). */
+/** What a shard remembers of a write that is done once (MarkOperation). Nothing in it names an item to who has not the request, so a purge leaves it. */
 export interface MarkRecord {
   token: string;
   digest: string;
@@ -14,7 +14,7 @@ export interface MarkRecord {
   sequence: number;
   /** What became of the operations, in the order in which they were done. */
   entries: MarkEntry[];
-  /** The write was refused as a whole, with this; null: it was not. */
+  /** The write was refused as a whole, with this, which its writer has sealed; null: it was not. */
   verdict: string | null;
   /** Of a write in steps: how far this shard is. */
   progress: MarkProgress | null;
@@ -34,10 +34,10 @@ export interface MarkProgress {
   /** The next step. */
   step: number;
   done: number;
-  /** Items that could not be changed, and the first of them. */
+  /** Items that could not be changed, and the first of them, sealed (step-note.ts). */
   excess: number;
   first: string | null;
-  /** Of the last step. */
+  /** Of the last step, sealed. */
   note: string;
 }
 

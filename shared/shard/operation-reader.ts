@@ -91,7 +91,11 @@ export class OperationReader {
     const more = this.counted ? flags & COUNTED_FLAGS : 0;
     const expiring = this.timed && (type === TYPE_UPSERT || type === TYPE_PATCH || type === TYPE_IMPORT) ? flags & TIMED_FLAGS : 0;
     const plain = flags & ~more & ~expiring;
-    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more), ...this.expiring(expiring) };
+    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) {
+      const upsert = this.item(start, UPSERT_BYTES, plain);
+      // Nearly all: nothing is copied.
+      return more === 0 && expiring === 0 ? upsert : { ...upsert, ...this.condition(more), ...this.expiring(expiring) };
+    }
     if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
     if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more, expiring);
@@ -224,7 +228,7 @@ export class OperationReader {
   }
 
   /** What an upsert and an import have in common, behind a head of so many bytes. */
-  private item(start: number, headBytes: number, flags: number): Omit<UpsertOperation, 'type'> {
+  private item(start: number, headBytes: number, flags: number): UpsertOperation {
     const { bytes } = this;
     this.need(start, headBytes);
     const idBytes = bytes.readUInt32LE(start + 4);
@@ -243,6 +247,7 @@ export class OperationReader {
     const textAt = metadataAt + metadataBytes;
     this.end(start + length);
     return {
+      type: 'upsert',
       externalId: this.string(idAt, idBytes, flags & FLAG_ID_UTF16),
       vector: this.vector(start + headBytes, vectorBytes),
       stamp,

@@ -8,6 +8,8 @@ export interface ReplicaPurge {
   /** Of all files of the replica, when it began and when it was done. */
   bytesBefore: number;
   bytesAfter: number;
+  /** Writes that it waits for, or failed to wait for: they are kept until they are in the backup target. Absent from an earlier version. */
+  unshipped?: number;
   /** '' unless it failed. */
   error: string;
 }

@@ -70,13 +70,13 @@ for (const [values, message] of REFUSED) {
 testWithHelm('threads follow the requested processors', () => {
   const threads = (cpu: string, ...more: string[]): string[] => {
     const { stdout } = template('--show-only', 'templates/node/statefulset.yaml', '--set-string', `node.resources.requests.cpu=${cpu}`, ...more);
-    return [...stdout.matchAll(/\{name: (?:INDEX_THREADS|OMP_NUM_THREADS|UV_THREADPOOL_SIZE), value: "(\d+)"\}/g)].map(([, value]) => value);
+    return [...stdout.matchAll(/\{name: (?:READ_THREADS|INDEX_THREADS|OMP_NUM_THREADS|UV_THREADPOOL_SIZE), value: "(\d+)"\}/g)].map(([, value]) => value);
   };
-  expect(threads('250m')).toEqual(['1', '5', '1']);
-  expect(threads('3500m')).toEqual(['4', '8', '4']);
-  expect(threads('2')).toEqual(['2', '6', '2']);
-  expect(threads('1.5')).toEqual(['2', '6', '2']);
-  expect(threads('4', '--set', 'node.indexThreads=2')).toEqual(['2', '8', '4']);
+  expect(threads('250m')).toEqual(['1', '1', '5', '1']);
+  expect(threads('3500m')).toEqual(['4', '4', '8', '4']);
+  expect(threads('2')).toEqual(['2', '2', '6', '2']);
+  expect(threads('1.5')).toEqual(['2', '2', '6', '2']);
+  expect(threads('4', '--set', 'node.indexThreads=2', '--set', 'node.readThreads=3')).toEqual(['3', '2', '8', '4']);
   const ofCoordinators = (...words: string[]): string[] => {
     const { stdout } = template('--show-only', 'templates/coordinator/deployment.yaml', ...words);
     return [...stdout.matchAll(/(?:HTTP|EMBEDDING)_THREADS, value: "(\d+)"/g)].map(([, value]) => value);

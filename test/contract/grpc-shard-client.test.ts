@@ -2,7 +2,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../coordinator/threads/front-routes';
-import { ThreadPeer } from '../../coordinator/threads/thread-peer';
+import { ThreadPeer } from '../../shared/threads/thread-peer';
 import { shardServices } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
 import { RpcServer } from '../../shared/rpc/rpc-server';

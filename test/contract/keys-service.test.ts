@@ -52,6 +52,7 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
       collections: null,
       allowedNetworks: null,
       rateLimitPerMinute: null,
+      quota: null,
       previousExpiresAt: null,
     };
     expect(await keys.list()).toEqual([expected]);
@@ -151,12 +152,33 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
   });
 
   test('limits are kept, changed one by one and taken away', async () => {
-    const limits = { collections: [{ name: 'articles' }, { prefix: 'a-', role: 'readwrite' as const }], allowedNetworks: ['10.0.0.0/8', '::1'], rateLimitPerMinute: 7 };
+    const limits = {
+      collections: [{ name: 'articles' }, { prefix: 'a-', role: 'readwrite' as const }],
+      allowedNetworks: ['10.0.0.0/8', '::1'],
+      rateLimitPerMinute: 7,
+      quota: { items: 5, bytes: null, period: 'day' as const },
+    };
     const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null, ...limits });
     expect(await keys.get(id)).toMatchObject({ role: 'readonly', ...limits });
     expect(keys.authenticate(key)).toMatchObject({ role: 'readonly', ...limits });
     expect(await keys.update(id, { name: 'b', collections: null })).toMatchObject({ ...limits, collections: null });
-    expect(await keys.update(id, { allowedNetworks: null, rateLimitPerMinute: null })).toMatchObject({ collections: null, allowedNetworks: null, rateLimitPerMinute: null });
+    expect(await keys.update(id, { allowedNetworks: null, rateLimitPerMinute: null })).toMatchObject({ collections: null, allowedNetworks: null, rateLimitPerMinute: null, quota: limits.quota });
+    expect(opened.withQuota()).toEqual([{ id, quota: limits.quota }]);
+    expect(await keys.update(id, { quota: null })).toMatchObject({ quota: null });
+    expect(opened.withQuota()).toEqual([]);
+  });
+
+  test('an end is set, moved and taken away, and counts from the change', async () => {
+    const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    expect(await keys.update(id, { expiresInDays: 1 })).toMatchObject({ expiresAt: new Date(clock.wallMs() + DAY_MS).toISOString() });
+    clock.advance(DAY_MS - 1);
+    expect(await keys.update(id, { name: 'b' })).toMatchObject({ expiresAt: new Date(clock.wallMs() + 1).toISOString() });
+    clock.advance(1);
+    expect(keys.authenticate(key)).toBeNull();
+    expect(await keys.update(id, { expiresInDays: null })).toMatchObject({ expiresAt: null });
+    expect(keys.authenticate(key)?.id).toBe(id);
+    await expect(keys.update(id, { expiresInDays: 0 })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await expect(keys.update(1, { expiresInDays: 1 })).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test.each([
@@ -165,12 +187,16 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     ['a collection twice', { collections: [{ name: 'a' }, { name: 'a', role: 'readwrite' }] }, /twice/],
     ['no network at all', { allowedNetworks: [] }, /allowed_networks must not be empty/],
     ['a network that is none', { allowedNetworks: ['10.0.0.0/33'] }, /10.0.0.0\/33/],
+    ['a quota of nothing', { quota: { items: null, bytes: null, period: 'day' } }, /quota must have items or bytes/],
+    ['a quota without items', { quota: { items: 0, bytes: null, period: 'day' } }, /quota.items/],
+    ['a quota of an hour', { quota: { items: 1, bytes: null, period: 'hour' } }, /quota.period/],
     ['half a request', { rateLimitPerMinute: 0.5 }, /rate_limit_per_minute/],
   ])('%s is refused', async (_title, fields, message) => {
     const { id } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
     await expect(keys.create({ name: 'b', role: 'readonly', expiresInDays: null, ...fields } as NewKey)).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(message) });
     await expect(keys.update(id, fields as KeyChange)).rejects.toMatchObject({ kind: 'invalid_parameter' });
-    for (const limit of [{ collections: [{ name: 'a' }] }, { allowedNetworks: ['::1'] }]) await expect(keys.update(1, limit)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    for (const limit of [{ collections: [{ name: 'a' }] }, { allowedNetworks: ['::1'] }, { quota: { items: 1, bytes: null, period: 'day' as const } }])
+      await expect(keys.update(1, limit)).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test('the entry of a limited key gives an earlier version, which knows no limits, no role', async () => {

@@ -30,8 +30,15 @@ const FIRST_SHARDS = 3;
 /** Writes that are acknowledged in peace, before the first fault and after the last. */
 const CALM_WRITES = 40;
 
+/** What waits while a fault lasts waits for each client: more of them ask more in the same time. */
+const MANY_OPERATIONS = 2_000;
+const FEW_CLIENTS = 6;
+const MANY_CLIENTS = 12;
+
 export interface ScheduleReport {
   seed: number;
+  /** How long clients ran, and how long it took to check what they saw. */
+  seconds: { run: number; check: number };
   /** Names of the faults that happened, in order. */
   faults: string[];
   operations: number;
@@ -52,14 +59,25 @@ export interface LeastSeen {
   reshards: number;
 }
 
+export interface ScheduleOptions {
+  target: TargetName;
+  seed: number;
+  /** For how long faults happen, at least. */
+  seconds: number;
+  /** They go on until clients have asked so much. */
+  operations?: number;
+  least?: LeastSeen;
+}
+
 /** A client has an answer at least every few seconds once faults are healed. */
 const ENOUGH_WITHIN_MS = 60_000;
 
 /**
- * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it for `seconds`, heals
+ * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it, heals
  * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation too.
  */
-export async function runSchedule({ target, seed, seconds, least }: { target: TargetName; seed: number; seconds: number; least?: LeastSeen }): Promise<ScheduleReport> {
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleReport> {
+  const { target, seed, seconds, operations: operationsMin = 0, least } = options;
   const { start, outcomes } = TARGETS[target];
   const random = seededRandom(seed);
   const cluster = await start();
@@ -68,14 +86,22 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
   // Drawn from a seed of its own: it goes on beside the faults, in no fixed order.
   const resharding = new Resharding({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), random: seededRandom(seed + 1) });
   const violations: string[] = [];
+  const startMs = performance.now();
+  let endMs = startMs;
   try {
-    const workload = new Workload({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), seed: Math.floor(random() * 2 ** 31) });
+    const workload = new Workload({
+      history,
+      adminKey: cluster.adminKey,
+      coordinators: () => cluster.coordinators(),
+      seed: Math.floor(random() * 2 ** 31),
+      clients: operationsMin > MANY_OPERATIONS ? MANY_CLIENTS : FEW_CLIENTS,
+    });
     await workload.start({ shards: FIRST_SHARDS });
     try {
       await calm(history);
       resharding.start();
       try {
-        await nemesis.run(seconds * 1000, least?.faults);
+        await nemesis.run(seconds * 1000, { faultsMin: least?.faults, goesOn: () => history.operations.length < operationsMin });
         if (least !== undefined) await eventually('there were enough reshards', () => resharding.counts.ended >= least.reshards, ENOUGH_WITHIN_MS);
       } finally {
         await resharding.stop();
@@ -87,6 +113,7 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
       }
     } finally {
       await workload.stop();
+      endMs = performance.now();
     }
     violations.push(...nemesis.deserters.map((id) => `process: ${id} ended by itself`));
     await resharding.settle();
@@ -98,9 +125,11 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
     violations.push(`recovery: ${(error as Error).message}`);
   }
   try {
+    const checkMs = performance.now();
     violations.push(...checkHistory(history.operations, { metric: 'cosine', outcomes, shards: FIRST_SHARDS }).map(({ rule, sentence }) => `${rule}: ${sentence}`));
     return {
       seed,
+      seconds: { run: (endMs - startMs) / 1000, check: (performance.now() - checkMs) / 1000 },
       faults: nemesis.faults.map(({ name }) => name),
       operations: history.operations.length,
       acknowledgedWrites: acknowledgedWritesOf(history),

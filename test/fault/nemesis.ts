@@ -46,12 +46,15 @@ export class Nemesis {
     this.random = options.random;
   }
 
-  /** Lets faults happen for about this long, and for longer until there were so many; resolves when all of them are healed. */
-  async run(milliseconds: number, faultsMin = 0): Promise<void> {
+  /**
+   * Lets faults happen for about this long, for as long as `goesOn`, and for longer until there were so many; resolves when all
+   * of them are healed.
+   */
+  async run(milliseconds: number, { faultsMin = 0, goesOn = () => false }: { faultsMin?: number | undefined; goesOn?: () => boolean } = {}): Promise<void> {
     const busy = new Set<string>();
     const open = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
-    while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin) && failure === null) {
+    while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin || goesOn()) && failure === null) {
       const free = faultsOf(this.cluster, this.random).filter(({ target, apart }) => !busy.has(target) && (apart === undefined || !busy.has(apart)));
       if (open.size < TOGETHER_MAX && free.length > 0) {
         // What fails is drawn before how: a link can fail in more ways than a process.
@@ -59,7 +62,8 @@ export class Nemesis {
         const fault = this.oneOf(free.filter((one) => one.target === target));
         const held = [fault.target, ...(fault.apart === undefined ? [] : [fault.apart])];
         for (const one of held) busy.add(one);
-        const lasts = LASTS_MIN_MS + this.random() * Math.min(fault.lastsMaxMs, Math.max(0, milliseconds - (performance.now() - this.startMs)));
+        const leftMs = goesOn() ? Infinity : Math.max(0, milliseconds - (performance.now() - this.startMs));
+        const lasts = LASTS_MIN_MS + this.random() * Math.min(fault.lastsMaxMs, leftMs);
         const happening: Promise<void> = this.happen(fault, lasts)
           .catch((error: unknown) => void (failure ??= { error }))
           .finally(() => {

@@ -67,6 +67,32 @@ test('into another number of shards every item is there once', async () => {
   }
 });
 
+test('into a collection that is there and empty: it keeps its settings, and keys that are limited to it go on', async () => {
+  await call('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, description: 'mine', language: 'en', ttl_seconds: 3600 });
+  const { key, id } = await call('POST', '/v1/admin/keys', { name: 'limited', role: 'readonly', collections: [{ name: 'hollow', role: 'readonly' }] });
+  const before = await call('GET', '/v1/collections/hollow');
+  const restore = await restored(call, { backup: first.id, rename: { things: 'hollow' } });
+  expect(restore).toMatchObject({ state: 'done', progress: 1, collections: [{ from: 'things', name: 'hollow', shards: 2, shards_ready: 2 }] });
+  expect(await contentOf(call, 'hollow')).toEqual(await contentOf(call, 'things'));
+  expect(await call('GET', '/v1/collections/hollow')).toEqual({ ...before, vector_count: 3000 });
+  const found = await embedded.call('POST', '/v1/collections/hollow/search', { vector: vectorOf(7), k: 1 }, { 'x-api-key': key });
+  expect(found.data.results[0].external_id).toBe('id-7');
+  await call('DELETE', `/v1/admin/keys/${id}`);
+
+  // Emptied, and restored into as another set of shards.
+  await call('POST', '/v1/collections/hollow/delete_by_filter', { filters: { n: { $gte: 0 } } });
+  expect((await restored(call, { backup: first.id, rename: { things: 'hollow' }, shards: 5 })).state).toBe('done');
+  expect(await contentOf(call, 'hollow')).toEqual(await contentOf(call, 'things'));
+  expect((await call('GET', '/v1/collections/hollow')).shards).toBe(5);
+
+  // What is not empty, or not alike, is refused before anything is begun.
+  const refusal = async (name: string) => (await embedded.call('POST', '/v1/admin/restore', { backup: first.id, rename: { things: name } })).error;
+  expect(await refusal('hollow')).toMatchObject({ code: 409, message: expect.stringContaining('not empty') });
+  await call('POST', '/v1/collections', { name: 'unlike', dim: 3, distance_metric: 'l2' });
+  expect(await refusal('unlike')).toMatchObject({ code: 400, message: expect.stringMatching(/dim 3 and not 4, distance_metric l2 and not cosine, language none and not en/) });
+  for (const name of ['hollow', 'unlike']) await call('DELETE', `/v1/collections/${name}`);
+});
+
 test('the next backup writes what changed, and stays whole when the first is deleted', async () => {
   await store(call, 'things', [1, 2, 3, 3001], 1);
   await call('DELETE', '/v1/collections/things/delete/id-10');
@@ -169,6 +195,15 @@ test('from embedded to a cluster and back, with replicas', async () => {
       expect((await restored(there, { backup: backup.id, rename: { things: name }, shards, replicas: 2 })).state).toBe('done');
       expect(await contentOf(there, name)).toEqual(before);
     }
+    await there('POST', '/v1/collections', { name: 'hollow', dim: 4, shards: 2, replicas: 3, min_in_sync: 2, language: 'en' });
+    expect((await restored(there, { backup: backup.id, rename: { things: 'hollow' } })).state).toBe('done');
+    expect(await there('GET', '/v1/collections/hollow')).toMatchObject({ shards: 2, replicas: 3, min_in_sync: 2, vector_count: before.length });
+    expect(await contentOf(there, 'hollow')).toEqual(before);
+    await there('POST', '/v1/collections', { name: 'other-shape', dim: 4, shards: 1, replicas: 1, language: 'en' });
+    expect((await restored(there, { backup: backup.id, rename: { things: 'other-shape' }, shards: 3, replicas: 2 })).state).toBe('done');
+    expect(await there('GET', '/v1/collections/other-shape')).toMatchObject({ shards: 3, replicas: 2 });
+    expect(await contentOf(there, 'other-shape')).toEqual(before);
+    expect((await cluster.call('POST', '/v1/admin/restore', { backup: backup.id, rename: { things: 'hollow' } })).error).toMatchObject({ code: 409 });
     await cluster.settled();
     expect(await cluster.differences()).toEqual([]);
     await store(there, 'five', [7], 3);
@@ -183,6 +218,9 @@ test('from embedded to a cluster and back, with replicas', async () => {
     });
     expect((await restored(call, { backup: second.id, rename: { five: 'back' }, shards: 2 })).state).toBe('done');
     expect(await contentOf(call, 'back')).toEqual(after);
+    await call('POST', '/v1/collections', { name: 'back-into', dim: 4, shards: 3, language: 'en' });
+    expect((await restored(call, { backup: second.id, rename: { five: 'back-into' } })).state).toBe('done');
+    expect(await contentOf(call, 'back-into')).toEqual(after);
 
     // A disk that is put back to before the restore has lost what was acknowledged since: it must not be filled again.
     expect((await restored(there, { backup: backup.id, rename: { things: 'alone' }, shards: 1, replicas: 1 })).state).toBe('done');

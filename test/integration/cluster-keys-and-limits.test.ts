@@ -55,6 +55,28 @@ describe('two coordinators', () => {
       return exact === EXACT;
     });
   });
+
+  test('a key stores what its quota has through all of them together, and what it did not use up at one is had at the other', async () => {
+    const quota = { items: 400, period: 'total' };
+    await cluster.data('POST', '/v1/collections', { name: 'shared', dim: 2 });
+    const { id, key } = await cluster.data('POST', '/v1/admin/keys', { name: 'writer', role: 'readwrite', rate_limit_per_minute: 0, quota }, 0);
+    await eventually('the key is known', async () => (await withKey(key, 1, 'GET', '/v1/health')).code === 200);
+    let next = 0;
+    const write = async (coordinator: number, count: number): Promise<number> => {
+      const items = Array.from({ length: count }, () => ({ external_id: `id-${(next += 1)}`, vector: [1, next] }));
+      const { code } = await withKey(key, coordinator, 'POST', '/v1/collections/shared/bulk_upsert', { items });
+      expect([200, 400]).toContain(code);
+      return code === 200 ? count : 0;
+    };
+    const written = await Promise.all(Array.from({ length: 200 }, (_, i) => write(i % 2, 7)));
+    let stored = written.reduce((sum, count) => sum + count, 0);
+    expect(stored).toBeLessThanOrEqual(quota.items);
+    // What the other had taken in advance comes back to the store.
+    await eventually('all of it is used', async () => (stored += await write(1, 1)) === quota.items, 60_000);
+    for (const coordinator of [0, 1]) expect(await write(coordinator, 1)).toBe(0);
+    expect((await cluster.data('GET', '/v1/collections/shared')).vector_count).toBe(quota.items);
+    for (const coordinator of [0, 1]) expect((await cluster.data('GET', `/v1/admin/keys/${id}/usage`, undefined, coordinator)).quota_used).toMatchObject({ items: quota.items, bytes: null });
+  });
 });
 
 test('a collection counts each vector once, whatever its replicas, in the metrics of every coordinator', async () => {

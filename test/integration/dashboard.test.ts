@@ -313,6 +313,74 @@ describe('keys', () => {
       await page.getByRole('list', { name: 'Requests by endpoint' }).waitFor();
     }));
 
+  test('show their limits, which are set when they are made, and changed', () =>
+    onPage('#/keys', async (page) => {
+      const own = async () => (await server.data('GET', '/v1/admin/keys')).keys.find(({ name }: { name: string }) => name === 'importer');
+      await page.getByRole('button', { name: 'New key' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name').fill('importer');
+      await dialog.getByLabel('Role').selectOption('readwrite');
+      await dialog.getByLabel('Networks').fill('127.0.0.0/8');
+      await dialog.getByLabel('Requests a minute').fill('600');
+      await dialog.getByLabel('Items').fill('1000');
+      await dialog.getByLabel('Counted').selectOption('day');
+      expect(await seriousFindings(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Create key' }).click();
+      const key = (await page.locator('[data-secret]').innerText()).trim();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await page.getByRole('cell', { name: '600 requests a minute; from 127.0.0.0/8; 1,000 items a day', exact: true }).waitFor({ state: 'attached' });
+      await server.call('POST', '/v1/collections/notes/upsert', { external_id: 'one-more', text: 'A text of the importer' }, { 'x-api-key': key });
+
+      await page.getByRole('button', { name: 'Limits of importer' }).click();
+      await dialog.getByText('Written of it: 1 item. Counts anew:').waitFor();
+      for (const [label, value] of Object.entries({ Networks: '127.0.0.0/8', 'Requests a minute': '600', Items: '1000', Bytes: '', Counted: 'day', Collections: '' })) {
+        expect([label, await dialog.getByLabel(label).inputValue()]).toEqual([label, value]);
+      }
+      expect(await seriousFindings(page)).toEqual([]);
+      await dialog.getByLabel('Networks').fill('not a network');
+      await dialog.getByRole('button', { name: 'Change limits' }).click();
+      await dialog
+        .getByRole('alert')
+        .getByText(/network/)
+        .waitFor();
+      await dialog.getByLabel('Networks').fill('');
+      await dialog.getByLabel('Collections').fill('notes: readonly, logs-*');
+      await dialog.getByLabel('Requests a minute').fill('');
+      await dialog.getByLabel('Bytes').fill('5000000');
+      await dialog.getByLabel('Counted').selectOption('total');
+      await dialog.getByLabel('Expires').selectOption('in some days');
+      await dialog.getByLabel('Days from now').fill('3');
+      await dialog.getByRole('button', { name: 'Change limits' }).click();
+      await page.getByRole('cell', { name: '1,000 items and 5.0 MB in all', exact: true }).waitFor({ state: 'attached' });
+      expect(await own()).toMatchObject({
+        role: 'readwrite',
+        collections: [
+          { name: 'notes', role: 'readonly' },
+          { prefix: 'logs-', role: 'readwrite' },
+        ],
+        allowed_networks: null,
+        rate_limit_per_minute: null,
+        quota: { items: 1000, bytes: 5_000_000, period: 'total' },
+        expires_at: expect.any(String),
+      });
+
+      // Nothing but the end.
+      await page.getByRole('button', { name: 'Limits of importer' }).click();
+      await dialog.getByLabel('Expires').selectOption('never');
+      await dialog.getByRole('button', { name: 'Change limits' }).click();
+      await eventually('it never expires, and is limited as before', async () => {
+        const { expires_at: end, quota, collections } = await own();
+        return end === null && quota.bytes === 5_000_000 && collections.length === 2;
+      });
+      // The key of the deployment has a rate, and no other limit.
+      await page.getByRole('button', { name: 'Limits of default' }).click();
+      await dialog.getByLabel('Requests a minute').waitFor();
+      expect([await dialog.getByLabel('Networks').count(), await dialog.getByLabel('Items').count(), await dialog.getByLabel('Expires').count()]).toEqual([0, 0, 0]);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await server.data('DELETE', `/v1/admin/keys/${(await own()).id}`);
+      await server.data('DELETE', '/v1/collections/notes/delete/one-more');
+    }));
+
   test('of the page itself can be rotated: the secret is shown, and the page goes on with it', async () => {
     const { key } = await server.data('POST', '/v1/admin/keys', { name: 'of the page', role: 'admin' });
     await onPage(

@@ -44,8 +44,8 @@ const SEARCH = ['POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 }] as
 
 /** When the main thread's event loop turned last, as each thread sees it. */
 function mainBeats(threads: FrontThreads): number[] {
-  const { fronts } = threads as unknown as { fronts: { state: Int32Array }[] };
-  return fronts.map(({ state }) => Atomics.load(state, FRONT_STATE.mainBeat));
+  const { running } = (threads as unknown as { threads: { running: { state: Int32Array }[] } }).threads;
+  return running.map(({ state }) => Atomics.load(state, FRONT_STATE.mainBeat));
 }
 
 async function withCollection(): Promise<void> {

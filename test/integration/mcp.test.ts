@@ -17,9 +17,9 @@ describe('the Model Context Protocol', () => {
   let api: ApiClient;
   const clients: Client[] = [];
 
-  async function connect(key: string, options: ConstructorParameters<typeof Client>[1] = {}): Promise<Client> {
+  async function connect(key: string, options: ConstructorParameters<typeof Client>[1] = {}, headers: Record<string, string> = {}): Promise<Client> {
     const client = new Client({ name: 'a test', version: '1' }, options);
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${target.baseUrl}/mcp`), { requestInit: { headers: { 'x-api-key': key } } }));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${target.baseUrl}/mcp`), { requestInit: { headers: { 'x-api-key': key, ...headers } } }));
     clients.push(client);
     return client;
   }
@@ -163,6 +163,30 @@ describe('the Model Context Protocol', () => {
     const away = dataOf(await api.post('/v1/admin/keys', { name: 'away', role: 'readonly', allowed_networks: ['192.0.2.0/24'] }));
     await expect(connect(away.key)).rejects.toThrow(/may not be used from/);
     for (const name of ['secrets', 'notes-a']) dataOf(await api.delete(`/v1/collections/${name}`));
+  });
+
+  test.each(['argument', 'header'])('a text that is stored again with the same Idempotency-Key, as %s, is stored once, and answered as the first time', async (how) => {
+    const name = `once-${how}`;
+    dataOf(await api.post('/v1/collections', { name, dim: 64 }));
+    const client = await connect(target.adminKey, {}, how === 'header' ? { 'idempotency-key': `a-${how}` } : {});
+    const args = { collection: name, external_id: 'a', text: 'the first text', ...(how === 'argument' && { idempotency_key: `a-${how}` }) };
+    const first = await dataFrom(client, 'upsert_text', args);
+    expect(first).toMatchObject({ status: 'inserted' });
+    const later = dataOf(await api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', text: 'a later text' }));
+    const { isError, texts } = await callTool(client, 'upsert_text', args);
+    const { timing: _now, ...again } = JSON.parse(texts[0]);
+    const { timing: _then, ...before } = first;
+    expect({ isError, again }).toEqual({ isError: false, again: before });
+    expect(texts[1]).toContain('done by an earlier call');
+    expect(dataOf(await api.get(`/v1/collections/${name}/vectors/a`))).toMatchObject({ text: 'a later text', version: later.version });
+
+    expect(await errorFrom(client, 'upsert_text', { ...args, text: 'another' })).toContain('Error 422: this Idempotency-Key was used for another request');
+    // What reads is not done once, whatever the header says.
+    expect((await dataFrom(client, 'search', { collection: name, text: 'text', k: 1 })).results).toHaveLength(1);
+    expect(await errorFrom(client, 'upsert_text', { ...args, idempotency_key: ' ' })).toContain('Error 400');
+    const { tools } = await client.listTools();
+    expect(tools.filter(({ inputSchema }) => 'idempotency_key' in (inputSchema.properties ?? {})).map((tool) => tool.name)).toEqual(['upsert_text']);
+    dataOf(await api.delete(`/v1/collections/${name}`));
   });
 
   test('the audit log has a call of a tool as that of its endpoint, and none is made that it can not have', async () => {

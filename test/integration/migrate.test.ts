@@ -210,6 +210,45 @@ describe('quiver migrate', () => {
     });
   });
 
+  test('from Milvus as its own handlers answer: every kind of field, empty arrays, keys of 64 bits and with quotes', async () => {
+    await withRecorded('milvus-lite', async (address) => {
+      const { exitCode, report } = await migrate('milvus', address, '--vector', '*');
+      expect([exitCode, report.collections.map((one: any) => [one.to, one.metric, one.items_here, one.is_exact])]).toEqual([
+        0,
+        [
+          ['books-meaning', 'cosine', 3, true],
+          ['books-cover', 'l2', 3, true],
+          ['books-back', 'ip', 3, true],
+          ['tags-vector', 'ip', 4, true],
+        ],
+      ]);
+      const rest = { ok: true, small: -8, half: 0.1, exact: 0.1 };
+      expect(await items('books-meaning')).toEqual({
+        '-5': {
+          vector: [0.1, 0.2],
+          metadata: {
+            ...rest,
+            title: 'One "1" ü',
+            facts: { pages: 12, isbn: '9783161484100123456', none: null },
+            tags: ['x', 'y'],
+            pages: [1, '9007199254740993'],
+            big: '9007199254740993',
+            extra: 'dynamic',
+            more: { deep: [1.5, null] },
+          },
+          text: null,
+        },
+        '9007199254740993': { vector: [0.3, 0.4], metadata: { ...rest, title: 'Two', facts: {}, tags: [], pages: [3], big: 0 }, text: null },
+        '9223372036854775807': { vector: [0.5, 0.6], metadata: { ...rest, title: 'Three', facts: [1, 2], tags: ['z'], pages: [], big: -5 }, text: null },
+      });
+      const vectorsOf = async (collection: string): Promise<unknown> => Object.fromEntries(Object.entries(await items(collection)).map(([id, { vector }]) => [id, vector]));
+      expect(await vectorsOf('books-cover')).toEqual({ '-5': [1, 2], '9007199254740993': [0.5, -0.5], '9223372036854775807': [0, 0] });
+      expect(await vectorsOf('books-back')).toEqual({ '-5': [1, 2], '9007199254740993': [3, 4], '9223372036854775807': [-1, 0.5] });
+      expect(await vectorsOf('tags-vector')).toEqual({ "it's": [0, 1], 'a"b': [1, 1], 'ü/日本': [2, 1], 'back\\slash': [3, 1] });
+      expect(said(report, 'sparse vectors')).toMatch(/words/);
+    });
+  });
+
   test('from Elasticsearch: every shard, vectors that are not in _source, documents without a vector', async () => {
     await withRecorded('elasticsearch', async (address) => {
       const { exitCode, report, rejected } = await migrate('elasticsearch', address, '--vector', 'embedding', '--text', 'title');
@@ -224,9 +263,22 @@ describe('quiver migrate', () => {
       await followGuide('elasticsearch', address);
     });
     await withRecorded('opensearch', async (address) => {
-      const { exitCode, report } = await migrate('elasticsearch', address);
-      expect([exitCode, report.peer.product, report.collections[0].metric]).toEqual([0, 'OpenSearch 3.1.0', 'ip']);
-      expect(await items('docs')).toEqual({ 1: { vector: [0.5, 2], metadata: { title: 'One' }, text: null } });
+      const { exitCode, report, rejected } = await migrate('elasticsearch', address);
+      expect([exitCode, report.peer.product, report.skipped]).toEqual([3, 'OpenSearch 3.5.0', [expect.objectContaining({ name: 'outside', reason: expect.stringContaining('out of _source') })]]);
+      expect(report.collections.map((one: any) => [one.to, one.vector, one.metric, one.items_there, one.items_here, one.is_exact])).toEqual([
+        ['docs', 'v', 'ip', 4, 3, true],
+        ['small', 'deep.v', 'l2', 1, 1, true],
+      ]);
+      expect(await items('docs')).toEqual({
+        1: { vector: [0.5, 2], metadata: { title: 'One', place: '41.12,-71.34', part: [{ w: [1, 2], a: 1 }] }, text: null },
+        2: { vector: [0.25, -1], metadata: { title: 'Two', none: null, big: '9007199254740993' }, text: null },
+        'a/b': { vector: [1, 1], metadata: { title: 'Four' }, text: null },
+      });
+      expect(await items('small')).toEqual({ x: { vector: [1, -128], metadata: { deep: { n: 1 } }, text: null } });
+      expect(rejected.map(({ external_id }) => external_id)).toEqual(['3']);
+      // OpenSearch answers the kinds of numbers in capitals.
+      expect(said(report, 'vector types')).toMatch(/left out: bits, a vector of bits[\s\S]*changed: deep\.v \(byte\)/);
+      expect(said(report, 'multi-vectors')).toMatch(/left out: part\.w/);
     });
   });
 

@@ -82,6 +82,12 @@ test('embedded: killed at any time, and restored to moments before, between and 
     expect(await contentOf(call, 'at-second')).toEqual(secondContent);
     expect((await call('POST', '/v1/collections/at-second/search', { vector: [1, 0], k: 3 })).results).toHaveLength(3);
 
+    // And into a collection that is there and empty, with its own settings.
+    await call('POST', '/v1/collections', { name: 'empty', dim: 2, shards: 3, description: 'mine' });
+    expect(await restored(call, { until: second, collections: ['things'], rename: { things: 'empty' } })).toMatchObject({ state: 'done', until: second });
+    expect(await contentOf(call, 'empty')).toEqual(secondContent);
+    expect(await call('GET', '/v1/collections/empty')).toMatchObject({ shards: 3, description: 'mine' });
+
     const thirdContent = await contentOf(call, 'things');
     const backup = await takeBackup(call, { collections: ['things'] });
     await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3));
@@ -140,6 +146,9 @@ test('a cluster whose primary is killed between writes, into a bucket that fails
       expect(await restored(call, { until, collections: ['things'], rename: { things: name }, shards, replicas: 2 })).toMatchObject({ state: 'done', error: null });
       expect(await contentOf(call, name)).toEqual(content);
     }
+    await call('POST', '/v1/collections', { name: 'empty', dim: 2, shards: 1, replicas: 2 });
+    expect((await restored(call, { until: third, collections: ['things'], rename: { things: 'empty' }, shards: 3 })).state).toBe('done');
+    expect(await contentOf(call, 'empty')).toEqual(thirdContent);
     await primary.start();
     await cluster.settled();
     expect(await cluster.differences()).toEqual([]);

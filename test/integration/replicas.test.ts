@@ -4,6 +4,7 @@ import { silentLogger } from '../../shared/logs/logger';
 import { ANY_REPLICA } from '../../shared/shard/shard-client';
 import { systemClock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
+import { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import { Replica, type ChangeResult, type FollowerRead } from '../../node/replication/replica';
 import { eventually } from '../support/eventually';
 import { MemoryReplicaStorage } from '../support/memory-replica-storage';
@@ -19,6 +20,10 @@ class Group {
   readonly away = new Set<string>();
   readonly copies: string[] = [];
   readonly followerReads: FollowerRead[] = [];
+  /** By which other threads read each replica. */
+  readonly permits = new Map<string, PermitWatch>();
+  /** Acknowledgements of what other threads did not see yet, and might have been asked for. */
+  readonly early: string[] = [];
   private assignment: ShardAssignment;
   private revision = 1;
   private requestNumber = 0;
@@ -53,7 +58,11 @@ class Group {
     const storage = this.storages.get(node) ?? new MemoryReplicaStorage();
     this.storages.set(node, storage);
     this.away.delete(node);
+    const clocks = { monotonicMs: systemClock.monotonicMs, bootMs: systemClock.monotonicMs };
+    const permit = new ReadPermit(systemClock, clocks);
+    this.permits.set(node, new PermitWatch(permit.memory, clocks));
     const replica = new Replica({
+      permit,
       id: ID,
       self: { node, store: `${node}-store` },
       storage,
@@ -64,7 +73,10 @@ class Group {
       surroundings: {
         links: {
           sendAppend: (to, _shard, message: AppendMessage) => this.deliver(node, to, (target) => target.received(message)),
-          sendAck: (to, _shard, ack: AppendAck) => this.deliver(node, to, (target) => target.acknowledged(ack)),
+          sendAck: (to, _shard, ack: AppendAck) => {
+            if (ack.result.type === 'match' && ack.result.match > storage.state.appliedSequence && this.mayThreadRead(node)) this.early.push(`${node}: ${ack.result.match}`);
+            this.deliver(node, to, (target) => target.acknowledged(ack));
+          },
         },
         changeAssignment: async (change) => this.change(change),
         sendSnapshot: (to) => {
@@ -113,6 +125,18 @@ class Group {
     const replica = this.replicas.get(node) as Replica;
     const storage = this.storages.get(node) as MemoryReplicaStorage;
     return replica.read({ deadlineMs: systemClock.monotonicMs() + timeoutMs, epoch }, async () => [...storage.applied]);
+  }
+
+  mayThreadRead(node: string): boolean {
+    return (this.permits.get(node) as PermitWatch).begin() >= 0;
+  }
+
+  /** What another thread reads now; null: it may not. */
+  threadRead(node = this.primary): string[] | null {
+    const permit = this.permits.get(node) as PermitWatch;
+    const grant = permit.begin();
+    const texts = [...(this.storages.get(node) as MemoryReplicaStorage).applied];
+    return grant >= 0 && permit.holds(grant) ? texts : null;
   }
 
   close(): void {
@@ -190,6 +214,39 @@ test('a follower answers reads while its primary shares the lease with it, and w
   expect(group.followerReads.filter((outcome) => outcome === 'answered').length).toBeGreaterThanOrEqual(50);
   // A call to the primary that came here by an old route.
   await expect(group.read('b')).rejects.toMatchObject({ kind: 'misrouted' });
+});
+
+test('other threads may read a replica by its permit, and see all that is acknowledged', async () => {
+  group = new Group(['a', 'b']);
+  for (let i = 0; i < 50; i += 1) {
+    await group.write(`w${i}`);
+    for (const node of ['a', 'b']) {
+      await eventually(`${node} may be read`, () => {
+        const texts = group.threadRead(node);
+        if (texts !== null) expect(texts).toHaveLength(i + 1);
+        return texts !== null;
+      });
+    }
+  }
+  expect(group.early).toEqual([]);
+});
+
+test('other threads may not read a replica that leads no more, hears nothing, or is closed', async () => {
+  group = new Group(['a', 'b', 'c']);
+  await group.write('one');
+  await eventually('all may be read', () => ['a', 'b', 'c'].every((node) => group.mayThreadRead(node)));
+  const [before] = [group.permits.get('a') as PermitWatch].map((permit) => ({ permit, grant: permit.begin() }));
+  group.away.add('c');
+  await eventually('the share of one that hears nothing is over', () => !group.mayThreadRead('c'));
+  (group.replicas.get('a') as Replica).handOver('b');
+  await eventually('another leads', () => group.primary === 'b');
+  expect(before.permit.holds(before.grant)).toBe(false);
+  await group.write('two');
+  await eventually('the new one may be read', () => group.mayThreadRead('b'));
+  expect(group.threadRead('b')).toEqual(['one', 'two']);
+  const closed = group.permits.get('b') as PermitWatch;
+  group.stop('b');
+  expect(closed.begin()).toBe(-1);
 });
 
 test('a call that waits here for a later epoch is not answered when a share in the lease comes meanwhile', async () => {

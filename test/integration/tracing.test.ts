@@ -186,6 +186,16 @@ test('a trace of a cluster goes from the coordinator to the nodes and back, and 
     const ask = (traceId: string): Record<string, string> => ({ traceparent: `00-${traceId}-${CALLER}-01` });
     const { profile } = dataOf(await api.post('/v1/collections/c/search?profile=true', { vector: [1, 2, 3, 4] }, { headers: ask(TRACE) }));
     for (const call of profile.shards) expect(call).toMatchObject({ node: expect.stringMatching(/^node-[01]$/), role: 'primary', rpc_ms: expect.any(Number) });
+    // Who may not ask for the cluster learns of its shards, and of no node.
+    const limits = [{ role: 'readonly' }, { role: 'readwrite' }, { role: 'readonly', collections: [{ name: 'c', role: 'admin' }] }];
+    for (const limit of limits) {
+      const { key } = dataOf(await api.post('/v1/admin/keys', { name: 'reader', ...limit }));
+      const answer = await api.post('/v1/collections/c/search?profile=true', { vector: [1, 2, 3, 4] }, { key });
+      const { shards } = dataOf(answer).profile;
+      expect(shards.map((call: any) => [call.shard, call.node, call.role, call.place])).toEqual([0, 1, 2].map((shard) => [shard, null, null, 'node']));
+      for (const call of shards) expect(call.rpc_ms).toEqual(expect.any(Number));
+      expect(answer.text).not.toMatch(/node-[01]|127\.0\.0\.1/);
+    }
     const named = await traceOf(receiver, TRACE, ['POST /v1/collections/{name}/search', 'search c', 'search', 'wait']);
     await eventually('all of the nodes’ spans are there', () => named('search').length === 3);
     const calls = named('quiver.v1.Reads/Exchange');

@@ -1,3 +1,4 @@
+import type { Once } from '../../coordinator/idempotency/write-mark';
 import { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import type { RunningService } from '../../coordinator/service-factory';
@@ -30,7 +31,7 @@ jest.setTimeout(120_000);
 type Random = () => number;
 
 /** What each attempt answers, as text: the same for the same outcome. */
-type Attempt = (service: RunningService, once: { token: string; digest: string; repeated: () => void }) => Promise<unknown>;
+type Attempt = (service: RunningService, once: Once) => Promise<unknown>;
 
 /** Shards whose calls fail, lose their answers, and are done when nobody waits for them any more. */
 function faulty(client: ShardClient, random: Random, late: Promise<unknown>[]): ShardClient {
@@ -58,7 +59,7 @@ class Clients {
   readonly model = new Map<string, { n: number; version: number }>();
   readonly coordinators: RunningService[] = [];
   private readonly late: Promise<unknown>[] = [];
-  private readonly done: { attempt: Attempt; once: { token: string; digest: string }; answer: string }[] = [];
+  private readonly done: { attempt: Attempt; once: Omit<Once, 'repeated'>; answer: string }[] = [];
   private count = 0;
   attempts = 0;
 
@@ -89,7 +90,7 @@ class Clients {
     const { attempt, isRight } = this.request();
     const earlier = new Map(this.model);
     const token = (++this.count).toString(16).padStart(32, '0');
-    const once = { token, digest: 'd'.repeat(32) };
+    const once = { token, digest: 'd'.repeat(32), sealingKey: token + token };
     const answer = await this.until(attempt, once);
     await Promise.all(this.late.splice(0));
     await this.learn();
@@ -107,7 +108,7 @@ class Clients {
   }
 
   /** Repeats the request until it has an answer. Now and then two coordinators have it at once. */
-  async until(attempt: Attempt, once: { token: string; digest: string }): Promise<string> {
+  async until(attempt: Attempt, once: Omit<Once, 'repeated'>): Promise<string> {
     for (;;) {
       const services = this.random() < 0.2 ? this.coordinators : [this.pick(this.coordinators)];
       this.attempts += services.length;
@@ -139,13 +140,13 @@ class Clients {
     if (draw < 0.72) {
       const [externalId] = this.ids(1);
       const attempt: Attempt = ({ vectors }, once) =>
-        vectors.patch(COLLECTION, { externalId, vector: undefined, text: undefined, metadata: { json: `{"n":${n}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 } }, once);
+        vectors.patch(COLLECTION, { externalId, vector: undefined, text: undefined, metadata: { json: `{"n":${n}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 } }, { once });
       return { attempt, isRight: ({ version }) => this.model.get(externalId)?.version === version };
     }
     const matching = (items: ReadonlyMap<string, { n: number }>): number => [...items.values()].filter((one) => one.n === n).length;
     if (draw < 0.8) return { attempt: ({ vectors }, once) => vectors.deleteByFilter(COLLECTION, filter, once), isRight: ({ deletedCount }, earlier) => deletedCount === matching(earlier) };
     const change = { json: `{"seen":${this.count}}`, replaces: false, bytesMax: 1000, fieldsMax: 10 };
-    const attempt: Attempt = ({ vectors }, once) => vectors.updateByFilter(COLLECTION, filter, { metadata: change }, once);
+    const attempt: Attempt = ({ vectors }, once) => vectors.updateByFilter(COLLECTION, filter, { metadata: change }, { once });
     return { attempt, isRight: ({ updatedCount }, earlier) => updatedCount === matching(earlier) };
   }
 
@@ -179,7 +180,7 @@ class Clients {
     const drop = async (intent: { uid: string; shards: number }): Promise<void> => {
       for (let shard = 0; shard < intent.shards; shard += 1) await node.client.drop({ collectionUid: intent.uid, shard });
     };
-    const resharder = new Resharder({ store, shards: node.client, clock: systemClock, log: silentLogger, office: ONLY_DRIVER, retireMs: 0, drop });
+    const resharder = new Resharder({ store, shards: node.client, clock: systemClock, log: silentLogger, office: ONLY_DRIVER, retireMs: 0, drop, isRestoring: async () => false });
     await resharder.start();
     await this.coordinators[0].collections.reshard(COLLECTION, shards);
     await eventually('the collection has other shards', async () => (await this.coordinators[0].collections.get(COLLECTION)).shards === shards && (await this.coordinators[0].reshards()).length === 0);

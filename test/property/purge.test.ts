@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Shard } from '../../node/shard/shard';
@@ -62,6 +62,8 @@ test('after a purge no file holds a vector, a text or metadata that were deleted
     // They are in the store's log and in the saved vectors at least.
     for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
 
+    // By it, a backup goes on with what an earlier one has.
+    writeFileSync(join(folder, 'backup-lineage'), 'a lineage');
     const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
     expect(await purge(true)).toMatchObject({ state: 'running', error: '' });
     // Writes go on.
@@ -70,6 +72,7 @@ test('after a purge no file holds a vector, a text or metadata that were deleted
     const done = await purge(false);
     expect(done).toMatchObject({ state: 'done', error: '' });
     expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore);
+    expect(existsSync(join(folder, 'backup-lineage'))).toBe(false);
     for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles)).toEqual([]);
 
     const after = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
@@ -94,12 +97,15 @@ test('a purge waits for what is kept until it is shipped, and then nothing of it
     await node.client.write(SPEC, [{ type: 'delete', externalId: 'gone' }], NO_HURRY);
     const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
     await purge(true);
-    await eventually('it is at the log', async () => (await purge(false)).step === 'log');
+    await eventually('it says what it waits for', async () => (await purge(false)).unshipped === 2);
+    expect(await purge(false)).toMatchObject({ state: 'running', step: 'log' });
     const [log] = node.host.logs();
     expect((await log.entries(1, Infinity)).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    log.shipped({ sequence: 1, epoch: 1, at: 0 });
+    await eventually('it says what is left', async () => (await purge(false)).unshipped === 1);
     log.shipped({ sequence: 2, epoch: 1, at: 0 });
     await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
-    expect(await purge(false)).toMatchObject({ state: 'done', error: '' });
+    expect(await purge(false)).toMatchObject({ state: 'done', unshipped: 0, error: '' });
     expect(filesWith(node.folder, [Buffer.from(needle)])).toEqual([]);
   } finally {
     await node.destroy();

@@ -185,6 +185,7 @@ class Schedule {
       log: this.log,
       office,
       retireMs: 300,
+      isRestoring: async () => false,
       drop: async (intent) => {
         for (let shard = 0; shard < intent.shards; shard += 1) await this.node.client.drop({ collectionUid: intent.uid, shard });
       },

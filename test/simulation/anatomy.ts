@@ -34,6 +34,7 @@ export interface Anatomy {
   follower: {
     agreed: number;
     share: { isValid(nowMs: number): boolean };
+    answersUntil(): number;
     isFenced(epoch: number): boolean;
     mayInstall(epoch: number, last: LogPosition): boolean;
     agreesBefore(message: AppendMessage): boolean;
@@ -44,7 +45,7 @@ export interface Anatomy {
 }
 
 export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
-  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void };
+  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean };
   changeMembership(nowMs: number): void;
 };
 

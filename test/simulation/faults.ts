@@ -238,6 +238,27 @@ export class Faults {
     });
   }
 
+  /**
+   * The process of the primary ends, and the folder of the shard is gone when it is back: then it is another store, unless the
+   * shard may have begun with something (node/cluster/replica-opening.ts). False: another replica would not have all of it.
+   */
+  loseFolder(): boolean {
+    const { schedule, etcd, counts } = this.around;
+    const node = this.primary();
+    if (node === null || !this.mayLose(node)) return false;
+    node.crash();
+    counts.crashes++;
+    this.wipedAt = schedule.now;
+    if (etcd.current.assignment.spec.seed === undefined) {
+      node.storage.wipe();
+      etcd.endSession(node.id);
+    } else node.storage.remove();
+    schedule.after(50, () => {
+      if (!node.up) node.start();
+    });
+    return true;
+  }
+
   /** Whether another complete replica is left when this node's store is lost. */
   private mayLose(node: SimulatedNode): boolean {
     const { etcd, nodes, schedule } = this.around;

@@ -7,6 +7,7 @@ import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import { TIMINGS } from '../../node/replication/core/timings';
 import { anatomyOf, onLeading } from './anatomy';
 import type { FaultMix, Strike } from './faults';
+import type { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { BeatReceiver } from '../../node/replication/core/beat-receiver';
 import type { BeatSender } from '../../node/replication/core/beat-sender';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
@@ -29,6 +30,10 @@ export interface Mutant {
   beatReceiver?(beats: BeatReceiver): void;
   /** See SimulationOptions. */
   outdates?: true;
+  threads?: true;
+  permit?(permit: { told: ReadPermit; watch: PermitWatch }): void;
+  /** Other threads hear of what a step changed some time after its effects. */
+  tellsPermitLate?: true;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
   plan?: typeof planChanges;
@@ -38,29 +43,6 @@ export interface Mutant {
 }
 
 type ChangeEffect = Extract<ReplicaEffect, { type: 'change' }>;
-
-/** What happens in many schedules without a mutant: those in which something never does prove nothing of it. */
-export const HAPPENS = [
-  'writes',
-  'reads',
-  'followerReads',
-  'followerReadsLate',
-  'promotions',
-  'sleeps',
-  'hangs',
-  'desertions',
-  'splits',
-  'lostHandovers',
-  'lulls',
-  'beatAcks',
-  'wipes',
-  'removals',
-  'handovers',
-  'snapshots',
-  'move',
-  'finish-move',
-  'abort-move',
-];
 
 const CALM: Partial<FaultMix> = { wipes: false, moves: false, handovers: false, trims: false, slowDisks: false };
 
@@ -550,6 +532,70 @@ export const MUTANTS: Mutant[] = [
       const receive = beats.receive.bind(beats);
       beats.receive = (beat, deliver) => receive({ ...beat, left: [] }, deliver);
     },
+  },
+  {
+    name: 'M41',
+    title: 'other threads hear that they may not read after what follows from it',
+    minInSync: 1,
+    seed: 1,
+    threads: true,
+    tellsPermitLate: true,
+  },
+  {
+    name: 'M42',
+    title: 'other threads read a follower that has not applied what it acknowledged',
+    minInSync: 2,
+    seed: 1,
+    threads: true,
+    core: (replica) => {
+      const { follower } = anatomyOf(replica);
+      Object.defineProperty(replica, 'readableUntil', { get: () => anatomyOf(replica).primary?.readableUntil() ?? follower.answersUntil() });
+    },
+  },
+  {
+    name: 'M43',
+    title: 'other threads do not look when their permit ends',
+    minInSync: 1,
+    seed: 1,
+    threads: true,
+    permit: ({ watch }) => void Object.assign(watch, { lasts: () => true }),
+  },
+  {
+    name: 'M44',
+    title: 'other threads judge the end of their permit by a clock that stands still while the machine sleeps',
+    minInSync: 1,
+    seed: 1,
+    threads: true,
+    strikeEveryMs: 2500,
+    faults: { sleeps: true },
+    strikes: ['sleeps'],
+    permit: ({ watch }) => {
+      const { clocks } = watch as unknown as { clocks: { monotonicMs: () => number } };
+      Object.assign(watch, { clocks: { monotonicMs: clocks.monotonicMs, bootMs: () => -Infinity } });
+    },
+  },
+  {
+    name: 'M45',
+    title: 'other threads read a primary that hands over',
+    minInSync: 1,
+    seed: 1,
+    threads: true,
+    strikeEveryMs: 3000,
+    faults: { lostHandovers: true },
+    strikes: ['lostHandovers'],
+    core: (replica) =>
+      onLeading(replica, (primary) => {
+        const until = (primary as unknown as { leaseUntil(): number }).leaseUntil.bind(primary);
+        primary.readableUntil = () => (primary.phase === 'serving' ? until() : -Infinity);
+        primary.hasLease = (nowMs) => !primary.peers.releasesLease && primary.readableUntil() > nowMs;
+      }),
+  },
+  {
+    name: 'M46',
+    title: 'a primary gives entries the time of its own clock, though those before are later',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => void Object.defineProperty(anatomyOf(replica).log, 'latestTimeMs', { get: () => 0, set: () => {} }),
   },
 ];
 

@@ -67,11 +67,16 @@ export class Oracle {
     if (before.inSync.length >= before.minInSync && after.inSync.length < after.minInSync && after.primary?.node === before.primary?.node) throw new Violation(`plan: too few in sync; ${told}`);
   }
 
-  /** Writes are in the log once, none that was acknowledged is missing, and each key's history is linearizable. */
+  /** Writes are in the log once and in the order of their times, none that was acknowledged is missing, and each key's history is linearizable. */
   checkHistory(): void {
     const positions = new Map<string, number>();
     const settledBelow = new Map<string, number>();
+    let latestMs = 0;
     for (const entry of this.committed) {
+      // A restore to a time takes the entries up to a place.
+      const at = entry.write?.at ?? latestMs;
+      if (at < latestMs) throw new Violation(`time falls along the log, by ${latestMs - at} ms at ${entry.sequence}`);
+      latestMs = at;
       if (!isDue(entry, settledBelow)) continue;
       const { key, value } = writtenBy(entry.write!.payload);
       const name = `${key}:${value}`;
@@ -123,7 +128,7 @@ function saying(from: string, to: string, what: Said): string {
 }
 
 function isSameEntry(one: LogEntry, other: LogEntry): boolean {
-  return one === other || (one.epoch === other.epoch && one.write?.payload === other.write?.payload);
+  return one === other || (one.epoch === other.epoch && one.write?.payload === other.write?.payload && one.write?.at === other.write?.at);
 }
 
 function describe(entry: LogEntry): string {

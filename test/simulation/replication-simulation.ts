@@ -17,17 +17,28 @@ export interface SimulationOptions {
   mutant?: Mutant;
   /** Nodes run, one after the other, a program that does not know what primaries write. Draws nothing from chance. */
   outdates?: boolean;
+  /** Reads come to other threads of the nodes, which answer them by permits. */
+  threads?: boolean;
 }
 
 const NODES = ['A', 'B', 'C', 'D'];
 const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
+/** How often what happened: in a run of many schedules, each has to, or the run proves nothing of it. */
+export const HAPPENS = [
+  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'beatAcks', 'snapshots'],
+  ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
+  ...['drains', 'removals', 'move', 'finish-move', 'abort-move'],
+];
+/** Counted besides: they need a minimum of two in sync, programs of two versions, or threads that read. */
+const SELDOM = ['fromEligible', 'lossy', 'outdated', 'threadReads', 'threadReadsAtFollowers', 'threadReadsPassedOn'];
 /** Long enough after the faults for every time-out, lease and grace time to run out, and a move to end. */
 const HEALING_MS = 12_000;
 /** Longer than a primary waits for a follower that stores nothing. */
 const OUTDATED_MS = 1700;
 /** Apart from every seed of a run. */
 const MORE_FAULTS = 1e9;
+const WALL_CLOCKS = 2e9;
 
 /**
  * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a Violation
@@ -41,36 +52,21 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   network.ordered = mix.ordered;
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
-  const counts = Object.fromEntries(
-    [
-      'writes',
-      'reads',
-      'followerReads',
-      'followerReadsLate',
-      'promotions',
-      'fromEligible',
-      'changes',
-      'crashes',
-      'sleeps',
-      'hangs',
-      'desertions',
-      'splits',
-      'lostHandovers',
-      'lulls',
-      'beats',
-      'beatAcks',
-      'wipes',
-      'drains',
-      'removals',
-      'handovers',
-      'snapshots',
-      'lossy',
-      'outdated',
-      'commits',
-    ].map((name) => [name, 0]),
-  );
+  const counts = Object.fromEntries([...HAPPENS, ...SELDOM].map((name) => [name, 0]));
   const nodes = new Map<string, SimulatedNode<Registers>>();
-  const around: NodeSurroundings<Registers> = { machine: () => new Registers(), schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
+  const around: NodeSurroundings<Registers> = {
+    machine: () => new Registers(),
+    schedule,
+    chance,
+    network,
+    etcd,
+    oracle: new Oracle(),
+    nodes,
+    counts,
+    mutant: options.mutant ?? null,
+    wallClocks: new Chance(options.seed + WALL_CLOCKS),
+    threads: options.threads ?? options.mutant?.threads,
+  };
   etcd.onChanged = (author, before, after) => {
     if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);
   };

@@ -1,5 +1,5 @@
-import { HAPPENS, MUTANTS } from './mutants';
-import { simulate } from './replication-simulation';
+import { MUTANTS } from './mutants';
+import { HAPPENS, simulate } from './replication-simulation';
 import { Violation } from './violation';
 
 /**
@@ -10,6 +10,8 @@ const FROM = Number(process.env.SEED ?? 1);
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 200);
 /** Of schedules with programs of two versions. */
 const OUTDATED_SEEDS = 60;
+/** Of schedules whose reads are other threads'. */
+const THREAD_SEEDS = 100;
 /** Seeds per test, so that each ends well within its time. */
 const BATCH = 200;
 /** As many schedules as a broken variant may survive before it counts as not caught. */
@@ -44,8 +46,17 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
 
 test.each([1, 2])('nodes whose program does not know what primaries write cost no promise, with at least %i in sync', (minInSync) => {
   let outdated = 0;
-  for (let seed = FROM; seed < FROM + OUTDATED_SEEDS; seed++) outdated += run(seed, minInSync, true).outdated;
+  for (let seed = FROM; seed < FROM + OUTDATED_SEEDS; seed++) outdated += run(seed, minInSync, { outdates: true }).outdated;
   expect(outdated).toBeGreaterThan(OUTDATED_SEEDS);
+});
+
+test.each([1, 2])('reads on other threads of the nodes cost no promise, with at least %i in sync', (minInSync) => {
+  const totals: Record<string, number> = {};
+  for (let seed = FROM; seed < FROM + THREAD_SEEDS; seed++) {
+    for (const [name, count] of Object.entries(run(seed, minInSync, { threads: true }))) totals[name] = (totals[name] ?? 0) + count;
+  }
+  expect(totals.threadReads).toBeGreaterThan(THREAD_SEEDS * 10);
+  expect(totals.threadReadsAtFollowers).toBeGreaterThan(THREAD_SEEDS);
 });
 
 describe('broken variants of replication are caught', () => {
@@ -64,10 +75,10 @@ describe('broken variants of replication are caught', () => {
   });
 });
 
-function run(seed: number, minInSync: number, outdates = false): Record<string, number> {
+function run(seed: number, minInSync: number, more: { outdates?: boolean; threads?: boolean } = {}): Record<string, number> {
   try {
-    return simulate({ seed, minInSync, outdates });
+    return simulate({ seed, minInSync, ...more });
   } catch (error) {
-    throw new Error(`node scripts/simulate.mjs --seeds 1 --from ${seed} --min-in-sync ${minInSync}`, { cause: error });
+    throw new Error(`node scripts/simulate.mjs --seeds 1 --from ${seed} --min-in-sync ${minInSync}${more.threads ? ' --threads' : ''}`, { cause: error });
   }
 }

@@ -43,7 +43,7 @@ export class SimulatedClient {
   }
 
   private attempt(operation: Operation, request: { requestNumber: number; payload: Buffer | null; deadline: number; done: boolean }): void {
-    const { schedule, chance, network, nodes, counts } = this.around;
+    const { schedule, chance, network, nodes, counts, threads } = this.around;
     if (request.done) return;
     if (schedule.now > request.deadline) return this.finish(request);
     // Reads go to any replica, and some by an old map to where one once was.
@@ -60,17 +60,15 @@ export class SimulatedClient {
       this.finish(request);
     };
     const reply = (ok: boolean, value?: number | null): void => network.send(target.id, this.name, () => take(ok, value));
-    network.send(this.name, target.id, () =>
-      target.receive(() => {
-        if (request.payload === null)
-          return target.read(
-            ({ values }) => values.get(operation.key) ?? null,
-            (value) => reply(value !== undefined, value),
-          );
+    const reading: Parameters<typeof target.threadRead<number | null>> = [({ values }) => values.get(operation.key) ?? null, (value) => reply(value !== undefined, value)];
+    network.send(this.name, target.id, () => {
+      if (request.payload === null && threads === true) return target.receiveOnThread(() => target.threadRead(...reading));
+      return target.receive(() => {
+        if (request.payload === null) return target.read(...reading);
         const source = { session: this.name, requestNumber: request.requestNumber, settledBelow: request.requestNumber };
         target.write({ source, payload: request.payload }, (answer) => reply(answer.ok));
-      }),
-    );
+      });
+    });
     schedule.after(operation.type === 'read' ? 1400 : 350, () => take(false));
   }
 

@@ -91,6 +91,11 @@ export class SimulatedEtcd {
     });
   }
 
+  /** A change at once, by whoever has reached it already. */
+  put(from: string, change: Change): ChangeAnswer {
+    return this.compareAndSwap(from, change);
+  }
+
   private isDelayed(from: string, change: Change): boolean {
     if (change.requires.length === 0 || !this.chance.happens(this.lateCopies)) return false;
     this.schedule.after(200 + this.chance.unit() * 1500, () => this.compareAndSwap(from, change));

@@ -7,7 +7,9 @@ import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/eff
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import type { AppendMessage, OutgoingAppend } from '../../node/replication/core/messages';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
+import { type PermitClocks, PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { LogEntry } from '../../node/replication/core/replica-state';
+import type { ShardSeed } from '../../shared/shard/shard-backup';
 import type { WriteSource } from '../../shared/shard/write-source';
 import { type Clock, sleeplessClock } from '../../shared/time/clock';
 import type { Chance } from './chance';
@@ -31,15 +33,37 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   machine: () => Machine;
   counts: Record<string, number>;
   mutant: Mutant | null;
+  /** Has fetched what a restored shard begins with. Absent: no shard is restored. */
+  fill?: (filling: Filling) => void;
   /** Clients write nothing before. */
   lullUntil?: number;
+  /** How wrong wall clocks are, drawn apart from all else; absent: they are right. */
+  wallClocks?: Chance;
+  /** Reads come to other threads of the nodes. */
+  threads?: boolean;
+}
+
+/** A replica of a restored shard that counts as complete and has nothing yet. */
+export interface Filling {
+  node: string;
+  seed: ShardSeed;
+  /** Whether the process that asked still runs. */
+  isWanted: () => boolean;
+  /** null: it can't be had at present. */
+  done: (payload: Buffer | null) => void;
 }
 
 const SHARD = { collectionUid: 'c', shard: 0 };
 
 /** Clocks run up to this much too fast or too slow. */
 const CLOCK_ERROR = 0.05;
+/** Wall clocks are wrong by up to this much, and by another amount after each start. */
+const WALL_ERROR_MS = 3000;
+/** Simulated time begins here by a clock that is right. */
+const WALL_START_MS = 1_700_000_000_000;
 const REMOVAL_GRACE_MS = 1500;
+/** How often a thread of a machine that sleeps is looked at. */
+const ASLEEP_LOOK_MS = 10;
 /** A follower's read waits this often and long for what the primary committed. */
 const LAGGING_LOOKS = 20;
 const LAGGING_LOOK_MS = 5;
@@ -59,12 +83,16 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   applyMs = 0.5;
   private generation = 0;
   private deferred: (() => void)[] = [];
+  private wallErrorMs = 0;
   private readonly rate: number;
   private readonly bootedAt: number;
   /** For how long its machine has slept: what a monotonic clock does not count. */
   private sleptMs = 0;
   private asleepSince: number | null = null;
   private readonly timepiece: Clock;
+  private readonly permitClocks: PermitClocks;
+  /** Of the replica that is open. */
+  private permit: { told: ReadPermit; watch: PermitWatch } | null = null;
   private readonly around: NodeSurroundings<Machine>;
   /** The shard was removed for good. */
   private isRetired = false;
@@ -75,6 +103,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private writes = 0;
   private latest: Versioned | null = null;
   private goneSince: number | null = null;
+  private isFilling = false;
   /** By the node at the other end: of the streams to it, and from it. */
   private readonly beatsTo = new Map<string, BeatSender>();
   private readonly beatsFrom = new Map<string, BeatReceiver>();
@@ -88,6 +117,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const monotonicMs = (): number => this.bootTime() - this.sleptMs * this.rate;
     const monotonic: Clock = { wallMs: monotonicMs, monotonicMs };
     this.timepiece = around.mutant?.forgetsSleep ? monotonic : sleeplessClock(monotonic, () => this.bootTime());
+    this.permitClocks = { monotonicMs, bootMs: around.mutant?.forgetsSleep ? monotonicMs : () => this.bootTime() };
     this.storage = new SimulatedStorage({ node: id, chance: around.chance, machine: around.machine() });
     around.etcd.watch(id, (current) => {
       if (this.up) this.alive(() => this.learn(current))();
@@ -107,10 +137,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.up = true;
     this.generation++;
     this.paused = false;
+    this.wallErrorMs = ((this.around.wallClocks?.unit() ?? 0.5) * 2 - 1) * WALL_ERROR_MS;
     this.wake();
     this.deferred = [];
     this.latest = null;
     this.goneSince = null;
+    this.isFilling = false;
     this.beatsTo.clear();
     this.beatsFrom.clear();
     this.around.mutant?.restart?.(this.storage);
@@ -172,12 +204,20 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (this.up) this.alive(act)();
   }
 
+  /** The same for what another thread takes. */
+  receiveOnThread(act: () => void): void {
+    if (this.up) this.onThread(0, act);
+  }
+
   step(event: ReplicaEvent): void {
     const { replica } = this;
     if (replica === null) return;
     const effects = replica.step(event, this.clock());
+    const isLate = this.around.mutant?.tellsPermitLate === true;
+    if (!isLate) this.tellPermit(replica);
     for (const effect of effects) this.carryOut(effect, replica);
     this.flushBeats();
+    if (isLate) this.after(this.stall(), () => this.replica === replica && this.tellPermit(replica));
     if (this.replica !== replica) return;
     this.observe(replica);
     this.scheduleTick(replica);
@@ -187,7 +227,11 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (this.replica === null) return answer({ ok: false, kind: 'misrouted', reason: '' });
     const writeId = ++this.writes;
     this.answers.set(writeId, answer);
-    this.step({ type: 'write', writeId, ...write });
+    this.step({ type: 'write', writeId, ...write, at: this.wallMs() });
+  }
+
+  private wallMs(): number {
+    return Math.floor(WALL_START_MS + this.around.schedule.now + this.wallErrorMs);
   }
 
   /** A linearizable read as the shell does it, at whatever replica this is: what `see` sees, or undefined when it may not. */
@@ -210,6 +254,44 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
         this.after(this.stall(), () => finish(value));
       });
     });
+  }
+
+  /**
+   * A read as another thread of the process does it: it goes on while the main thread stands still, as in a pause, and is
+   * stopped with the machine. What it may not answer is the main thread's.
+   */
+  threadRead<Seen>(see: (machine: Machine) => Seen, answer: (seen: Seen | undefined) => void): void {
+    const { replica, permit } = this;
+    const { installed } = this.storage;
+    const grant = permit?.watch.begin() ?? -1;
+    const passOn = (): void => {
+      this.around.counts.threadReadsPassedOn++;
+      this.alive(() => this.read(see, answer))();
+    };
+    if (permit === null || grant < 0) return passOn();
+    this.onThread(this.stall(), () => {
+      // The memory of one that is closed or replaced says so by itself.
+      if (this.replica !== replica || this.storage.installed !== installed) return passOn();
+      const seen = see(this.storage.machine);
+      this.onThread(this.stall(), () => {
+        if (!permit.watch.holds(grant)) return passOn();
+        this.around.counts[permit.watch.isPrimary ? 'threadReads' : 'threadReadsAtFollowers']++;
+        answer(seen);
+      });
+    });
+  }
+
+  private onThread(delay: number, act: () => void): void {
+    const { generation } = this;
+    this.around.schedule.after(delay, () => {
+      if (generation !== this.generation || !this.up) return;
+      if (this.asleepSince !== null) this.onThread(ASLEEP_LOOK_MS, act);
+      else act();
+    });
+  }
+
+  private tellPermit(replica: ShardReplica): void {
+    this.permit?.told.set(replica.role, replica.epoch, replica.readableUntil);
   }
 
   private whenApplied(position: number, replica: ShardReplica, then: (isThere: boolean) => void, patience = LAGGING_LOOKS): void {
@@ -253,7 +335,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.latest = current;
     const holds = current.assignment.replicas.includes(this.id);
     if (holds) this.goneSince = null;
-    if (this.replica === null && holds) this.create(current.assignment);
+    if (this.replica === null && holds) this.begin(current.assignment);
     this.step({ type: 'assignment', ...current });
     if (!holds && this.replica !== null) this.noteGone();
   }
@@ -266,6 +348,29 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.close();
     this.storage.remove();
     this.around.counts.removals++;
+  }
+
+  /** What restored shards begin with is fetched first. Their entry comes with an epoch: nobody opens them before. */
+  private begin(assignment: ShardAssignment): void {
+    const { around, storage, id: node } = this;
+    const { seed } = assignment.spec;
+    if (seed === undefined || around.fill === undefined) return this.create(assignment);
+    if (assignment.epoch === 0 || this.isFilling) return;
+    if (![...assignment.inSync, ...assignment.eligible].some((one) => one.node === node && one.store === storage.store)) return this.create(assignment);
+    this.isFilling = true;
+    const { generation } = this;
+    const done = (payload: Buffer | null): void =>
+      this.alive(() => {
+        if (generation !== this.generation) return;
+        this.isFilling = false;
+        const isMine = this.latest?.assignment.replicas.includes(node) ?? false;
+        if (payload === null || !isMine || this.replica !== null) return;
+        storage.seed(payload);
+        around.oracle.commit(node, storage.entries, 0, storage.applied);
+        around.counts.filled++;
+        this.create(assignment);
+      })();
+    around.fill({ node, seed, isWanted: () => this.up && generation === this.generation, done });
   }
 
   private create(assignment: ShardAssignment): void {
@@ -282,10 +387,16 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.committed = this.storage.applied;
     this.ticksAt = Infinity;
     this.around.mutant?.core?.(this.replica, () => this.clock());
+    if (this.around.threads !== true) return;
+    const told = new ReadPermit({ monotonicMs: () => this.clock() }, this.permitClocks);
+    this.permit = { told, watch: new PermitWatch(told.memory, this.permitClocks) };
+    this.around.mutant?.permit?.(this.permit);
   }
 
   private close(): void {
     this.replica = null;
+    this.permit?.told.withdraw();
+    this.permit = null;
     this.answers.clear();
   }
 
@@ -414,6 +525,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private leads(epoch: number): void {
     const { around } = this;
     around.counts.promotions++;
+    if (this.wallMs() < (this.replica?.latestTimeMs ?? 0)) around.counts.slowClocks = (around.counts.slowClocks ?? 0) + 1;
     // A primary of a past epoch may lack what was committed since; it can neither commit nor read.
     if (around.etcd.current.assignment.epoch === epoch) around.oracle.leads(this.id, epoch, this.storage.entries);
   }
@@ -474,6 +586,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
         target.receive(() => {
           if (target.replica?.mayInstall(epoch, lastOf(entries)) !== true) return;
           counts.snapshots++;
+          target.permit?.told.withdraw();
           target.storage.install(entries);
           target.step({ type: 'installed', state: target.storage.state() });
           network.send(to, this.id, () => this.receive(end));

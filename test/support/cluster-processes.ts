@@ -444,6 +444,8 @@ export class ClusterProcesses {
       BAD_KEY_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
       HTTP_THREADS: String(threads),
+      // As users have it: who answers is what promises about reads are about.
+      READ_THREADS: '2',
       ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, 'rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
       ...environment,
       ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),

@@ -9,7 +9,7 @@ import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
 import { RecentActivity } from '../../coordinator/metrics/recent-activity';
 import { SlowRequests } from '../../coordinator/metrics/slow-requests';
 import type { RunningService } from '../../coordinator/service-factory';
-import { sharedClock } from '../../coordinator/threads/front-state';
+import { sharedClock } from '../../shared/time/shared-clock';
 import { EmbeddedOperations } from '../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../shared/config/config';
 import { StepHistogram } from '../../shared/metrics/step-histogram';

@@ -6,6 +6,7 @@ import type { CollectionQuota } from '../../coordinator/collections/collection-q
 import { createService, type RunningService } from '../../coordinator/service-factory';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import type { OpenTarget } from '../../shared/backup/backup-target';
 import { readConfig } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
@@ -80,6 +81,7 @@ export async function plainService(
     instanceId?: string;
     quota?: CollectionQuota;
     log?: Logger;
+    openTarget?: OpenTarget | undefined;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -97,6 +99,7 @@ export async function plainService(
     log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
+    openTarget: options.openTarget,
     projectionWorker: join(__dirname, 'projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });

@@ -1,8 +1,10 @@
+import { hashExternalId } from '../../shared/shard/shard-of';
 import { matches } from '../../node/filter/matches';
 import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { keptNote, sealedId } from '../../shared/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../shared/shard/expiry';
 import {
   EACH_VERSION,
@@ -230,12 +232,17 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
   const { progress } = known?.record ?? { progress: null };
   const count = (...of: WriteOutcome[]): number => done.outcomes.filter((outcome) => of.includes(outcome)).length;
   const excess = operations.find((_, i) => done.outcomes[i] === 'excess') as { externalId: string } | undefined;
+  let conflicts = 0;
+  const versions = done.outcomes.map((outcome, i) => (outcome === 'conflict' ? done.present[conflicts++] : outcome === 'inserted' || outcome === 'updated' ? done.firstVersion + i : 0));
   const record: MarkRecord = {
     token: mark.token,
     digest: mark.digest,
     expiresAtMs: mark.nowMs + mark.keptMs,
     sequence: 0,
-    entries: [],
+    entries:
+      mark.step === PLAIN_STEP
+        ? operations.flatMap((operation, i) => ('externalId' in operation ? [{ hash: hashExternalId(operation.externalId), outcome: done.outcomes[i], version: versions[i] }] : []))
+        : [],
     verdict: mark.step === PLAIN_STEP && mark.note !== '' ? mark.note : null,
     progress:
       mark.step === PLAIN_STEP
@@ -244,13 +251,11 @@ function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOp
             step: step + 1,
             done: (progress?.done ?? 0) + count('deleted', 'updated'),
             excess: (progress?.excess ?? 0) + count('excess'),
-            first: progress?.first ?? excess?.externalId ?? null,
-            note: mark.note,
+            first: progress?.first ?? (excess === undefined ? null : sealedId(excess.externalId, { ...mark, step })),
+            note: keptNote(mark.note),
           },
     earlier: [],
   };
-  let conflicts = 0;
-  const versions = done.outcomes.map((outcome, i) => (outcome === 'conflict' ? done.present[conflicts++] : outcome === 'inserted' || outcome === 'updated' ? done.firstVersion + i : 0));
   const again: WriteResult = { outcomes: ['updated', ...done.outcomes], firstVersion: EACH_VERSION, present: [0, ...versions] };
   shard.marks.set(mark.token, { record, result: mark.step === PLAIN_STEP ? again : null });
   // The item of operation i has the version `firstVersion + i`, and the mark is the first operation.

@@ -17,7 +17,8 @@ const IDS = 12;
 const ERRORS_SHOWN = 5;
 
 /**
- * Clients that write, delete and read a few ids through the given coordinators at random, and write down what they saw.
+ * Clients that write, delete and read a few ids through the given coordinators at random, and write down what they saw. Half of
+ * the reads are searches: they take another way through a node (READ_THREADS).
  * A write whose answer is an error or never came is unknown: it may have taken effect, or take effect later.
  */
 export class RegisterWorkload {
@@ -70,12 +71,12 @@ export class RegisterWorkload {
       const url = urls[Math.floor(random() * urls.length)];
       const id = `id-${Math.floor(random() * IDS)}`;
       const draw = random();
-      await this.perform(client, draw < 0.4 ? 'write' : draw < 0.5 ? 'delete' : 'read', id, url);
+      await this.perform(client, draw < 0.4 ? 'write' : draw < 0.5 ? 'delete' : 'read', id, url, draw >= 0.75);
       await new Promise((wake) => setTimeout(wake, PAUSE_MS));
     }
   }
 
-  private async perform(client: number, kind: RegisterOperation['kind'], id: string, url: string): Promise<void> {
+  private async perform(client: number, kind: RegisterOperation['kind'], id: string, url: string, isSearch = false): Promise<void> {
     const value = kind === 'write' ? ++this.version : null;
     const operation: RegisterOperation = { client, id, kind, value, invokedMs: performance.now(), returnedMs: Infinity, outcome: 'unknown' };
     this.history.push(operation);
@@ -83,10 +84,12 @@ export class RegisterWorkload {
     try {
       const answer =
         kind === 'write'
-          ? await call(url, 'POST', `${path}/upsert`, { external_id: id, vector: Array.from({ length: DIM }, (_, i) => i + (value as number)), metadata: { value } })
+          ? await call(url, 'POST', `${path}/upsert`, { external_id: id, vector: Array.from({ length: DIM }, (_, i) => i + (value as number)), metadata: { value, id } })
           : kind === 'delete'
             ? await call(url, 'DELETE', `${path}/delete/${id}`)
-            : await call(url, 'GET', `${path}/vectors/${id}`);
+            : isSearch
+              ? await found(url, path, id)
+              : await call(url, 'GET', `${path}/vectors/${id}`);
       const isAbsent = answer.error?.code === 404;
       if (answer.status === 'success' || (kind !== 'write' && isAbsent)) {
         operation.returnedMs = performance.now();
@@ -101,6 +104,14 @@ export class RegisterWorkload {
       await new Promise((wake) => setTimeout(wake, 50));
     }
   }
+}
+
+/** The item as a search finds it, in the form in which it is read by its id. */
+async function found(url: string, path: string, id: string): ReturnType<typeof call> {
+  const answer = await call(url, 'POST', `${path}/search`, { vector: Array.from({ length: DIM }, () => 1), k: 1, filters: { id } });
+  if (answer.status !== 'success') return answer;
+  const [hit] = answer.data.results as { metadata: object }[];
+  return hit === undefined ? { status: 'error', data: null, error: { code: 404, message: 'no hit' } } : { ...answer, data: hit };
 }
 
 function call(base: string, method: string, path: string, body?: unknown): Promise<{ status: string; data: any; error: { code: number; message: string } | null }> {

@@ -8,7 +8,7 @@ import { tellCollections } from '../../coordinator/threads/front-catalog';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { tellKeys } from '../../coordinator/threads/front-keys';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
-import type { ThreadPeer } from '../../coordinator/threads/thread-peer';
+import type { ThreadPeer } from '../../shared/threads/thread-peer';
 import { systemClock } from '../../shared/time/clock';
 import type { ApiTarget } from './api-target';
 import { plainParts } from './plain-parts';
@@ -41,7 +41,12 @@ export async function startThreadedServer(
     threads: config.httpThreads,
     data: { config, connectionsMax: options.connectionsMax ?? 1_000, stampMemory },
     handlers: (started, peer) => frontHandlers(main, started, peer),
-    reader: { request: (endpoint, code) => counted.push(`${endpoint} ${code}`), phase: () => undefined, use: (id, endpoint, wallMs) => parts.usage.record(id, endpoint, wallMs) },
+    reader: {
+      request: (endpoint, code) => counted.push(`${endpoint} ${code}`),
+      phase: () => undefined,
+      use: (id, endpoint, wallMs) => parts.usage.record(id, endpoint, wallMs),
+      repetition: () => undefined,
+    },
     onLoad: () => undefined,
     onStarted: (peer) => {
       peers.push(peer);

@@ -9,6 +9,7 @@ import { collectionFromEntry, collectionPath, collectionToValue, type Collection
 import { OwnedReshard } from './owned-reshard';
 import { Superseded } from '../../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
+import { mustHaveModel, mustHoldNothing } from './empty-shards';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
 import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
@@ -105,11 +106,24 @@ export class ReshardPass {
     if (this.state === 'cancelling') return this.cancel(collection);
     if (collection === null) return this.abandon();
     if (this.owned.record.unseals === true) return this.unseal();
-    if (this.state === 'filling') await this.fill(collection.record);
+    if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     // A process that was started again has opened the collection's own shards only.
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record);
     if (this.state === 'sealing') await this.seal(collection.record);
     if (this.state === 'opening') await this.open();
+  }
+
+  /** Whether the new shards have what a backup has, and not the items of the old ones. */
+  private get isRestored(): boolean {
+    return this.owned.record.restored !== undefined;
+  }
+
+  /** The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be. */
+  private async awaitSeal(collection: CollectionRecord): Promise<void> {
+    await this.openNew(collection);
+    mustHoldNothing(collection.name, await this.transfers.lookAtAll(this.owned.record.from));
+    for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_LOOK_MS / 5);
+    await this.store({ state: 'sealing' });
   }
 
   /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
@@ -183,9 +197,7 @@ export class ReshardPass {
   private async catchUp(): Promise<void> {
     const { clock } = this.parts;
     const { to } = this.owned.record;
-    const { sealsAfter = 0 } = this.owned.record;
-    const pauseMs = sealsAfter - clock.wallMs();
-    const sealMs = clock.monotonicMs() + (pauseMs <= UNSEALED_MAX_MS ? pauseMs : 0);
+    const sealMs = this.sealMs();
     let rowsLeft = Infinity;
     let movedMs = clock.monotonicMs();
     for (let lookMs = 0; ;) {
@@ -204,6 +216,13 @@ export class ReshardPass {
     }
   }
 
+  /** When the old shards may be sealed, by monotonic time. */
+  private sealMs(): number {
+    const { clock } = this.parts;
+    const pauseMs = (this.owned.record.sealsAfter ?? 0) - clock.wallMs();
+    return clock.monotonicMs() + (pauseMs <= UNSEALED_MAX_MS ? pauseMs : 0);
+  }
+
   /** From here on clients wait. */
   private async seal(collection: CollectionRecord): Promise<void> {
     const { clock, log } = this.parts;
@@ -216,12 +235,58 @@ export class ReshardPass {
     };
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
-    while ((await this.drainAll(transfers)) > 0) mustBeInTime();
+    if (this.isRestored) await this.takeMarks(transfers);
+    else while ((await this.drainAll(transfers)) > 0) mustBeInTime();
     mustBeInTime();
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
-    await this.store({ state: 'opening' });
+    if (this.isRestored) await this.openWithModel();
+    else await this.store({ state: 'opening' });
+    if (this.owned.isEnded) return;
     log.info({ ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) }, 'a reshard has sealed the old shards; the new ones take over');
+  }
+
+  /**
+   * The old shards are sealed: what they hold now, they hold for good. Marks of writes that left nothing are taken over, so
+   * that these are not done again. Errors: conflict when there is an item.
+   */
+  private async takeMarks(transfers: ShardTransfers): Promise<void> {
+    const { from, to, name } = this.owned.record;
+    const found = await transfers.lookAtAll(from);
+    mustHoldNothing(name, found);
+    await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
+      if (lastMark > 0) await transfers.importMarks({ collectionUid: from.uid, shard }, from.shards, to, 0);
+    });
+  }
+
+  /**
+   * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is embedded
+   * with another one from now on. Errors: conflict when it has another one by now.
+   */
+  private async openWithModel(): Promise<void> {
+    const key = collectionPath(this.owned.record.name);
+    const model = this.owned.record.restored?.embeddingModel ?? null;
+    await this.changeWithCollection(({ record, revision }) => {
+      mustHaveModel(record, model);
+      const value = collectionToValue({ ...record, embeddingModel: record.embeddingModel ?? model });
+      return { change: { state: 'opening' }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }] } };
+    });
+  }
+
+  /** Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection is gone. */
+  private async changeWithCollection(decide: (found: Found) => { change: Partial<OwnedReshard['record']>; beside: NonNullable<Parameters<OwnedReshard['change']>[1]> }): Promise<void> {
+    for (;;) {
+      const found = await this.collection();
+      if (found === null) return this.abandon();
+      const { change, beside } = decide(found);
+      try {
+        return await this.owned.change(change, beside);
+      } catch (error) {
+        // Its description may have been changed meanwhile, or it was deleted.
+        const now = error instanceof Superseded ? await this.collection() : null;
+        if (now === null || now.revision === found.revision) throw error;
+      }
+    }
   }
 
   /**
@@ -232,7 +297,7 @@ export class ReshardPass {
     const { from, id: reshard, term } = this.owned.record;
     await this.owned.change({ unseals: true, term: term + 1 });
     const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
-    await transfers.stageEach(from, 'tracking');
+    await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
     const waitedMs = this.sealingMs === null ? 0 : this.parts.clock.monotonicMs() - this.sealingMs;
     await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.parts.clock.wallMs() + Math.ceil(waitedMs * UNSEALED_TIMES) });
   }
@@ -242,20 +307,12 @@ export class ReshardPass {
     const { from, to, identity, name } = this.owned.record;
     const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
     await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
-    for (;;) {
-      const found = await this.collection();
-      if (found === null) return this.abandon();
-      const record = resharded(found.record, this.owned.record);
-      const key = collectionPath(name);
-      try {
-        await this.owned.change({ state: 'retiring', behind: 0 }, { guards: [{ key, revision: found.revision }], changes: [{ type: 'put', key, value: collectionToValue(record) }] });
-        break;
-      } catch (error) {
-        // Its description may have been changed meanwhile, or it was deleted.
-        const now = error instanceof Superseded ? await this.collection() : null;
-        if (now === null || now.revision === found.revision) throw error;
-      }
-    }
+    const key = collectionPath(name);
+    await this.changeWithCollection(({ record, revision }) => {
+      const value = collectionToValue(resharded(record, this.owned.record));
+      return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }] } };
+    });
+    if (this.owned.isEnded) return;
     this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
   }
 

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { ShardSeed } from '../../../shared/shard/shard-backup';
 import { type CollectionRecord, type DropIntent, dropPath, dropToValue } from '../collection-record';
 
 /** Every reshard under way, or failed, is one entry under this prefix, with the identity of its collection. */
@@ -14,18 +15,33 @@ export const RESHARDS_PREFIX = '/q/reshards/';
  *      ▼
  *   cancelling ──▶ (none), or failed       stuck: the cluster store was put back to before what the shards know
  *
+ * One that puts a backup into a collection that is empty (`restored`) begins as `seeding`, in the hands of the restore: its new
+ * shards are filled from the backup. Then it is `filling` without anything to copy.
+ *
  * `filling`: items are copied, clients use the old shards. `sealing`: those take no writes any more, and then no reads.
  * `opening`: the new shards have everything, and are about to take over; there is no way back. `retiring`: they have taken
  * over, and the old ones stay for those who have not heard of it. `cancelling`: the old ones are being opened again.
  */
-export type ReshardState = 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+export type ReshardState = 'seeding' | 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
 
-const STATES: readonly ReshardState[] = ['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'];
+const STATES: readonly ReshardState[] = ['seeding', 'filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'];
 
 /** A set of shards: their uid, and their number. */
 export interface ShardSet {
   uid: string;
   shards: number;
+}
+
+/** What takes the place of a collection's shards that are empty. */
+export interface RestoredSet {
+  /** The restore that fills it. */
+  restore: string;
+  /** What its shards are made with, until they have it. */
+  seed: Omit<ShardSeed, 'shards'>;
+  replicas: number;
+  minInSync: number;
+  /** The model of its texts; null: it has none. */
+  embeddingModel: string | null;
 }
 
 /** How much of an old shard is in the new ones. */
@@ -53,6 +69,8 @@ export interface ReshardRecord {
   /** Sets before `from`, which a reshard left that was retiring when this one began: they go with it. */
   earlier: ShardSet[];
   replicas: number;
+  /** The new shards have what a backup has, and the old ones must have no item when they are sealed. Absent: they are copied. */
+  restored?: RestoredSet | undefined;
   state: ReshardState;
   /** Rises whenever somebody begins or goes on to drive it. */
   term: number;
@@ -85,18 +103,19 @@ export function isUnderWay({ state }: ReshardRecord): boolean {
 
 /** Whether its new shards are to be placed, and their lost replicas replaced. */
 export function getsShards({ state }: ReshardRecord): boolean {
-  return state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
+  return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
 }
 
 /** Whether it can be given up. */
 export function isCancellable({ state }: ReshardRecord): boolean {
-  return state === 'filling' || state === 'sealing' || state === 'stuck';
+  return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'stuck';
 }
 
 /** The sets of shards that exist beside that of the collection: what is to be dropped when it is over. */
-export function otherSets({ state, name, replicas, from, to, earlier }: ReshardRecord): DropIntent[] {
+export function otherSets({ state, name, replicas, from, to, earlier, restored }: ReshardRecord): DropIntent[] {
   if (state === 'failed') return [];
-  return [state === 'retiring' ? from : to, ...earlier].map(({ uid, shards }) => ({ uid, shards, name, replicas }));
+  const other = state === 'retiring' ? { ...from, replicas } : { ...to, replicas: restored?.replicas ?? replicas };
+  return [other, ...earlier.map((set) => ({ ...set, replicas }))].map((set) => ({ ...set, name }));
 }
 
 /** Leaves the intents to drop them. */
@@ -105,8 +124,17 @@ export function dropChanges(reshard: ReshardRecord): StoreChange[] {
 }
 
 /** What the collection is with its new shards. */
-export function resharded(collection: CollectionRecord, { to }: Pick<ReshardRecord, 'to'>): CollectionRecord {
-  return { ...collection, uid: to.uid, shards: to.shards };
+export function resharded(collection: CollectionRecord, { to, restored }: Pick<ReshardRecord, 'to' | 'restored'>): CollectionRecord {
+  const record = { ...collection, uid: to.uid, shards: to.shards };
+  if (restored === undefined) return record;
+  const { replicas, minInSync, embeddingModel } = restored;
+  return { ...record, replicas, minInSync, embeddingModel: collection.embeddingModel ?? embeddingModel };
+}
+
+/** The same while its new shards are made. Only as long as they are filled from a backup, one that is new may begin with that. */
+export function reshardedToBe(collection: CollectionRecord, reshard: ReshardRecord): CollectionRecord {
+  const record = resharded(collection, reshard);
+  return reshard.state === 'seeding' && reshard.restored !== undefined ? { ...record, seed: reshard.restored.seed } : record;
 }
 
 export function reshardToValue(record: ReshardRecord): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ClusterStore, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import type { Clock } from '../../../shared/time/clock';
@@ -8,7 +8,20 @@ import { collectionNotFound } from '../../routing/collection-not-found';
 import type { ReshardView } from '../../service';
 import { checkQuota, type CollectionQuota } from '../collection-quota';
 import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord, type DropIntent } from '../collection-record';
-import { isCancellable, isUnderWay, NOTHING_COPIED, otherSets, type ReshardRecord, reshardFromEntry, reshardPath, RESHARDS_PREFIX, reshardToValue } from './reshard-record';
+import {
+  isCancellable,
+  isUnderWay,
+  NOTHING_COPIED,
+  otherSets,
+  type ReshardRecord,
+  reshardFromEntry,
+  reshardPath,
+  RESHARDS_PREFIX,
+  reshardToValue,
+  type RestoredSet,
+  type ShardSet,
+} from './reshard-record';
+import { mustHoldNothing } from './empty-shards';
 import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;
@@ -26,6 +39,13 @@ export interface NewShardReading {
   vectors: number | null;
 }
 
+/** A reshard that may begin, with what has to hold until then and what is stored. */
+interface PlannedReshard {
+  reshard: ReshardRecord;
+  guards: Guard[];
+  changes: StoreChange[];
+}
+
 /** Begins reshards, gives them up and shows them. Somebody else drives them (Resharder). */
 export class ReshardRequests {
   constructor(
@@ -41,48 +61,81 @@ export class ReshardRequests {
 
   /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
   async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
-    const { store, clock, quota, obstacle } = this.options;
+    const { store, obstacle } = this.options;
     const why = obstacle();
     if (why !== null) throw new QuiverError('unavailable', why);
     const { record: seen } = await this.collection(name);
     if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
-      // have been given up by then and left the shards in a later term than they were found in.
-      const creations = await store.get(CREATIONS_PATH);
-      const term = await this.nextTerm(seen);
-      const { record, entry } = await this.collection(name);
-      if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
-      const key = reshardPath(record.identity);
-      const present = await store.get(key);
-      const before = present === null ? null : reshardFromEntry(present);
-      if (before !== null && isUnderWay(before) && before.state !== 'retiring') throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
-      const uid = randomBytes(UID_BYTES).toString('hex');
-      checkQuota(quota, await this.presentSets(), { ...record, uid, shards });
-      const reshard: ReshardRecord = {
-        id: uid,
-        identity: record.identity,
-        name,
-        from: { uid: record.uid, shards: record.shards },
-        to: { uid, shards },
-        earlier: before?.state === 'retiring' ? [before.from, ...before.earlier] : [],
-        replicas: record.replicas,
-        state: 'filling',
-        term,
-        startedAt: new Date(clock.wallMs()).toISOString(),
-        error: null,
-        sources: Array.from({ length: record.shards }, () => NOTHING_COPIED),
-        copied: 0,
-        total: 0,
-        behind: 0,
-      };
+      const { reshard, guards, changes } = await this.planned(seen, { uid: randomBytes(UID_BYTES).toString('hex'), shards });
       const outcome = besides(mark, viewOf(reshard));
-      const guards = [{ key, revision: present?.revision ?? 0 }, { key: entry.key, revision: entry.revision }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...outcome.guards];
-      const result = await store.transact(guards, [{ type: 'put', key, value: reshardToValue(reshard) }, { type: 'put', key: CREATIONS_PATH, value: uid }, ...outcome.changes]);
+      const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
       mustBeFirst(mark, result);
       if (result.applied) return viewOf(reshard);
     }
     throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
+  }
+
+  /**
+   * What puts a backup in the place of a collection's shards, which are empty now. Whoever restores stores it, and again what is
+   * planned then if something else was changed meanwhile. Errors: as `begin`; conflict when there is an item.
+   */
+  async plannedRestore(seen: CollectionRecord, to: ShardSet, restored: RestoredSet): Promise<PlannedReshard> {
+    await this.mustBeEmpty(seen);
+    return this.planned(seen, to, restored);
+  }
+
+  /** Errors: conflict when one of its shards holds an item; unavailable. */
+  async mustBeEmpty({ name, uid, shards }: Pick<CollectionRecord, 'name' | 'uid' | 'shards'>): Promise<void> {
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
+  }
+
+  private async planned(seen: CollectionRecord, to: ShardSet, restored?: RestoredSet): Promise<PlannedReshard> {
+    const { store, clock, quota } = this.options;
+    const { name } = seen;
+    // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
+    // have been given up by then and left the shards in a later term than they were found in.
+    const creations = await store.get(CREATIONS_PATH);
+    const term = await this.nextTerm(seen);
+    const { record, entry } = await this.collection(name);
+    if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
+    const key = reshardPath(record.identity);
+    const present = await store.get(key);
+    const before = present === null ? null : reshardFromEntry(present);
+    mustNotBeUnderWay(before);
+    const replicas = restored?.replicas ?? record.replicas;
+    checkQuota(quota, await this.presentSets(), { ...record, ...to, replicas });
+    const reshard: ReshardRecord = {
+      id: to.uid,
+      identity: record.identity,
+      name,
+      from: { uid: record.uid, shards: record.shards },
+      to,
+      earlier: before?.state === 'retiring' ? [before.from, ...before.earlier] : [],
+      replicas: record.replicas,
+      ...(restored !== undefined && { restored }),
+      state: restored === undefined ? 'filling' : 'seeding',
+      term,
+      startedAt: new Date(clock.wallMs()).toISOString(),
+      error: null,
+      sources: Array.from({ length: record.shards }, () => NOTHING_COPIED),
+      copied: 0,
+      total: 0,
+      behind: 0,
+    };
+    return {
+      reshard,
+      guards: [
+        { key, revision: present?.revision ?? 0 },
+        { key: entry.key, revision: entry.revision },
+        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+      ],
+      changes: [
+        { type: 'put', key, value: reshardToValue(reshard) },
+        { type: 'put', key: CREATIONS_PATH, value: to.uid },
+      ],
+    };
   }
 
   /** Errors: not_found, also when there is nothing to give up, or it is too late for that. */
@@ -95,6 +148,7 @@ export class ReshardRequests {
       if (entry === null || reshard === null || (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')) {
         throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
       }
+      if (reshard.restored !== undefined && reshard.state !== 'stuck') throw new QuiverError('conflict', `collection "${name}" is being restored: give up ${reshard.restored.restore} instead`);
       if (reshard.state === 'cancelling') return viewOf(reshard);
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
@@ -110,13 +164,14 @@ export class ReshardRequests {
 
   async list(): Promise<ReshardView[]> {
     const { entries } = await this.options.store.list(RESHARDS_PREFIX);
-    return entries.map((entry) => viewOf(reshardFromEntry(entry))).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+    const shown = entries.map(reshardFromEntry).filter(isShown);
+    return shown.map(viewOf).sort((a, b) => (a.collection < b.collection ? -1 : 1));
   }
 
   /** The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not say. */
   async newShards(): Promise<NewShardReading[]> {
     const { store, shards, clock } = this.options;
-    const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'failed' && state !== 'retiring');
+    const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
     const found = coming.map(({ id, name, term, to }) => {
       const transfers = new ShardTransfers({ shards, clock, reshard: id, term, timeoutMs: NEW_SHARD_MS });
       return inBatches(idsOf(to), async (shard) => {
@@ -164,7 +219,22 @@ export async function shardSetsOfReshards(store: Pick<ClusterStore, 'list'>): Pr
   return (await store.list(RESHARDS_PREFIX)).entries.flatMap((entry) => otherSets(reshardFromEntry(entry)));
 }
 
-function viewOf({ name, from, to, state, copied, total, behind, startedAt, error }: ReshardRecord): ReshardView {
+/** Errors: conflict when the collection gets other shards already. */
+export function mustNotBeUnderWay(present: ReshardRecord | null): void {
+  if (present === null || present.state === 'retiring') return;
+  const { name, restored } = present;
+  // One that failed, too: it is the restore's to take back.
+  if (restored !== undefined) throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
+  if (isUnderWay(present)) throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+}
+
+/** A restore shows itself, unless it can't be told any more what became of it. */
+function isShown({ restored, state }: ReshardRecord): boolean {
+  return restored === undefined || state === 'stuck';
+}
+
+function viewOf({ name, from, to, state: present, copied, total, behind, startedAt, error }: ReshardRecord): ReshardView {
+  const state = present === 'seeding' ? 'filling' : present;
   const fraction = state === 'filling' ? Math.min(1, total === 0 ? 0 : copied / total) : 1;
   return { collection: name, from: from.shards, to: to.shards, state, fraction, copied, total, behind, startedAt, error };
 }

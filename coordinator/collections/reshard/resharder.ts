@@ -3,7 +3,7 @@ import { isQuiverError } from '../../../shared/errors/quiver-error';
 import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
-import { type DriverOffice, Superseded } from '../../driving/owned-entry';
+import { type DriverOffice, OwnedEntry, Superseded } from '../../driving/owned-entry';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
 import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
 
@@ -45,6 +45,8 @@ export class Resharder {
       office: DriverOffice;
       retireMs: number;
       drop: (intent: DropIntent) => Promise<void>;
+      /** Whether there is a restore of this id that is not over. */
+      isRestoring: (restore: string) => Promise<boolean>;
     },
   ) {
     const { store, log } = options;
@@ -114,7 +116,9 @@ export class Resharder {
         return nowMs - sinceMs >= this.options.retireMs;
       }
       case 'filling':
-        return [...this.running.keys()].filter((path) => this.entries.get(path)?.value.state === 'filling').length < FILLING_AT_ONCE;
+        // One that a backup has filled copies nothing.
+        if (value.restored !== undefined) return true;
+        return [...this.running.keys()].filter((path) => isCopying(this.entries.get(path)?.value)).length < FILLING_AT_ONCE;
       default:
         return true;
     }
@@ -138,6 +142,7 @@ export class Resharder {
       this.entries.put(entry);
       return false;
     }
+    if (found.record.state === 'seeding') return this.leaveToRestore(key, found);
     if ((found.record.state === 'failed' || found.record.state === 'stuck') && (await this.isLeft(found.record))) return true;
     if (found.record.state === 'failed') {
       await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
@@ -150,6 +155,17 @@ export class Resharder {
     else await new ReshardPass(owned, { ...this.options, stop: this.stopping.signal }).run();
     await this.entries.refresh();
     if (owned.isEnded || owned.record.state === 'failed') for (const intent of otherSets(before)) await this.drop(intent);
+    return false;
+  }
+
+  /**
+   * Whose new shards are filled by a restore is in its hands. One that it has lost, because the cluster store was put back, is
+   * given up. Answers whether there is nothing to do for a while.
+   */
+  private async leaveToRestore(key: string, { record, revision }: { record: ReshardRecord; revision: number }): Promise<boolean> {
+    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
+    if (record.restored === undefined || (await this.options.isRestoring(record.restored.restore))) return true;
+    await new OwnedEntry(this.options, key, record, revision).change({ state: 'cancelling', error: 'the restore that filled it is not known any more' });
     return false;
   }
 
@@ -177,6 +193,10 @@ export class Resharder {
     this.attempts.set(stepOf(reshard), attempts);
     return attempts;
   }
+}
+
+function isCopying(reshard: ReshardRecord | undefined): boolean {
+  return reshard !== undefined && reshard.state === 'filling' && reshard.restored === undefined;
 }
 
 /** What may fail again and again. One that is given up, or begins anew, need not wait for that. */

@@ -109,6 +109,14 @@ export interface ApiKey {
   collections: KeyScope[] | null;
   allowed_networks: string[] | null;
   rate_limit_per_minute: number | null;
+  quota: KeyQuota | null;
+}
+
+/** The most that a key may write; null: any number. */
+export interface KeyQuota {
+  items: number | null;
+  bytes: number | null;
+  period: 'day' | 'month' | 'total';
 }
 
 export type KeyScope = { name?: string; prefix?: string; role: Role };
@@ -120,6 +128,11 @@ export interface Usage {
   last_30d: number;
   by_endpoint: Record<string, number>;
   last_request_at: string | null;
+}
+
+/** Of one key. */
+export interface KeyUsage extends Usage {
+  quota_used: (KeyQuota & { resets_at: string | null }) | null;
 }
 
 export interface Health {

@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../api/client';
 import type { ApiKey, Role } from '../api/shapes';
 import { DialogForm } from '../parts/dialog-form';
-import { scopesFromText } from './scope-text';
+import { LimitFields } from './limit-fields';
+import { limitsBody, NO_LIMITS } from './limit-text';
 import type { Secret } from './secret-dialog';
 
 const ROLES: Record<Role, string> = { readonly: 'readonly: search, list, read', readwrite: 'readwrite: also collections and vectors', admin: 'admin: everything, keys too' };
@@ -10,10 +11,9 @@ const ROLES: Record<Role, string> = { readonly: 'readonly: search, list, read', 
 export function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreated: (secret: Secret) => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('readonly');
-  const [days, setDays] = useState('');
-  const [scopes, setScopes] = useState('');
+  const [limits, setLimits] = useState(NO_LIMITS);
   const create = async (): Promise<void> => {
-    const body = { name, role, ...(days === '' ? {} : { expires_in_days: Number(days) }), collections: scopesFromText(scopes) };
+    const body = { name, role, ...(limits.days === '' ? {} : { expires_in_days: Number(limits.days) }), ...limitsBody(limits) };
     const created = await call<ApiKey & { key: string }>('POST', '/v1/admin/keys', { body });
     onCreated({ name: created.name, key: created.key });
   };
@@ -36,13 +36,9 @@ export function CreateKey({ onClose, onCreated }: { onClose: () => void; onCreat
       </label>
       <label class="field">
         <span class="label">Expires after days</span>
-        <input type="number" min={1} step={1} value={days} onInput={(event) => setDays(event.currentTarget.value)} placeholder="never" />
+        <input type="number" min={1} step={1} value={limits.days} onInput={(event) => setLimits({ ...limits, days: event.currentTarget.value })} placeholder="never" />
       </label>
-      <label class="field">
-        <span class="label">Collections</span>
-        <input value={scopes} onInput={(event) => setScopes(event.currentTarget.value)} placeholder="all" autocomplete="off" />
-        <span class="hint">Only these, as: articles, logs-*: readwrite</span>
-      </label>
+      <LimitFields value={limits} onChange={setLimits} />
     </DialogForm>
   );
 }

@@ -9,6 +9,8 @@ import { usePolling } from '../state/polling';
 import { session, signIn } from '../state/session';
 import { tell } from '../state/toasts';
 import { CreateKey } from './create-key';
+import { EditLimits } from './edit-limits';
+import { limitsText } from './limit-text';
 import { OperationsPanel } from './operations-panel';
 import { scopesToText } from './scope-text';
 import { type Secret, SecretDialog } from './secret-dialog';
@@ -25,6 +27,7 @@ export function KeysPage() {
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<Secret | null>(null);
   const [asked, setAsked] = useState<{ verb: 'rotate' | 'delete'; key: ApiKey } | null>(null);
+  const [limited, setLimited] = useState<ApiKey | null>(null);
   const [shownUsage, setShownUsage] = useState<ApiKey | null>(null);
 
   const change = async (key: ApiKey, fields: Partial<ApiKey>): Promise<void> => {
@@ -59,6 +62,7 @@ export function KeysPage() {
                   <th scope="col">Name</th>
                   <th scope="col">Role</th>
                   <th scope="col">Collections</th>
+                  <th scope="col">Limits</th>
                   <th scope="col">State</th>
                   <th scope="col">Last used</th>
                   <th scope="col">Made</th>
@@ -70,7 +74,14 @@ export function KeysPage() {
               </thead>
               <tbody>
                 {keys.data.map((key) => (
-                  <KeyRow key={key.id} row={key} onChange={(fields) => void change(key, fields)} onAsk={(verb) => setAsked({ verb, key })} onUsage={() => setShownUsage(key)} />
+                  <KeyRow
+                    key={key.id}
+                    row={key}
+                    onChange={(fields) => void change(key, fields)}
+                    onAsk={(verb) => setAsked({ verb, key })}
+                    onUsage={() => setShownUsage(key)}
+                    onLimits={() => setLimited(key)}
+                  />
                 ))}
               </tbody>
             </table>
@@ -96,6 +107,18 @@ export function KeysPage() {
         />
       )}
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+      {limited !== null && (
+        <EditLimits
+          of={limited}
+          isFixed={limited.id === DEFAULT_KEY}
+          onClose={() => setLimited(null)}
+          onDone={() => {
+            setLimited(null);
+            tell(`Changed the limits of ${limited.name}.`);
+            keys.refresh();
+          }}
+        />
+      )}
       {asked?.verb === 'rotate' && (
         <Question
           title={`Give ${asked.key.name} a new secret?`}
@@ -137,9 +160,10 @@ interface KeyRowProps {
   onChange: (fields: Partial<ApiKey>) => void;
   onAsk: (verb: 'rotate' | 'delete') => void;
   onUsage: () => void;
+  onLimits: () => void;
 }
 
-function KeyRow({ row, onChange, onAsk, onUsage }: KeyRowProps) {
+function KeyRow({ row, onChange, onAsk, onUsage, onLimits }: KeyRowProps) {
   const isFixed = row.id === DEFAULT_KEY;
   const isExpired = row.expires_at !== null && new Date(row.expires_at) <= new Date();
   return (
@@ -157,6 +181,7 @@ function KeyRow({ row, onChange, onAsk, onUsage }: KeyRowProps) {
         </select>
       </td>
       <td class="break">{row.collections === null ? 'all' : scopesToText(row.collections, row.role)}</td>
+      <td class="break">{limitsText(row) || 'none'}</td>
       <td>{isExpired ? <span class="tag bad">expired</span> : row.is_active ? <span class="tag good">active</span> : <span class="tag warn">off</span>}</td>
       <td class="number-left">{dateTime(row.last_used_at)}</td>
       <td class="number-left">{dateTime(row.created_at)}</td>
@@ -165,6 +190,9 @@ function KeyRow({ row, onChange, onAsk, onUsage }: KeyRowProps) {
         <span class="row nowrap">
           <button type="button" class="tight plain" onClick={onUsage} aria-label={`Usage of ${row.name}`}>
             Usage
+          </button>
+          <button type="button" class="tight plain" onClick={onLimits} aria-label={`Limits of ${row.name}`}>
+            Limits
           </button>
           <button type="button" class="tight plain" onClick={() => onAsk('rotate')} aria-label={`Rotate ${row.name}`}>
             Rotate

@@ -22,8 +22,8 @@ export async function redeemLink(): Promise<void> {
   await signInByKey(key);
 }
 
-/** Throws what the service says to the key. */
+/** By a key or a bearer token. Throws what the service says to it. */
 export async function signInByKey(key: string): Promise<void> {
-  const { role, name, key_id: keyId } = await call<{ role: Role; name: string; key_id: number | null }>('GET', '/v1/me', { key });
-  signIn({ key, role, name, keyId });
+  const { role, name, key_id: keyId, expires_at: expiresAt } = await call<{ role: Role; name: string; key_id: number | null; expires_at: string | null }>('GET', '/v1/me', { key });
+  signIn({ key, role, name, keyId, expiresAt });
 }

@@ -8,6 +8,8 @@ export interface Session {
   name: string;
   /** null: it is a bearer token. */
   keyId: number | null;
+  /** Of the key or token; null: never. */
+  expiresAt: string | null;
 }
 
 const STORED = 'quiver.session';

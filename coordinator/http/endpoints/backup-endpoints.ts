@@ -107,7 +107,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Restore collections from a backup',
       description:
-        'Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.',
+        'Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.',
       body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],

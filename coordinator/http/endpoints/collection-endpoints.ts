@@ -63,7 +63,15 @@ function purgeData({ collection, shards }: CollectionPurge) {
     bytes_reclaimed: all.reduce((sum, { state, bytesBefore, bytesAfter }) => sum + (state === 'done' ? Math.max(0, bytesBefore - bytesAfter) : 0), 0),
     shards: shards.map((replicas, shard) => ({
       shard,
-      replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, error }) => ({ node, state, step, bytes_before: bytesBefore, bytes_after: bytesAfter, error })),
+      replicas: replicas.map(({ node, state, step, bytesBefore, bytesAfter, unshipped = 0, error }) => ({
+        node,
+        state,
+        step,
+        bytes_before: bytesBefore,
+        bytes_after: bytesAfter,
+        unshipped_writes: unshipped,
+        error,
+      })),
     })),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { writerOf } from '../../keys/quota/key-quota';
 import type { DemoService } from '../../service';
 import { DEMO_COLLECTION } from '../../demo/collection-demo-service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
@@ -28,8 +29,8 @@ export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
         'Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).',
       answer: { type: 'data', schema: demoAnswer },
       errors: [409],
-      handle: async () => {
-        const { collection, count, loaded, dim, embeddingModel } = await demo.load();
+      handle: async ({ key }) => {
+        const { collection, count, loaded, dim, embeddingModel } = await demo.load(writerOf(key));
         return dataAnswer({ collection, count, loaded, dim, embedding_model: embeddingModel });
       },
     }),

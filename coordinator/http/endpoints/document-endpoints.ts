@@ -1,3 +1,4 @@
+import { writerOf } from '../../keys/quota/key-quota';
 import type { DocumentsService } from '../../service';
 import { timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
@@ -23,12 +24,13 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ request, use, streamed }) => {
+      handle: async ({ request, key, use, streamed }) => {
         const form = await openUploadForm(request, limits);
         try {
           use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));
-          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, { ...form.file, expiresAt: () => form.fields().expires_at }, once?.mark);
+          const file = { ...form.file, expiresAt: () => form.fields().expires_at };
+          const { documentId, chunksCreated, timing, isRepeated } = await documents.upload(form.fields().collection_name, file, once?.mark, writerOf(key));
           if (isRepeated === true) once?.repeated();
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };

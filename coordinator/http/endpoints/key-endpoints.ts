@@ -1,5 +1,7 @@
 import type { CollectionScope } from '../../keys/collection-scope';
 import type { KeyBounds, KeysService, KeyUsage, UsageView } from '../../keys/keys-service';
+import type { KeyQuota, KeyQuotaUse } from '../../keys/quota/key-quota';
+import type { KeyQuotasService } from '../../service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import { keyData } from '../key-data';
@@ -19,17 +21,22 @@ function usageData(view: UsageView) {
 }
 
 /** The limits that a body names; null takes one away. */
-function boundsOf(body: { collections?: CollectionScope[] | null; allowed_networks?: string[] | null; rate_limit_per_minute?: number | null }): Partial<KeyBounds> {
-  const { collections, allowed_networks: allowedNetworks, rate_limit_per_minute: rateLimitPerMinute } = body;
+function boundsOf(body: { collections?: CollectionScope[] | null; allowed_networks?: string[] | null; rate_limit_per_minute?: number | null; quota?: KeyQuota | null }): Partial<KeyBounds> {
+  const { collections, allowed_networks: allowedNetworks, rate_limit_per_minute: rateLimitPerMinute, quota } = body;
   return {
     ...(collections === undefined ? {} : { collections }),
     ...(allowedNetworks === undefined ? {} : { allowedNetworks }),
     ...(rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute }),
+    ...(quota === undefined ? {} : { quota }),
   };
 }
 
-export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): Endpoint[] {
-  const { keys, usage } = parts;
+function quotaUsedData({ items, bytes, period, resetsAt }: KeyQuotaUse) {
+  return { items, bytes, period, resets_at: resetsAt };
+}
+
+export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuotas: KeyQuotasService }): Endpoint[] {
+  const { keys, usage, keyQuotas } = parts;
   return [
     defineEndpoint({
       method: 'POST',
@@ -82,7 +89,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       template: '/v1/admin/keys/{id}',
       access: 'admin',
       tag,
-      summary: 'Rename an API key, change its role or limits, switch it off or on',
+      summary: 'Rename an API key, change its role, limits or expiry, switch it off or on',
       description: 'What is left out stays as it is; null takes a limit away.',
       path: schemas.keyParameters,
       body: { type: 'json', required: true, schema: schemas.keyChangeBody, example: { is_active: false } },
@@ -90,8 +97,14 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       errors: [404],
       isOnce: true,
       handle: async ({ path, body, inStore }) => {
-        const { name, role, is_active: isActive } = body;
-        const change = { ...(name === undefined ? {} : { name }), ...(role === undefined ? {} : { role }), ...(isActive === undefined ? {} : { isActive }), ...boundsOf(body) };
+        const { name, role, is_active: isActive, expires_in_days: expiresInDays } = body;
+        const change = {
+          ...(name === undefined ? {} : { name }),
+          ...(role === undefined ? {} : { role }),
+          ...(isActive === undefined ? {} : { isActive }),
+          ...(expiresInDays === undefined ? {} : { expiresInDays }),
+          ...boundsOf(body),
+        };
         return dataAnswer(keyData(await inStore((mark) => keys.update(path.id, change, mark))));
       },
     }),
@@ -132,11 +145,14 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       template: '/v1/admin/keys/{id}/usage',
       access: 'admin',
       tag,
-      summary: 'Requests made with one key',
+      summary: 'Requests made with one key, and what it has stored of its quota',
       path: schemas.keyParameters,
-      answer: { type: 'data', schema: schemas.usageAnswer },
+      answer: { type: 'data', schema: schemas.keyUsageAnswer },
       errors: [404],
-      handle: async ({ path }) => dataAnswer(usageData(await usage.ofKey(path.id))),
+      handle: async ({ path: { id } }) => {
+        const [{ quota }, own] = await Promise.all([keys.get(id), usage.ofKey(id)]);
+        return dataAnswer({ ...usageData(own), quota_used: quota === null ? null : quotaUsedData(await keyQuotas.usedOf({ id, quota })) });
+      },
     }),
     defineEndpoint({
       method: 'GET',

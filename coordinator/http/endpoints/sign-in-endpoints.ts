@@ -40,8 +40,8 @@ export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
       summary: 'Show which key or token this is, and what it may do',
       answer: { type: 'data', schema: schemas.meAnswer },
       handle: async ({ key }) => {
-        const { id, name, role, expiresAt, collections, token } = key as Caller;
-        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }) });
+        const { id, name, role, expiresAt, collections, quota, token } = key as Caller;
+        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }), quota });
       },
     }),
   ];

@@ -1,5 +1,6 @@
 import type { UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import { writerOf } from '../../keys/quota/key-quota';
 import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, timingMember, vectorJson, versionMember } from '../answer-json';
@@ -35,8 +36,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
       answer: { type: 'data', schema: schemas.upsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, once }) => {
-        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item], { once });
+      handle: async ({ path, body, key, once }) => {
+        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item], { once, writer: writerOf(key) });
         const id = JSON.stringify(body.item.externalId);
         return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
       },
@@ -55,11 +56,11 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, once }) => {
+      handle: async ({ path, body, key, once }) => {
         const items: readonly (VectorInput | RefusedElement)[] = body.items;
         const places = items.flatMap((item, i) => (item instanceof RefusedElement ? [] : [i]));
         const valid = places.map((place) => items[place] as VectorInput);
-        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places, once });
+        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places, once, writer: writerOf(key) });
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
         return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
@@ -147,8 +148,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
       answer: { type: 'data', schema: schemas.patchedAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, once }) => {
-        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body }, once);
+      handle: async ({ path, body, key, once }) => {
+        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
         return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
       },
     }),
@@ -166,8 +167,8 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
-      handle: async ({ path, body, once }) => {
-        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.change, once);
+      handle: async ({ path, body, key, once }) => {
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.change, { once, writer: writerOf(key) });
         return dataAnswer({ updated_count: updatedCount });
       },
     }),

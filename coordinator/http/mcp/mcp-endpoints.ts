@@ -25,8 +25,15 @@ export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
       answer: { type: 'text', contentType: 'application/json' },
       handle: async ({ body, key, ...call }) => {
         if (key === null) throw new QuiverError('unauthenticated', 'missing API key');
-        const { status, code, contentType, bytes } = await parts.handler().answer(body, { ...call, key });
-        return { type: 'bare', status, ...(code === null ? {} : { code }), headers: contentType === null ? { 'content-type': 'application/json' } : { 'content-type': contentType }, bytes };
+        const { status, code, isReplayed, contentType, bytes } = await parts.handler().answer(body, { ...call, key });
+        return {
+          type: 'bare',
+          status,
+          ...(code === null ? {} : { code }),
+          isReplayed,
+          headers: contentType === null ? { 'content-type': 'application/json' } : { 'content-type': contentType },
+          bytes,
+        };
       },
     }),
     ...(['GET', 'DELETE'] as const).map((method) =>

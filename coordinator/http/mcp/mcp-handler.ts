@@ -6,7 +6,7 @@ import { publicError } from '../envelope';
 import { explainedError } from '../explained-error';
 import type { JsonSchema } from '../openapi/json-schema';
 import { MCP_TOOLS } from './mcp-tools';
-import { type ToolCall, ToolRunner } from './tool-runner';
+import { type OnceParts, type ToolCall, ToolRunner } from './tool-runner';
 
 const INSTRUCTIONS =
   'Quiver keeps collections of texts and vectors with metadata. list_collections shows which there are; query answers texts by meaning; search answers ids, scores and metadata; fetch answers items by id. ' +
@@ -17,6 +17,7 @@ interface Caller {
   call: ToolCall;
   /** What its tool was refused with; null: it was not. */
   code: number | null;
+  isReplayed: boolean;
   /** A failure of ours, for the log. */
   failure: unknown;
 }
@@ -30,23 +31,23 @@ export class McpHandler {
   private readonly handler: McpHttpHandler;
   private readonly sdk = require('@modelcontextprotocol/server') as typeof import('@modelcontextprotocol/server');
 
-  constructor(private readonly parts: { endpoints: readonly Endpoint[]; collectionNames: () => Promise<string[]>; version: string }) {
-    this.runners = MCP_TOOLS.map((tool) => new ToolRunner(tool, parts.endpoints));
+  constructor(private readonly parts: { endpoints: readonly Endpoint[]; collectionNames: () => Promise<string[]>; version: string } & OnceParts) {
+    this.runners = MCP_TOOLS.map((tool) => new ToolRunner(tool, parts.endpoints, parts));
     // Nothing here changes while a client listens, and a stream without end would hold a request for ever.
     this.handler = this.sdk.createMcpHandler(({ authInfo }) => this.serverFor(authInfo?.extra?.caller as Caller), { maxSubscriptions: 0 });
   }
 
   /** Answers one message. Errors: as the tools, when it is this service that failed. */
-  async answer(message: unknown, call: ToolCall): Promise<{ status: number; code: number | null; contentType: string | null; bytes: Buffer }> {
+  async answer(message: unknown, call: ToolCall): Promise<{ status: number; code: number | null; isReplayed: boolean; contentType: string | null; bytes: Buffer }> {
     const { request, key } = call;
-    const caller: Caller = { call, code: null, failure: null };
+    const caller: Caller = { call, code: null, isReplayed: false, failure: null };
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string' && PASSED.test(name)) headers.set(name, value);
     const authInfo = { token: '', clientId: identityOf(key), scopes: [], extra: { caller } };
     const answer = await this.handler.fetch(new Request('http://quiver/mcp', { method: 'POST', headers }), { parsedBody: message, authInfo });
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (caller.failure !== null) throw caller.failure;
-    return { status: answer.status, code: caller.code, contentType: answer.headers.get('content-type'), bytes };
+    return { status: answer.status, code: caller.code, isReplayed: caller.isReplayed, contentType: answer.headers.get('content-type'), bytes };
   }
 
   /** For one message of one caller, as the SDK wants it. */
@@ -63,7 +64,8 @@ export class McpHandler {
 
   private async run(runner: ToolRunner, given: unknown, caller: Caller): Promise<{ content: { type: 'text'; text: string }[]; isError?: boolean }> {
     try {
-      const { json, warnings } = await runner.run(given, caller.call);
+      const { json, warnings, isReplayed } = await runner.run(given, caller.call);
+      caller.isReplayed = isReplayed;
       return { content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })) };
     } catch (error) {
       const { code, message } = publicError(await explainedError(error, async () => namesSeenBy(caller.call.key, await this.parts.collectionNames())));

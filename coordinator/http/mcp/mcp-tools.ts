@@ -20,7 +20,12 @@ export interface McpTool {
   /** Members of the body that a caller does not choose unless it names them. */
   defaults: Arguments;
   isReadOnly: boolean;
+  /** Whether it is done once under an Idempotency-Key, which the argument `idempotency_key` gives, or else the header. */
+  isOnce?: true;
 }
+
+/** The argument that is no member of the endpoint's body. */
+export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
 
 /** Hits or items in one answer. */
 const RESULTS_MAX = 100;
@@ -79,5 +84,6 @@ export const MCP_TOOLS: readonly McpTool[] = [
     fields: ['external_id', 'text', 'metadata'],
     required: ['external_id', 'text'],
     isReadOnly: false,
+    isOnce: true,
   },
 ];

@@ -3,19 +3,29 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Caller } from '../../keys/caller';
 import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
-import type { HandlerOnce } from '../request-once';
+import { type HandlerOnce, handedTo, IDEMPOTENCY_KEY_LENGTH_MAX, NOT_ONCE, RequestOnce } from '../request-once';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { warnOfIgnoredFields } from '../schema/field-hints';
 import { validate } from '../schema/issue';
-import type { McpTool } from './mcp-tools';
+import { IDEMPOTENCY_ARGUMENT, type McpTool } from './mcp-tools';
 
 type Arguments = Record<string, unknown>;
+
+/** With which a tool is done once. */
+export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outcomes' | 'clock'>;
 
 /** What a message came with. */
 export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | keyof HandlerOnce> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
+
+const IDEMPOTENCY_KEY: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
+  description: 'A call that is repeated with the same key and the same arguments within 24 hours is done once, and answered as the first time. A random UUID is a good one.',
+};
 
 /** Runs a tool as its endpoint would be called: the same roles, checks, limits and use case. */
 export class ToolRunner {
@@ -27,6 +37,7 @@ export class ToolRunner {
   constructor(
     readonly tool: McpTool,
     endpoints: readonly Endpoint[],
+    private readonly onceParts: OnceParts,
   ) {
     const { method, template } = tool.endpoint;
     const endpoint = endpoints.find((one) => one.method === method && one.template === template);
@@ -41,7 +52,7 @@ export class ToolRunner {
   }
 
   /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
-  async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[] }> {
+  async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[]; isReplayed: boolean }> {
     const { tool, endpoint } = this;
     call.about(`tool:${tool.name}`);
     call.becomes(endpoint);
@@ -60,8 +71,24 @@ export class ToolRunner {
     const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
     if (tool.hasCollection) call.use(owner.collection as string);
-    const answer = await endpoint.handle({ ...call, path, query: {}, body: checked, profile: NO_PROFILE });
-    return { json: await textOf(answer), warnings };
+    let isReplayed = false;
+    const once = await this.once(owner, body, call, () => (isReplayed = true));
+    const answer = await endpoint.handle({ ...call, ...once, path, query: {}, body: checked, profile: NO_PROFILE });
+    if (isReplayed) warnings.push('this was done by an earlier call with the same idempotency_key, and is answered as then');
+    return { json: await textOf(answer), warnings, isReplayed };
+  }
+
+  /** A repetition is told by the tool, its collection and what it was given; its message has a number of its own. Errors: invalid_parameter, unavailable. */
+  private async once(owner: Arguments, body: Arguments, { key: caller, request }: ToolCall, repeated: () => void): Promise<HandlerOnce> {
+    if (this.tool.isOnce !== true) return NOT_ONCE;
+    const given = owner[IDEMPOTENCY_ARGUMENT] ?? null;
+    const key = given === null ? RequestOnce.keyOf(request) : RequestOnce.checked(given);
+    if (key === null) return NOT_ONCE;
+    const once = new RequestOnce({ ...this.onceParts, key, caller, request, repeated });
+    await once.mustBePossible();
+    once.add(JSON.stringify([owner.collection, body]));
+    once.end({ method: 'tool', url: this.tool.name });
+    return handedTo(once);
   }
 
   private schema(): JsonSchema {
@@ -75,7 +102,7 @@ export class ToolRunner {
     });
     return {
       type: 'object',
-      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields) },
+      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields), ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }) },
       required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
     };
   }

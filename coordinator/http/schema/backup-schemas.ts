@@ -19,9 +19,9 @@ export const restoreBody = z.object({
   }),
   target: optional(target),
   collections: optional(boundedArray(collectionName, NAMES_MAX)),
-  rename: withDefault(z.record(collectionName, collectionName), {}),
-  shards: optional(integer(1, REQUEST_BOUNDS.shardsMax)),
-  replicas: optional(integer(1, REQUEST_BOUNDS.replicasMax)),
+  rename: withDefault(z.record(collectionName, collectionName), {}).meta({ description: 'By the name in the backup: a name that is free, or that of a collection which is empty.' }),
+  shards: optional(integer(1, REQUEST_BOUNDS.shardsMax)).meta({ description: 'Default: as in the backup, or as the empty collection has.' }),
+  replicas: optional(integer(1, REQUEST_BOUNDS.replicasMax)).meta({ description: 'Default: as in the backup, or as the empty collection has.' }),
   keys: withDefault(z.boolean(), false),
 });
 

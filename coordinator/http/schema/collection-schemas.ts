@@ -128,10 +128,14 @@ const replicaPurge = z.object({
   state: z.enum(['none', 'running', 'done', 'failed', 'unknown']).meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
   step: z.string().meta({
     description:
-      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten. Of a purge that failed, where it did.',
+      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier ones. Of a purge that failed, where it did.',
   }),
   bytes_before: z.int().meta({ description: 'What all files of the replica took when it began.' }),
   bytes_after: z.int(),
+  unshipped_writes: z.int().meta({
+    description:
+      'Where logs are shipped (`BACKUP_LOG`): writes, with their contents, that the purge waits for in the step log, because they are kept until they are in the backup target. Of a purge that failed there, those that are still kept.',
+  }),
   error: z.string(),
 });
 

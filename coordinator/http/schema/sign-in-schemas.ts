@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KEY_ROLES, scopesField } from './key-schemas';
+import { KEY_ROLES, quotaField, scopesField } from './key-schemas';
 
 /** Far longer than a token. */
 const TOKEN_CHARACTERS_MAX = 256;
@@ -16,5 +16,6 @@ export const meAnswer = z
     role: z.enum(KEY_ROLES),
     expires_at: z.iso.datetime().nullable(),
     collections: scopesField,
+    quota: quotaField,
   })
   .meta({ id: 'Caller' });

@@ -32,6 +32,7 @@ export function callerOf(claims: Claims, rules: Rules): Caller {
     token: { subject, identity: tokenIdentity(rules.issuer, subject) },
     allowedNetworks: null,
     rateLimitPerMinute: null,
+    quota: null,
     expiresAt: typeof claims.exp === 'number' ? dateOf(claims.exp) : null,
   };
 }

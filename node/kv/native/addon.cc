@@ -2,8 +2,11 @@
 // node/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk runs on
 // libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
 
+#include <fcntl.h>
 #include <node_api.h>
 
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -417,6 +420,14 @@ napi_value boot_time_ms(napi_env env, const Arguments&) {
   return milliseconds;
 }
 
+napi_value duplicate_handle(napi_env env, const Arguments& arguments) {
+  const int copy = fcntl(static_cast<int>(arguments.whole(0, 0, INT_MAX)), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw std::runtime_error(std::strerror(errno));
+  napi_value result;
+  napi_create_int32(env, copy, &result);
+  return result;
+}
+
 template <class T>
 napi_value pooled(napi_env env, const Arguments& arguments) {
   return start_on_pool(env, std::make_unique<T>(env, arguments));
@@ -455,6 +466,7 @@ NAPI_MODULE_INIT() {
       function<pooled<NextTask>>("next"),
       function<pooled<FreeTask>>("free"),
       function<boot_time_ms>("bootTimeMs"),
+      function<duplicate_handle>("duplicateHandle"),
   };
   if (napi_define_properties(env, exports, sizeof functions / sizeof functions[0], functions) != napi_ok) return nullptr;
   return exports;

@@ -18,7 +18,10 @@ export type ReplicaEvent =
   | { type: 'stored'; token: number }
   /** An `apply` effect is done. `results` has the entries from the one after the last applied up to `upTo`. */
   | { type: 'applied'; upTo: number; results: AppliedEntry[] }
-  /** A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. */
+  /**
+   * A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. `at`: the time of
+   * the wall clock, if its entry is to have one.
+   */
   | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer; at?: number }
   /** A read waits until this follower has applied `ShardReplica.readPosition`. */
   | { type: 'readWaits' }

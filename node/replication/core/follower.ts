@@ -89,6 +89,11 @@ export class Follower {
     return this.agreedEpoch === this.log.promisedEpoch && this.share.isValid(nowMs);
   }
 
+  /** Until when it may, unless a later step ends that before. */
+  answersUntil(): number {
+    return this.agreedEpoch === this.log.promisedEpoch ? this.share.until : -Infinity;
+  }
+
   /**
    * Asks the primary to say when what is stored here is committed, because reads wait for it. One question at a time: it is
    * told by appends and heartbeats, too.

@@ -11,7 +11,8 @@ const REMEMBERED_EVERY_MS = 50;
 export class HeldShare {
   /** When appends were received, by the primary's clock at sending and by this replica's own; both ascending. */
   private heard: { sentAt: number; atMs: number }[] = [];
-  private until = -Infinity;
+  /** When it is over, if it is not given up before; -Infinity without one. */
+  until = -Infinity;
 
   /** An append was received that was sent later than all before. */
   hear(sentAt: number, nowMs: number): void {

@@ -151,9 +151,14 @@ export class Primary {
    * set. It granted a lease to this primary after the `sentAt` that it answered, and waits until its own grant is over.
    */
   hasLease(nowMs: number): boolean {
-    if (this.phase !== 'serving' || this.peers.releasesLease) return false;
-    if (this.isAlone()) return this.mayServeAlone();
-    return this.leaseUntil() > nowMs;
+    return this.readableUntil() > nowMs;
+  }
+
+  /** Until when it has the lease, unless a later step ends it before. */
+  readableUntil(): number {
+    if (this.phase !== 'serving' || this.peers.releasesLease) return -Infinity;
+    if (this.isAlone()) return this.mayServeAlone() ? Infinity : -Infinity;
+    return this.leaseUntil();
   }
 
   /**

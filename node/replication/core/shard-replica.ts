@@ -122,6 +122,11 @@ export class ShardReplica {
     return this.progress.applied;
   }
 
+  /** The latest time of any entry of its log; 0: none has one. */
+  get latestTimeMs(): number {
+    return this.log.latestTimeMs;
+  }
+
   /** The assignment as last known; null before the first. */
   get assignment(): ShardAssignment | null {
     return this.membership.confirmed;
@@ -166,6 +171,16 @@ export class ShardReplica {
   leaseValid(epoch: number, nowMs: number): boolean {
     if (this.primary !== null) return this.primary.epoch === epoch && this.primary.hasLease(nowMs);
     return epoch === this.epoch && this.follower.mayAnswer(nowMs);
+  }
+
+  /**
+   * Until when what is applied here may be read without asking again, by whoever sees its end at once: the time up to which
+   * `mayServe` says yes and nothing is to be waited for, if no step comes before. -Infinity: not now. A step may end it, so
+   * it has to be looked at again after each, before its effects are carried out.
+   */
+  get readableUntil(): number {
+    if (this.primary !== null) return this.primary.readableUntil();
+    return this.applied >= this.readPosition ? this.follower.answersUntil() : -Infinity;
   }
 
   /** Whether a `write` event would be accepted now, apart from limits. */
@@ -367,7 +382,7 @@ export class ShardReplica {
       return answer({ ok: false, kind: 'overloaded', reason: 'too many writes of the shard wait for its replicas' });
     }
     const { payload, at } = event;
-    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at });
+    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at: Math.max(at, this.log.latestTimeMs) });
     this.ledger.appended(sequence, source);
     this.pendingWrites.added(writeId, sequence, event.payload.length);
   }

@@ -22,6 +22,11 @@ export class StableLog {
   /** On stable storage. */
   storedSequence: number;
   storedPromise: number;
+  /**
+   * The latest time of any entry that was in the log, also of those that were truncated: no later one may have an earlier time,
+   * whatever the clock of its primary says.
+   */
+  latestTimeMs: number;
   private underway: Underway[] = [];
   private token = 0;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -33,6 +38,7 @@ export class StableLog {
     this.lastLedEpoch = options.state.lastLedEpoch;
     this.storedSequence = options.state.lastSequence;
     this.storedPromise = options.state.promisedEpoch;
+    this.latestTimeMs = options.state.latestTimeMs ?? 0;
   }
 
   get lastSequence(): number {
@@ -54,7 +60,11 @@ export class StableLog {
       this.index.truncateAfter(change.truncateAfter);
       this.storedSequence = Math.min(this.storedSequence, change.truncateAfter);
     }
-    for (const entry of change.entries ?? []) this.index.append(entry);
+    for (const entry of change.entries ?? []) {
+      this.index.append(entry);
+      const at = entry.write?.at;
+      if (at !== undefined && at > this.latestTimeMs) this.latestTimeMs = at;
+    }
     const token = ++this.token;
     this.underway.push({ token, lastSequence: this.lastSequence, truncateAfter: change.truncateAfter, promisedEpoch });
     this.emit({ type: 'append', token, ...change });
@@ -89,6 +99,7 @@ export class StableLog {
     this.index = new LogIndex(state);
     this.storedSequence = state.lastSequence;
     this.storedPromise = state.promisedEpoch;
+    this.latestTimeMs = Math.max(this.latestTimeMs, state.latestTimeMs ?? 0);
     this.underway = [];
     this.lastLedEpoch = Math.max(this.lastLedEpoch, state.lastLedEpoch);
     const promised = this.promisedEpoch;

@@ -21,8 +21,8 @@ const LOOK_EVERY_MS = 20;
 const KNOWN = { counted: true, timed: true };
 /** Operations that are encoded in one go. */
 const AT_ONCE_MAX = 64;
-/** Bytes of a page of writes that is read, about, and writes where nobody knows how long they are. */
-const PAGE = { bytes: 1024 * 1024, unknown: 16, most: 1024 };
+/** Bytes of a page of writes that is read, about, and how many it has at most. */
+const PAGE = { bytes: 1024 * 1024, most: 1024 };
 
 /**
  * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch that
@@ -31,10 +31,12 @@ const PAGE = { bytes: 1024 * 1024, unknown: 16, most: 1024 };
  * A write is stored as f64 time, and the operations (operation-codec.ts).
  */
 export class OwnLog implements ShippableLog {
-  /** Bytes of the writes that are kept, from `first` on; of those from before the start, none. */
-  private sizes: number[] = [];
-  private bytes = 0;
+  /** Bytes of the writes that are kept, from `first` on. */
+  private readonly sizes: number[];
+  private bytes: number;
   private committed: number;
+  /** The latest time that a write has, or that was told: none that comes has an earlier one, whatever the clock says. */
+  private latest: number;
   private forgetting: Promise<void> = Promise.resolve();
   private closed = false;
 
@@ -44,10 +46,13 @@ export class OwnLog implements ShippableLog {
     private readonly wallMs: () => number,
     private first: number,
     private last: number,
+    kept: { sizes: number[]; latestMs: number },
     private readonly keptMax: typeof KEPT_MAX,
   ) {
     this.committed = last;
-    this.sizes = Array.from({ length: Math.max(0, last - first + 1) }, () => 0);
+    this.sizes = kept.sizes;
+    this.bytes = kept.sizes.reduce((sum, size) => sum + size, 0);
+    this.latest = kept.latestMs;
   }
 
   /** `operation`: the number of the shard's last batch; `isNew`: it never held anything. Errors: those of the store. */
@@ -59,13 +64,28 @@ export class OwnLog implements ShippableLog {
     const last = known === null ? (isNew ? 0 : 1) : known.operation === operation ? known.sequence : known.sequence + 1;
     if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
     let first = last + 1;
+    const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
     if (known?.sequence === last) {
-      for await (const [entry] of records.writes(0, { values: false, pageSize: 1 })) {
-        first = Math.min(first, sequenceOfWriteKey(entry.key));
-        break;
+      // All that is there counts, so that a bound does not begin anew with each start.
+      for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
+        for (const { key, value } of page) {
+          if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
+          kept.sizes.push(value.length);
+          kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
+        }
       }
-    } else await records.forgetWrites(last);
-    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, keptMax);
+    } else await records.forgetWrites(last, kept.latestMs);
+    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax);
+  }
+
+  /** The latest time that a write has, or that was told. */
+  get latestMs(): number {
+    return this.latest;
+  }
+
+  /** The time by which the log is: that of the wall clock, but never one that is before any of its writes. */
+  timeMs(): number {
+    return Math.max(this.latest, this.wallMs());
   }
 
   /** The operations of requests as they are kept, as of a moment. */
@@ -77,9 +97,13 @@ export class OwnLog implements ShippableLog {
     return payloads;
   }
 
-  /** What is stored with the batch `operation`, which has these requests. One batch at a time; `stored` says that it is there. */
-  changes(payloads: readonly Buffer[], operation: number): KeyValueChange[] {
-    const at = this.wallMs();
+  /**
+   * What is stored with the batch `operation`, which has these requests, as of a moment. One batch at a time; `stored` says that
+   * it is there.
+   */
+  changes(payloads: readonly Buffer[], operation: number, moment: number): KeyValueChange[] {
+    const at = Math.max(this.timeMs(), moment);
+    this.latest = at;
     const changes = payloads.map((payload): KeyValueChange => {
       const value = Buffer.allocUnsafe(TIME_BYTES + payload.length);
       value.writeDoubleLE(at, 0);
@@ -119,7 +143,7 @@ export class OwnLog implements ShippableLog {
   async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
     const found: LoggedEntry[] = [];
     let bytes = 0;
-    const pageSize = this.bytes === 0 ? PAGE.unknown : Math.max(1, Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / this.bytes)));
+    const pageSize = Math.max(1, Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / Math.max(1, this.bytes))));
     for await (const page of this.records.writes(from, { values: true, pageSize })) {
       for (const { key, value } of page) {
         const sequence = sequenceOfWriteKey(key);
@@ -131,25 +155,30 @@ export class OwnLog implements ShippableLog {
     return found;
   }
 
-  shipped({ sequence }: LogPlace): void {
+  shipped({ sequence, at }: LogPlace): void {
+    this.latest = Math.max(this.latest, at);
     const gone = Math.min(sequence, this.committed) - this.first + 1;
     if (gone <= 0) return;
     for (const size of this.sizes.splice(0, gone)) this.bytes -= size;
     this.forget(this.first + gone - 1);
   }
 
-  /** Nothing is kept any more of what is kept at the call. Errors: unavailable when the target does not take it in time. */
-  async forgotten(withinMs = SHIPPED_WITHIN_MS): Promise<void> {
+  /**
+   * Nothing is kept any more of what is kept at the call. Errors: unavailable when the target does not take it in time. `waits`:
+   * told of how many writes wait for it.
+   */
+  async forgotten(waits: (unshipped: number) => void = () => undefined, withinMs = SHIPPED_WITHIN_MS): Promise<void> {
     const { last } = this;
     const untilMs = performance.now() + withinMs;
     while (this.first <= last) {
       if (this.closed) throw new QuiverError('unavailable', 'the shard is closed');
+      waits(last + 1 - this.first);
       if (performance.now() > untilMs) throw new QuiverError('unavailable', 'writes are not in the backup target yet, and are kept for it: purge again when the target takes them');
       await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
     }
     await this.forgetting;
     // One that failed before is left to the next one.
-    if (!this.closed && last > 0) await this.records.forgetWrites(last);
+    if (!this.closed && last > 0) await this.records.forgetWrites(last, this.latest);
   }
 
   /** Nothing is asked of the store any more when it resolves. */
@@ -160,8 +189,9 @@ export class OwnLog implements ShippableLog {
 
   private forget(upTo: number): void {
     this.first = upTo + 1;
+    if (this.closed) return;
     // What is left of it is removed with the next ones.
-    this.forgetting = this.forgetting.then(() => (this.closed ? undefined : this.records.forgetWrites(upTo))).catch(() => undefined);
+    this.forgetting = this.forgetting.then(() => this.records.forgetWrites(upTo, this.latest)).catch(() => undefined);
   }
 }
 

@@ -25,7 +25,7 @@ export class SeededMarks {
       for (const record of records.slice(at, at + PAGE)) {
         const { place, value } = storedMark(record);
         changes.push({ type: 'put', key: markKey(record.token), value }, { type: 'put', key: markOrderKey(place.sequence), value: placeToBytes(place) });
-        this.used = { bytes: this.used.bytes + place.bytes, lastSequence: Math.max(this.used.lastSequence, place.sequence) };
+        this.used = { count: this.used.count + 1, bytes: this.used.bytes + place.bytes, lastSequence: Math.max(this.used.lastSequence, place.sequence) };
       }
       await this.store.write([...changes, { type: 'put', key: MARKS_KEY, value: usageToBytes(this.used) }], { sync: false });
     }

@@ -57,7 +57,7 @@ export interface BackupSource {
   records: RecordStore;
   counters: ShardCounters;
   /** Whose log it follows; see BackupPlace. */
-  log?: { of: 'replica' | 'own'; wallMs: () => number } | undefined;
+  log?: { of: 'replica' | 'own'; timeMs: () => Promise<number> } | undefined;
   checkpointer: Pick<Checkpointer, 'hold' | 'keepJournal' | 'write' | 'state'>;
   liveCount: () => number;
 }
@@ -168,8 +168,8 @@ export class ShardBackup {
       if (manifest !== null) for (const path of filesOf(manifest)) files.set(path, await open(join(folder, path), 'r'));
       const pages = records.viewFrom(recno)[Symbol.asyncIterator]();
       const first = await pages.next();
-      // What the view has was written before.
-      const takenMs = this.source.log?.wallMs() ?? 0;
+      // What the view has was written before, and has no later time, whatever the clock here says.
+      const takenMs = (await this.source.log?.timeMs()) ?? 0;
       async function* all(): AsyncIterable<KeyValueEntry[]> {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) yield page.value;

@@ -21,6 +21,13 @@ export interface ValueLife {
   goneEvidence: KeyOperation | null;
 }
 
+/** When an id came to be there; see `insertionOf`. */
+export interface Insertion {
+  earliest: number;
+  latest: number;
+  origin: KeyOperation | null;
+}
+
 /**
  * What may and what must have been the state of one id at any time, from the operations on it alone. A value is written
  * once, so that once it was seen to be replaced it can't come back.
@@ -29,6 +36,8 @@ export class KeyTimeline {
   /** By value; values of writes that failed are not here. */
   readonly lives = new Map<string, ValueLife>();
   readonly operations: readonly KeyOperation[];
+  /** By value. */
+  private readonly insertions = new Map<string, Insertion>();
   private readonly presences: CertainStretch[] = [];
   private readonly stays: CertainStretch[] = [];
 
@@ -72,11 +81,18 @@ export class KeyTimeline {
    * When the id came to be there without a break up to the write of `value`, as an export's order tells: between
    * `earliest` and `latest`. `origin` is the one upsert that can have brought it, when there is but one.
    */
-  insertionOf(value: string, seenBy: number): { earliest: number; latest: number; origin: KeyOperation | null } {
+  insertionOf(value: string, seenBy: number): Insertion {
     const life = this.lives.get(value);
     if (life === undefined) return { earliest: -Infinity, latest: Infinity, origin: null };
-    const { write } = life;
-    const effectBy = Math.min(life.effectBy, seenBy);
+    if (seenBy < life.effectBy) return this.insertionBy(life, seenBy);
+    // Every export that shows it asks the same.
+    let known = this.insertions.get(value);
+    if (known === undefined) this.insertions.set(value, (known = this.insertionBy(life, life.effectBy)));
+    return known;
+  }
+
+  /** `effectBy`: the write of the value has taken effect by then. */
+  private insertionBy({ write }: ValueLife, effectBy: number): Insertion {
     if (write.saw === 'absent') return { earliest: write.inv, latest: effectBy, origin: write };
     let absentSince = -Infinity;
     for (const operation of this.operations) if (showsAbsence(operation) && operation.ret < write.inv) absentSince = Math.max(absentSince, operation.inv);

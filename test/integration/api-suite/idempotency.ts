@@ -30,17 +30,21 @@ export function idempotencySuite(context: SuiteContext): void {
         (key) => api.post(`${path}/update_by_filter`, { filters: { n: 1 }, set: { seen: true } }, key),
         (key) => api.post(`${path}/delete_by_filter`, { filters: { n: 0 } }, key),
         (key) => api.post(`${path}/bulk_upsert`, { items: [{ ...items[1], if_version: 1 }, items[5]] }, key),
+        // Texts, of which vectors are made only the first time.
+        (key) => api.post(`${path}/bulk_upsert`, { items: [1, 2, 1].map((n) => ({ external_id: `t-${n}`, text: `text ${n}` })), include_timing: false }, key),
+        (key) => api.patch(`${path}/vectors/t-1`, { text: 'another', embed: true }, key),
+        (key) => api.post(`${path}/bulk_upsert`, { items: [1, 3].map((n) => ({ external_id: `t-${n}`, text: `text ${n}`, only_if: 'absent' })), include_timing: false }, key),
       ];
       const done: { request: (typeof requests)[number]; key: ReturnType<typeof once>; answer: ApiAnswer }[] = [];
       for (const request of requests) {
         const key = once();
         done.push({ request, key, answer: await request(key) });
       }
-      expect(done.map(({ answer }) => codeOf(answer))).toEqual([undefined, undefined, undefined, undefined, 404, undefined, undefined, undefined, 409]);
+      expect(done.map(({ answer }) => codeOf(answer))).toEqual([undefined, undefined, undefined, undefined, 404, undefined, undefined, undefined, 409, undefined, undefined, 409]);
       const before = await api.post(`${path}/scroll`, { limit: 100 });
       for (const { request, key, answer } of done) expectRepeated(answer, await request(key));
       expect((await api.post(`${path}/scroll`, { limit: 100 })).text).toBe(before.text);
-      expect(await countOf(name)).toBe(4);
+      expect(await countOf(name)).toBe(6);
     });
 
     test('another request under the same key is refused, wherever its items are', async () => {

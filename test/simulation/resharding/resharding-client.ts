@@ -11,12 +11,14 @@ import type { Schedule } from '../schedule';
 import type { SimulatedCoordinator } from './simulated-coordinator';
 
 export const COLLECTION = 'ledger';
-const IDS = 8;
+export const IDS = Array.from({ length: 8 }, (_, i) => `id-${i}`);
 const EVERYTHING = 1000;
 const SCROLL_PAGE = 3;
 /** A client's patience: longer than a coordinator takes to give an answer up. */
 const CALL_MS = 5_000;
 const PAUSE_MS = 150;
+/** Between two reshards, at most. */
+const PATIENCE_MS = 10_000;
 /** Errors after which nothing was, and nothing will be done. Of a write to several shards, a part may be. */
 const REFUSALS: ReadonlySet<string> = new Set(['unavailable', 'overloaded', 'conflict', 'not_found', 'already_exists', 'invalid_parameter']);
 
@@ -29,26 +31,39 @@ interface Asked {
 
 /** A client of the simulated collection, by the coordinators' services, whose every operation is recorded. */
 export class ReshardingClient {
+  private readonly collection: string;
   private lives = 0;
   private client: string;
   private isFinal = false;
-  private readonly ids = Array.from({ length: IDS }, (_, i) => `id-${i}`);
+  private readonly ids = IDS;
 
   constructor(
     private readonly name: string,
-    private readonly parts: { schedule: Schedule; chance: Chance; history: History; serving: () => SimulatedCoordinator | null; nextValue: () => string; touch: () => void },
+    private readonly parts: {
+      schedule: Schedule;
+      chance: Chance;
+      history: History;
+      serving: () => SimulatedCoordinator | null;
+      nextValue: () => string;
+      touch: () => void;
+      /** Default: the one that all share. */
+      collection?: string;
+      /** Mean pause between two operations. */
+      pauseMs?: number;
+    },
   ) {
     this.client = name;
+    this.collection = parts.collection ?? COLLECTION;
   }
 
   /** Makes the collection. */
   async make(shards: number): Promise<void> {
     for (;;) {
       const service = this.parts.serving()?.service;
-      const made = await service?.collections.create(newCollection(COLLECTION, { dim: VALUE_DIM, shards })).then(
+      const made = await service?.collections.create(newCollection(this.collection, { dim: VALUE_DIM, shards })).then(
         () => true,
         () =>
-          service.collections.get(COLLECTION).then(
+          service.collections.get(this.collection).then(
             () => true,
             () => false,
           ),
@@ -58,11 +73,18 @@ export class ReshardingClient {
     }
   }
 
+  /** Writes some items that stay as they are, each until that is acknowledged. */
+  async fill(): Promise<void> {
+    for (const id of this.ids.slice(0, 5)) {
+      while (!this.parts.history.operations.some(({ outcome, ids }) => outcome === 'ok' && ids.includes(id))) await this.upsert([id]);
+    }
+  }
+
   /** Resolves when it has its last answer. */
   async run(isStopped: () => boolean): Promise<void> {
     while (!isStopped()) {
       await this.step();
-      await this.pause(this.parts.chance.around(PAUSE_MS));
+      await this.pause(this.parts.chance.around(this.parts.pauseMs ?? PAUSE_MS));
     }
   }
 
@@ -71,9 +93,9 @@ export class ReshardingClient {
     const { chance } = this.parts;
     while (!isStopped()) {
       const shards = 1 + chance.below(shardsMax);
-      await this.ask({ kind: 'reshard', args: { shards }, run: async ({ collections }) => ({ shards: (await collections.reshard(COLLECTION, shards)).from }) });
-      await this.pause(chance.around(3_000));
-      if (chance.happens(0.3)) await this.ask({ kind: 'cancel_reshard', run: ({ collections }) => collections.cancelReshard(COLLECTION).then(() => ({})) });
+      await this.ask({ kind: 'reshard', args: { shards }, run: async ({ collections }) => ({ shards: (await collections.reshard(this.collection, shards)).from }) });
+      await this.pause(Math.min(PATIENCE_MS, chance.around(3_000)));
+      if (chance.happens(0.3)) await this.ask({ kind: 'cancel_reshard', run: ({ collections }) => collections.cancelReshard(this.collection).then(() => ({})) });
     }
   }
 
@@ -85,7 +107,7 @@ export class ReshardingClient {
     await this.export();
     for (const group of [undefined, ...Array.from({ length: GROUPS }, (_, i) => i)]) {
       await this.scroll(group);
-      await this.search('last', IDS, group);
+      await this.search('last', IDS.length, group);
     }
   }
 
@@ -103,7 +125,7 @@ export class ReshardingClient {
     if (draw < 0.8) return this.count();
     if (draw < 0.85) return this.export();
     if (draw < 0.9) return this.scroll(chance.happens(0.5) ? undefined : chance.below(GROUPS));
-    return this.search(`q${chance.below(100)}`, 1 + chance.below(IDS), chance.happens(0.3) ? chance.below(GROUPS) : undefined);
+    return this.search(`q${chance.below(100)}`, 1 + chance.below(IDS.length), chance.happens(0.3) ? chance.below(GROUPS) : undefined);
   }
 
   private upsert(ids: string[]): Promise<void> {
@@ -114,7 +136,7 @@ export class ReshardingClient {
       args: { values },
       run: async ({ vectors }) => {
         const items = ids.map((externalId, i) => itemOf(externalId, values[i]));
-        return { statuses: (await vectors.upsert(COLLECTION, items)).statuses as ('inserted' | 'updated')[] };
+        return { statuses: (await vectors.upsert(this.collection, items)).statuses as ('inserted' | 'updated')[] };
       },
     });
   }
@@ -132,12 +154,12 @@ export class ReshardingClient {
       kind: 'upsert',
       ids: [id],
       args: { values: [value], expects: seen === undefined ? null : valueOf(seen) },
-      run: async ({ vectors }) => ({ statuses: (await vectors.upsert(COLLECTION, [{ ...itemOf(id, value), expected }])).statuses as ('inserted' | 'updated')[] }),
+      run: async ({ vectors }) => ({ statuses: (await vectors.upsert(this.collection, [{ ...itemOf(id, value), expected }])).statuses as ('inserted' | 'updated')[] }),
     });
   }
 
   private delete(ids: string[]): Promise<void> {
-    return this.ask({ kind: ids.length === 1 ? 'delete' : 'delete_batch', ids, run: async ({ vectors }) => ({ deleted: (await vectors.delete(COLLECTION, ids)).deleted }) });
+    return this.ask({ kind: ids.length === 1 ? 'delete' : 'delete_batch', ids, run: async ({ vectors }) => ({ deleted: (await vectors.delete(this.collection, ids)).deleted }) });
   }
 
   /** null: there was no answer. */
@@ -147,7 +169,7 @@ export class ReshardingClient {
       kind: ids.length === 1 ? 'get' : 'fetch',
       ids,
       run: async ({ vectors }) => {
-        found = await vectors.fetch(COLLECTION, ids, { vectors: true });
+        found = await vectors.fetch(this.collection, ids, { vectors: true });
         return { items: found.map(itemSeen) };
       },
     });
@@ -158,7 +180,7 @@ export class ReshardingClient {
     return this.ask({
       kind: 'count',
       run: async ({ collections }) => {
-        const { vectorCount, shards } = await collections.get(COLLECTION);
+        const { vectorCount, shards } = await collections.get(this.collection);
         return { count: vectorCount, shards };
       },
     });
@@ -169,7 +191,7 @@ export class ReshardingClient {
       kind: 'export',
       run: async ({ vectors }) => {
         const items: SeenItem[] = [];
-        for await (const page of (await vectors.export(COLLECTION, EVERYTHING)).pages) items.push(...page.map(itemSeen));
+        for await (const page of (await vectors.export(this.collection, EVERYTHING)).pages) items.push(...page.map(itemSeen));
         return { items };
       },
     });
@@ -183,7 +205,7 @@ export class ReshardingClient {
         const items: SeenItem[] = [];
         let cursor: string | null = null;
         do {
-          const page: Awaited<ReturnType<typeof vectors.scroll>> = await vectors.scroll(COLLECTION, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true });
+          const page: Awaited<ReturnType<typeof vectors.scroll>> = await vectors.scroll(this.collection, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true });
           items.push(...page.vectors.map(itemSeen));
           cursor = page.nextCursor;
         } while (cursor !== null);
@@ -197,7 +219,7 @@ export class ReshardingClient {
       kind: 'search',
       args: { query, k, exact: true, ...(group === undefined ? {} : { group }) },
       run: async ({ search }) => {
-        const { hits, totalCount } = await search.search(COLLECTION, { source: { vector: Float32Array.from(vectorOf(query)) }, k, offset: 0, filter: filterOf(group), effort: { type: 'exact' } });
+        const { hits, totalCount } = await search.search(this.collection, { source: { vector: Float32Array.from(vectorOf(query)) }, k, offset: 0, filter: filterOf(group), effort: { type: 'exact' } });
         return { hits: hits.map(({ externalId, score, metadata }) => ({ id: externalId, score, value: (JSON.parse(metadata) as { v: string }).v })), count: totalCount };
       },
     });

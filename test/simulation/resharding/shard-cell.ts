@@ -1,4 +1,5 @@
-import type { ShardId } from '../../../shared/shard/shard-client';
+import type { QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardId, ShardSpec } from '../../../shared/shard/shard-client';
 import type { Chance } from '../chance';
 import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix } from '../faults';
 import type { Network } from '../network';
@@ -6,13 +7,17 @@ import { Oracle } from '../oracle';
 import type { Schedule } from '../schedule';
 import { SimulatedController } from '../simulated-controller';
 import { SimulatedEtcd } from '../simulated-etcd';
-import { type NodeSurroundings, SimulatedNode } from '../simulated-node';
+import { type Filling, type NodeSurroundings, SimulatedNode } from '../simulated-node';
 import { ShardMachine, type ShardTamper } from './shard-machine';
 
 /** Between two faults of one shard: a run has several shards. */
 const STRIKE_EVERY_MS = 1_500;
 /** It is opened in peace, mostly. */
 const FIRST_STRIKE_MS = 2_500;
+
+/** A new shard is indexed by then, at so many rows a millisecond: more than a reshard leaves to searches, all the while. */
+const INDEX_MS = 5_000;
+const ROWS_A_MS = 100;
 
 /** Where shards are. */
 export interface ShardGround {
@@ -28,6 +33,8 @@ export interface ShardGround {
   replicas: number;
   minInSync: number;
   tamper: ShardTamper;
+  /** Has fetched what a restored shard begins with. */
+  fill?: (cell: ShardCell, id: ShardId, filling: Filling) => void;
   /** Until then faults happen. */
   faultsUntil: number;
 }
@@ -36,17 +43,23 @@ export interface ShardGround {
 export class ShardCell {
   readonly around: NodeSurroundings<ShardMachine>;
   isDropped = false;
+  /** Why it can't be filled; null: it can, or need not. */
+  failure: QuiverError | null = null;
   private readonly controllers: SimulatedController[];
   private readonly faults: Faults;
 
-  constructor(ground: ShardGround, id: ShardId) {
-    const { schedule, chance, network, counts, nodes, replicas, minInSync, tamper, faultsUntil } = ground;
+  constructor(
+    ground: ShardGround,
+    readonly id: ShardId & Pick<ShardSpec, 'seed'>,
+  ) {
+    const { schedule, chance, network, counts, nodes, replicas, minInSync, tamper, faultsUntil, fill } = ground;
     // A collection of its own, as far as who plans it can see.
-    const spec = { collectionUid: `${id.collectionUid}/${id.shard}`, shard: 0, dim: 1, metric: 'cosine' as const };
+    const spec = { collectionUid: `${id.collectionUid}/${id.shard}`, shard: 0, dim: 1, metric: 'cosine' as const, ...(id.seed && { seed: id.seed }) };
     const first = chance.below(nodes.length);
     const placed = Array.from({ length: replicas }, (_, i) => nodes[(first + i) % nodes.length]);
     const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: placed, adding: [], removing: [], changeId: '' };
     const etcd = new SimulatedEtcd({ schedule, chance, network, assignment });
+    const indexedAt = schedule.now + (chance.happens(0.6) ? chance.unit() * INDEX_MS : 0);
     const replicaNodes = new Map<string, SimulatedNode<ShardMachine>>();
     this.around = {
       schedule,
@@ -57,7 +70,14 @@ export class ShardCell {
       nodes: replicaNodes,
       counts,
       mutant: null,
-      machine: () => new ShardMachine(spec, tamper, (type) => (counts[`outdated_${type}`] += 1)),
+      fill: fill && ((filling) => fill(this, id, filling)),
+      machine: () =>
+        new ShardMachine(
+          spec,
+          tamper,
+          (type) => (counts[`outdated_${type}`] += 1),
+          () => Math.max(0, indexedAt - schedule.now) * ROWS_A_MS,
+        ),
     };
     for (const node of nodes) replicaNodes.set(node, new SimulatedNode(node, this.around));
     for (const node of replicaNodes.values()) node.start();
@@ -85,6 +105,11 @@ export class ShardCell {
   start(node: string): void {
     const found = this.around.nodes.get(node)!;
     if (!found.up) found.start();
+  }
+
+  /** The folder of a replica is gone, as long as that is one of several that are complete; says whether. */
+  loseFolder(): boolean {
+    return this.faults.loseFolder();
   }
 
   heal(): void {

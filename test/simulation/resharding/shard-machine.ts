@@ -2,7 +2,7 @@ import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/records/shard-ga
 import { UNCOUNTED, type VersionCount } from '../../../node/records/version-count';
 import { type PlanGround, planWrites, type PriorItem } from '../../../node/shard/write-plan';
 import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf, ShardTransfer } from '../../../shared/shard/shard-read';
 import { resultOf } from '../../../shared/time/work-slices';
 import { answerPlainly, type PlainItem } from '../../support/plain-shard-client';
 import type { StateMachine } from '../simulated-storage';
@@ -13,6 +13,22 @@ const known = new WeakMap<Buffer, WriteOperation[]>();
 export function payloadOfOperations(operations: WriteOperation[]): Buffer {
   const payload = Buffer.from(operations.map(({ type }) => type).join(' '));
   known.set(payload, operations);
+  return payload;
+}
+
+/** What a backup has of a shard. */
+export interface ArchivedShard {
+  items: PlainItem[];
+  /** The highest version that was given. */
+  lastVersion: number;
+}
+
+const archived = new WeakMap<Buffer, ArchivedShard>();
+
+/** What a restored shard begins with, as it is in a log. */
+export function payloadOfArchive(shard: ArchivedShard): Buffer {
+  const payload = Buffer.from('seed');
+  archived.set(payload, shard);
   return payload;
 }
 
@@ -43,7 +59,9 @@ export class ShardMachine implements StateMachine {
     private readonly spec: ShardSpec,
     private readonly tamper: ShardTamper = {},
     /** Told of every operation that came in a term that was over. */
-    private readonly onOutdated: (type: WriteOperation['type']) => void = () => undefined,
+    private readonly onOutdated: (type: WriteOperation['type'] | 'harmful_import') => void = () => undefined,
+    /** Rows that are in no graph yet. */
+    private readonly rowsToIndex: () => number = () => 0,
   ) {}
 
   reset(): void {
@@ -59,8 +77,10 @@ export class ShardMachine implements StateMachine {
 
   apply(payload: Buffer): WriteResult {
     const { tamper } = this;
+    const beginning = archived.get(payload);
+    if (beginning !== undefined) return this.beginWith(beginning);
     const operations = known.get(payload)!;
-    for (const operation of operations) if ('term' in operation && operation.term < this.gate.term) this.onOutdated(operation.type);
+    for (const operation of operations) if ('term' in operation && operation.term < this.gate.term) this.onOutdated(this.isHarmful(operation) ? 'harmful_import' : operation.type);
     const judged = tamper.gate?.(this.gate) ?? this.gate;
     const ground: PlanGround = {
       priorOf: (externalId) => this.priorOf(externalId),
@@ -72,12 +92,8 @@ export class ShardMachine implements StateMachine {
     const plan = resultOf(planWrites([tamper.operations?.(operations, this.gate) ?? operations], ground));
     for (const { externalId } of plan.deletes) this.items.delete(externalId);
     for (const { item } of plan.puts) {
-      const slot = ++this.slots;
       const { externalId, stamp, version, metadata, text, vector } = item;
-      const stored = { externalId, stamp, version, metadata, text, vector, slot };
-      this.items.set(externalId, stored);
-      this.bySlot.set(slot, stored);
-      this.lastStamp = Math.max(this.lastStamp, stamp);
+      this.store({ externalId, stamp, version, metadata, text, vector });
     }
     if (tamper.notes?.(operations) !== false) this.changes.push(...plan.changes.sort((one, other) => one.change - other.change));
     this.versions = plan.versions;
@@ -91,7 +107,36 @@ export class ShardMachine implements StateMachine {
   answer<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
     const { spec, items, gate, changes, versions, operations, lastStamp } = this;
     if (this.tamper.answers?.(gate) !== true) mustAnswer(gate, kind);
-    return answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp, marks: new Map() }, kind, request);
+    const answer = answerPlainly({ spec, items, gate, changes, lastVersion: versions.last, lastOperation: operations, lastStamp, marks: new Map() }, kind, request);
+    const left = this.rowsToIndex();
+    if (kind === 'transfer' && left > 0) Object.assign((answer as ShardTransfer).index!, { state: 'indexing', rows: left });
+    return answer;
+  }
+
+  /** Whether it would put something else in the place of what is there, if its term did not count. */
+  private isHarmful(operation: WriteOperation): boolean {
+    if (operation.type !== 'import' || this.gate.stage !== 'filling') return false;
+    return (this.items.get(operation.externalId)?.stamp ?? 0) > (operation.item?.stamp ?? Infinity);
+  }
+
+  /** In the order of their numbers. */
+  archive(): ArchivedShard {
+    const items = [...this.items.values()].sort((one, other) => one.slot - other.slot);
+    return { items: items.map(({ slot: _slot, ...item }) => item), lastVersion: this.versions.last };
+  }
+
+  private beginWith({ items, lastVersion }: ArchivedShard): WriteResult {
+    for (const item of items) this.store(item);
+    this.versions = { isCounting: true, last: lastVersion };
+    this.operations += 1;
+    return { outcomes: [], firstVersion: 0, present: [] };
+  }
+
+  private store(item: PlainItem): void {
+    const stored = { ...item, slot: ++this.slots };
+    this.items.set(item.externalId, stored);
+    this.bySlot.set(stored.slot, stored);
+    this.lastStamp = Math.max(this.lastStamp, item.stamp);
   }
 
   private priorOf(externalId: string): PriorItem | null {

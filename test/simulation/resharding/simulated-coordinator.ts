@@ -1,7 +1,8 @@
 import { CONTROLLER_PATH } from '../../../shared/cluster/members';
 import type { ClusterStore, Guard } from '../../../shared/cluster-store/cluster-store';
-import type { Resharder } from '../../../coordinator/collections/reshard/resharder';
+import type { BackupObserver } from '../../../coordinator/backup/backup-driver';
 import type { RunningService } from '../../../coordinator/service-factory';
+import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { silentLogger } from '../../../shared/logs/logger';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import type { Clock } from '../../../shared/time/clock';
@@ -13,6 +14,9 @@ const RETIRE_MS = 5_000;
 export const REQUEST_MS = 3_000;
 const START_AGAIN_MS = 500;
 
+/** Who has no metrics. */
+const NOBODY: BackupObserver = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
+
 export interface CoordinatorParts {
   process: SimulatedProcess;
   store: ClusterStore;
@@ -20,14 +24,16 @@ export interface CoordinatorParts {
   clock: Clock;
   /** What it says as a driver. */
   say: (message: string) => void;
+  /** Where backups are kept; absent: there are none. */
+  target?: BackupTarget | undefined;
 }
 
-/** A coordinator as it ships, but for HTTP: its services, and the driver of reshards as long as it believes that it is the controller. */
+/** A coordinator as it ships, but for HTTP: its services, and the drivers of reshards and backups as long as it believes that it is the controller. */
 export class SimulatedCoordinator {
   readonly office: { guard: Guard | null } = { guard: null };
   /** null until it serves. */
   service: RunningService | null = null;
-  private resharder: Resharder | null = null;
+  private drivers: { close(): Promise<void> }[] = [];
 
   constructor(private readonly parts: CoordinatorParts) {
     void this.start();
@@ -50,7 +56,7 @@ export class SimulatedCoordinator {
   kill(): void {
     this.parts.process.kill();
     this.service?.close();
-    void this.resharder?.close();
+    for (const driver of this.drivers) void driver.close();
     this.service = null;
   }
 
@@ -60,13 +66,15 @@ export class SimulatedCoordinator {
   }
 
   private async start(): Promise<void> {
-    const { process, store, shards, clock, say } = this.parts;
+    const { process, store, shards, clock, say, target } = this.parts;
     const told = (level: string) => (fields: object, message: string) => say(`${process.name} ${level} ${message} ${(fields as { error?: Error | null }).error?.message ?? ''}`);
     while (process.isAlive) {
       try {
+        const environment = { REQUEST_TIMEOUT_MS: String(REQUEST_MS), DEFAULT_SHARDS: '1', ...(target && { BACKUP_TARGET: target.name }) };
         const log = { ...silentLogger, info: told('info'), warn: told('warn'), error: told('error') };
-        const { service } = await plainService({ store, shardClient: shards, clock, log, instanceId: process.name, environment: { REQUEST_TIMEOUT_MS: String(REQUEST_MS), DEFAULT_SHARDS: '1' } });
-        this.resharder = await service.driveReshards(this.office, RETIRE_MS);
+        const { service } = await plainService({ store, shardClient: shards, clock, log, instanceId: process.name, environment, openTarget: target && (() => target) });
+        this.drivers.push(await service.driveReshards(this.office, RETIRE_MS));
+        if (target !== undefined) this.drivers.push(await service.driveBackups(this.office, NOBODY));
         this.service = service;
         return;
       } catch {

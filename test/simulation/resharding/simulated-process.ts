@@ -1,18 +1,16 @@
 import type { Network } from '../network';
-import type { Schedule } from '../schedule';
 
 /** A coordinator's process as a place of the network: it stands still, or ends, while what it has sent is on its way. */
 export class SimulatedProcess {
   isAlive = true;
-  /** What it sends is so long on its way, whatever becomes of it. */
-  delayMs = 0;
+  /** What it sends goes out later, whatever becomes of it. null: at once. */
+  late: ((send: () => void) => void) | null = null;
   private isPaused = false;
   private deferred: (() => void)[] = [];
 
   constructor(
     readonly name: string,
     private readonly network: Network,
-    private readonly schedule: Schedule,
     private readonly touch: () => void,
   ) {}
 
@@ -34,8 +32,8 @@ export class SimulatedProcess {
   send(to: string, deliver: () => void): void {
     if (!this.isAlive) return;
     const send = (): void => this.network.send(this.name, to, deliver);
-    if (this.delayMs > 0) this.schedule.after(this.delayMs, send);
-    else send();
+    if (this.late === null) send();
+    else this.late(send);
   }
 
   /** What arrives at it does nothing if it is gone, and something later if it stands still. */

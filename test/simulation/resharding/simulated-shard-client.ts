@@ -1,13 +1,15 @@
 import { OpenWrites } from '../../../coordinator/cluster/open-writes';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardBackupOrder, ShardBackupState } from '../../../shared/shard/shard-backup';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/shard/shard-read';
 import type { WriteAnswer } from '../../../node/replication/core/effects';
 import type { Chance } from '../chance';
 import type { Network } from '../network';
 import type { Schedule } from '../schedule';
+import type { SimulatedNode } from '../simulated-node';
 import type { ShardCell } from './shard-cell';
-import { payloadOfOperations } from './shard-machine';
+import { payloadOfOperations, type ShardMachine } from './shard-machine';
 import type { SimulatedProcess } from './simulated-process';
 
 const WRITE_ATTEMPT_MS = 400;
@@ -19,9 +21,12 @@ const OPEN_MS = 10_000;
 export interface Shards {
   find(id: ShardId): ShardCell | 'dropped' | null;
   /** Makes it, unless it was dropped. */
-  make(id: ShardId): void;
+  make(id: ShardId | ShardSpec): void;
   drop(id: ShardId): void;
 }
+
+/** Begins what is ordered of a shard's replica, unless it did, and answers how far it is. Errors: as a shard's. */
+export type AnswerBackup = (cell: ShardCell, node: SimulatedNode<ShardMachine>, order: ShardBackupOrder) => ShardBackupState;
 
 /** What ends a call, once. */
 interface Call {
@@ -33,7 +38,9 @@ interface Call {
 export class SimulatedShardClient implements ShardClient {
   private readonly ledger = new OpenWrites();
 
-  constructor(private readonly parts: { shards: Shards; process: SimulatedProcess; schedule: Schedule; network: Network; chance: Chance; nodes: readonly string[]; session: string }) {}
+  constructor(
+    private readonly parts: { shards: Shards; process: SimulatedProcess; schedule: Schedule; network: Network; chance: Chance; nodes: readonly string[]; session: string; backups?: AnswerBackup },
+  ) {}
 
   /** Resolves when it serves. */
   open(spec: ShardSpec): Promise<void> {
@@ -46,6 +53,7 @@ export class SimulatedShardClient implements ShardClient {
         if (cell === 'dropped') return call.end(() => reject(gone(spec)));
         if (cell === null) shards.make(spec);
         else if (isServing(cell)) return call.end(resolve);
+        else if (cell.failure !== null) return call.end(() => reject(cell.failure!));
         schedule.after(OPEN_LOOK_MS, look);
       };
       schedule.after(1, look);
@@ -87,7 +95,7 @@ export class SimulatedShardClient implements ShardClient {
   }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, { deadlineMs }: CallOptions): Promise<AnswerOf<Kind>> {
-    const { process, schedule, chance } = this.parts;
+    const { process, schedule, chance, backups } = this.parts;
     return new Promise((resolve, reject) => {
       const call = this.begin(deadlineMs, () => reject(notInTime(id)));
       const attempt = (isGuess: boolean): void => {
@@ -101,7 +109,7 @@ export class SimulatedShardClient implements ShardClient {
         process.send(node, () =>
           this.at(cell, node, (target) =>
             target.read(
-              (machine) => outcomeOf(() => machine.answer(kind, request)),
+              (machine) => outcomeOf(() => (kind === 'backup' && backups !== undefined ? (backups(cell, target, request as ShardBackupOrder) as AnswerOf<Kind>) : machine.answer(kind, request))),
               (seen) => this.reply(node, () => take(seen)),
             ),
           ),

@@ -27,6 +27,7 @@ const OF_THE_CHART = [
   'TLS_KEY_FILE',
   'TLS_SERVER_NAME',
   'HTTP_THREADS',
+  'READ_THREADS',
 ];
 
 /** Secrets that the chart does not know: `extraEnv` of both roles takes them from a Secret of the cluster's. */

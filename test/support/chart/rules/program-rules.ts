@@ -41,7 +41,7 @@ type Settings = ReturnType<typeof readConfig> & ReturnType<typeof readClusterCon
 
 function settingsOf({ role, environment, podName }: Member): Settings {
   const own = role === 'node' ? nodeEnvironment(environment) : environment;
-  return { ...readConfig(own, 64), ...readClusterConfig(own, podName) };
+  return { ...readConfig(own, 64), ...readClusterConfig(own, podName, 64) };
 }
 
 /** A rule of each member; settings that the program refuses are the business of the first rule. */

@@ -121,3 +121,42 @@ test('what a restore holds stays until it is over, deleted or not', async () => 
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([0, 0]);
   await expect(repository.hold(reader, [SECOND], '')).rejects.toMatchObject({ kind: 'not_found' });
 });
+
+describe('what begins while it is swept is left alone', () => {
+  /** Runs `begin` before the call of this number that a sweep makes of the target; answers what the target holds then. */
+  async function sweptWhile(call: number, begin: (repository: BackupRepository, target: MemoryTarget) => Promise<void>): Promise<{ target: MemoryTarget; repository: BackupRepository }> {
+    const target = new MemoryTarget();
+    const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
+    await repository.publish(await written(target, 'one', { id: FIRST }));
+    let calls = 0;
+    const list = target.list.bind(target);
+    const swept = new MemoryTarget();
+    Object.assign(swept, {
+      objects: target.objects,
+      list: async (prefix: string) => {
+        if (calls++ === call) await begin(repository, target);
+        return list(prefix);
+      },
+    });
+    await new BackupRepository(swept, () => BEGUN_MS + WEEK_MS / 2).sweep();
+    return { target, repository };
+  }
+
+  const LISTS = [0, 1, 2, 3];
+
+  test.each(LISTS)('a backup that claims and writes before list %i', async (call) => {
+    const { target } = await sweptWhile(call, async (repository) => {
+      await repository.claim(SECOND, '');
+      await written(repository.target as MemoryTarget, 'two', { id: SECOND });
+    });
+    expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${SECOND}/`))).toHaveLength(2);
+  });
+
+  test.each(LISTS)('the data of a backup that another one builds upon, and that is deleted then, before list %i', async (call) => {
+    const { target } = await sweptWhile(call, async (repository) => {
+      expect((await repository.claim(SECOND, ''))?.id).toBe(FIRST);
+      await repository.makeVoid(FIRST);
+    });
+    expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${FIRST}/`))).toHaveLength(2);
+  });
+});

@@ -24,7 +24,7 @@ beforeEach(async () => {
     delete: async (key) => void objects.delete(key),
     list: async () => [],
   };
-  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget: () => target, obstacle: () => null });
+  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget: () => target, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } });
 });
 afterEach(() => store.close());
 

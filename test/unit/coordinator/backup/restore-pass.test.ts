@@ -2,6 +2,7 @@ import { RestorePass } from '../../../../coordinator/backup/restore-pass';
 import { restoreFromEntry, restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
 import { CollectionCatalog } from '../../../../coordinator/collections/collection-catalog';
 import type { CollectionQuota } from '../../../../coordinator/collections/collection-quota';
+import { ReshardRequests } from '../../../../coordinator/collections/reshard/reshard-requests';
 import { collectionToValue, type CollectionRecord } from '../../../../coordinator/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
@@ -41,8 +42,8 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** The pass of a restore, over shards that answer as `read` does. */
-async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>): Promise<RestorePass> {
+/** The pass of a restore, over shards that answer as `read` does; with `isStored`, that of another driver who goes on with it. */
+async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false } = {}): Promise<RestorePass> {
   const restore: RestoreRecord = {
     id: 'restore-x',
     backup: 'b',
@@ -55,9 +56,9 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
     error: null,
   };
   const key = restorePath(restore.id);
-  await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
-  const { revision } = (await store.get(key))!;
-  const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value: JSON.stringify(restore) }), revision);
+  if (!isStored) await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
+  const { value, revision } = (await store.get(key))!;
+  const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value }), revision);
   const shards = {
     // As the controller does when it sees the reservation.
     open: async ({ seed, ...spec }) => {
@@ -83,7 +84,18 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
     },
   } as Pick<ShardClient, 'open' | 'read'>;
   const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
-  return new RestorePass(owned, { store, shards, catalog: new CollectionCatalog({ store }), quota, clock, drop: async () => undefined, stop: new AbortController().signal });
+  const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota, obstacle: () => null });
+  return new RestorePass(owned, {
+    store,
+    office: ONLY_DRIVER,
+    reshards,
+    shards,
+    catalog: new CollectionCatalog({ store }),
+    quota,
+    clock,
+    drop: async () => undefined,
+    stop: new AbortController().signal,
+  });
 }
 
 const published = async (): Promise<boolean> => JSON.parse((await store.get('/q/collections/things'))?.value ?? '{}').state === 'ready';
@@ -105,4 +117,36 @@ test('shards that do not serve make it fail after some time, with the reason; th
   });
   await expect(pass.run()).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('the node is away') });
   expect(answers).toHaveLength(1);
+});
+
+describe('a driver that goes on with a restore whose collection was visible already', () => {
+  const key = '/q/collections/things';
+  const readable = async (): Promise<number> => 1;
+
+  test.each([
+    ['and was deleted', null],
+    ['and has other shards since', JSON.stringify({ ...record, uid: 'resharded', state: 'ready' })],
+  ])('%s leaves it so', async (_what, since) => {
+    await (await passOf(readable)).run();
+    const change = since === null ? { type: 'delete' as const, key } : { type: 'put' as const, key, value: since };
+    await store.transact([], [change]);
+    let reads = 0;
+    await (await passOf(async () => (reads += 1), { isStored: true })).run();
+    expect([reads, (await store.get(key))?.value ?? null]).toEqual([0, since]);
+  });
+
+  test('publishes what is still reserved', async () => {
+    await (await passOf(readable)).run();
+    await store.transact([], [{ type: 'put', key, value: collectionToValue(record) }]);
+    await (await passOf(readable, { isStored: true })).run();
+    expect(await published()).toBe(true);
+  });
+
+  test('a call of an earlier driver reserves nothing any more', async () => {
+    const late = await passOf(readable);
+    await (await passOf(readable, { isStored: true })).run();
+    await store.transact([], [{ type: 'delete', key }]);
+    await expect(late.run()).rejects.toThrow();
+    expect(await store.get(key)).toBeNull();
+  });
 });

@@ -1,4 +1,5 @@
 import { StoredOutcomes } from '../../../../coordinator/idempotency/stored-outcomes';
+import { KeyQuotaLedger } from '../../../../coordinator/keys/quota/key-quota-ledger';
 import { DocumentService } from '../../../../coordinator/documents/document-service';
 import { storedFileName } from '../../../../coordinator/documents/text-file';
 import type { CollectionView, VectorInput } from '../../../../coordinator/service';
@@ -61,6 +62,7 @@ async function setUp(config: { chunkSize?: number; chunkOverlap?: number; upload
     new DocumentService({
       collections: shelf,
       vectors: shelf,
+      keyQuotas: new KeyQuotaLedger({ store, clock }),
       store,
       outcomes: new StoredOutcomes({ store, clock, obstacle: () => null }),
       config: { chunkSize: 50, chunkOverlap: 10, uploadBytesMax: 1_000_000, metadataBytesMax: 65_536, ...config },

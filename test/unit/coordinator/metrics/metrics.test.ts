@@ -226,7 +226,7 @@ describe('the reporter of requests', () => {
       lines,
       slow,
       reporter: new RequestReporter({
-        metrics: { observeRequest: (...call) => void observed.push(call) },
+        metrics: { observeRequest: (...call) => void observed.push(call), observeRepetition: () => void observed.push(['again']) },
         searches: { phase: (...call) => void phases.push(call) },
         slow: { note: ({ requestId }) => void slow.push(requestId) },
         logger,
@@ -237,7 +237,8 @@ describe('the reporter of requests', () => {
 
   test('tells metrics and log, each once', () => {
     const { reporter: subject, observed, lines } = reporter();
-    subject.requestAnswered(facts);
+    subject.requestAnswered({ ...facts, isReplayed: true });
+    expect(observed.pop()).toEqual(['again']);
     expect(observed).toEqual([['/v1/query', 200, 1.23456]]);
     expect(lines).toEqual([{ level: 30, time: expect.any(String), msg: 'request', method: 'POST', endpoint: '/v1/query', code: 200, ms: 1.23, requestId: 'r1', keyId: 4 }]);
   });

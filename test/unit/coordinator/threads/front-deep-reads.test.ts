@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { DeepReads } from '../../../../coordinator/routing/deep-reads';
 import { deepHandlers, FrontDeepReads } from '../../../../coordinator/threads/front-deep-reads';
-import { ThreadPeer } from '../../../../coordinator/threads/thread-peer';
+import { ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { systemClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
 

@@ -43,6 +43,7 @@ function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } =
     request: (...facts) => read.push(['request', ...facts]),
     phase: (...facts) => read.push(['phase', ...facts]),
     use: (...facts) => read.push(['use', ...facts]),
+    repetition: () => read.push(['repetition']),
   });
   const all = (): unknown[] => {
     reports.close();
@@ -62,7 +63,7 @@ test('what a thread counts arrives in order, over several reports', () => {
   reports.flush();
   reports.phase('node', 4);
   reports.requestAnswered(request({ endpoint: '/v1/health' }));
-  reports.requestAnswered(request({ code: 204 }));
+  reports.requestAnswered(request({ code: 204, isReplayed: true }));
   expect(all()).toEqual([
     ['use', 3, `POST ${READ}`, 77],
     ['request', READ, 200, 1.5],
@@ -71,6 +72,7 @@ test('what a thread counts arrives in order, over several reports', () => {
     ['phase', 'node', 4],
     ['request', '/v1/health', 200, 1.5],
     ['request', READ, 204, 1.5],
+    ['repetition'],
   ]);
   expect(sent[0].load).toEqual({ requests: 2, bodyBytes: 0, refused: 1, nodeCalls: 3, nodeBytes: 40 });
   // A name goes over once.

@@ -3,7 +3,7 @@ import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
 import type { ShardRoute } from '../../../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../../../coordinator/threads/front-routes';
-import { ThreadPeer } from '../../../../coordinator/threads/thread-peer';
+import { ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX, shardKey } from '../../../../shared/cluster/members';

@@ -1,3 +1,4 @@
+import type { Once } from '../../../../coordinator/idempotency/write-mark';
 import { ONLY_DRIVER } from '../../../../coordinator/driving/owned-entry';
 import type { Filter } from '../../../../shared/filter/filter';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
@@ -54,6 +55,35 @@ describe('upsert', () => {
       message: 'dimension mismatch: the vector of items[2] (external_id "b \\"quoted\\"") has dimension 3, but collection "c" has dimension 2',
     });
     expect([writes, embedding.calls.length]).toEqual([0, 0]);
+  });
+
+  test('embeds nothing for a write of texts that was done before under its Idempotency-Key', async () => {
+    const { vectors, embedding } = await setUp({ embedding: new PlainEmbedding([markingModel('m', null, 7)]) });
+    let repetitions = 0;
+    const onceOf = (token: string): Once => ({ token: token.repeat(32), digest: 'd'.repeat(32), sealingKey: 'e'.repeat(64), repeated: () => void (repetitions += 1) });
+    const batch = ['a', 'b', 'c', 'd', 'a'].map((id) => textItem(id, `text of ${id}`));
+    const { timing: _then, ...first } = await vectors.upsert('c', batch, { once: onceOf('1') });
+    await vectors.upsert('c', [item('b', [9, 9])]);
+    const patch = { externalId: 'c', vector: undefined, text: 'another', embeds: true, metadata: undefined };
+    const patched = await vectors.patch('c', patch, { once: onceOf('2') });
+    expect([embedding.calls.length, repetitions]).toEqual([2, 0]);
+    const { timing: now, ...again } = await vectors.upsert('c', batch, { once: onceOf('1') });
+    expect([again, now.embeddingMs]).toEqual([first, 0]);
+    expect(await vectors.patch('c', patch, { once: onceOf('2') })).toEqual(patched);
+    expect([embedding.calls.length, repetitions]).toEqual([2, 2]);
+    const [b] = await vectors.fetch('c', ['b'], { vectors: true });
+    expect([...(b.vector as Float32Array)]).toEqual([9, 9]);
+    // A refusal is known as well, and another request under the same key.
+    const bound = [
+      { ...textItem('new', 'one'), expected: NO_VERSION },
+      { ...textItem('d', 'two'), expected: NO_VERSION },
+    ];
+    const refused = vectors.upsert('c', bound, { once: onceOf('3') });
+    await expect(refused).rejects.toMatchObject({ kind: 'conflict' });
+    const calls = embedding.calls.length;
+    await expect(vectors.upsert('c', bound, { once: onceOf('3') })).rejects.toMatchObject({ kind: 'conflict', message: (await refused.catch((error: Error) => error.message)) as string });
+    await expect(vectors.upsert('c', batch, { once: { ...onceOf('1'), digest: 'f'.repeat(32) } })).rejects.toMatchObject({ kind: 'key_reused' });
+    expect([embedding.calls.length, repetitions]).toEqual([calls, 3]);
   });
 
   test('embeds all texts of a batch in one call, and none that a vector wins over', async () => {

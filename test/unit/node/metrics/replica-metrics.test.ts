@@ -18,6 +18,7 @@ describe('the metrics of replicas', () => {
       memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },
       checkpoint: { atMs: 1_700_000_000_500, unsavedChanges: 12 },
       expiredItems: 5,
+      marks: { count: 8, bytes: 900 },
     },
   };
 
@@ -32,6 +33,8 @@ describe('the metrics of replicas', () => {
       `quiver_replica_disk_bytes${labels} 1000`,
       `quiver_replica_epoch${labels} 3`,
       `quiver_replica_expired_items${labels} 5`,
+      `quiver_replica_idempotency_mark_bytes${labels} 900`,
+      `quiver_replica_idempotency_marks${labels} 8`,
       `quiver_replica_lag_operations${labels} 6`,
       `quiver_replica_last_sequence${labels} 50`,
       `quiver_replica_leads${labels} 1`,

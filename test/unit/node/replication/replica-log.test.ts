@@ -1,6 +1,7 @@
 import { LaterFormatError } from '../../../../node/files/later-format';
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
 import { silentLogger } from '../../../../shared/logs/logger';
+import { momentOf, operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
 import { ManualClock } from '../../../../shared/time/clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
@@ -99,14 +100,37 @@ test('a purge leaves in the log what is not in the backup target yet, and ends o
   lead(1_000_000, { isShipped: true });
   await write(5);
   bHas(7);
-  replica.shipped({ sequence: 3, epoch: 1 });
+  replica.shipped({ sequence: 3, epoch: 1, at: 0 });
   let isOver = false;
-  const trimmed = replica.trimNow().then(() => (isOver = true));
+  let unshipped = -1;
+  const trimmed = replica.trimNow((count) => (unshipped = count)).then(() => (isOver = true));
   await eventually('what is shipped goes', () => storage.state.firstSequence === 4);
-  expect([isOver, storage.state.firstSequence]).toEqual([false, 4]);
-  replica.shipped({ sequence: 7, epoch: 1 });
+  expect([isOver, storage.state.firstSequence, unshipped]).toEqual([false, 4, storage.state.lastSequence - 3]);
+  replica.shipped({ sequence: 7, epoch: 1, at: 0 });
   await trimmed;
   expect(storage.state.firstSequence).toBe(8);
+});
+
+test('an entry has no earlier time than those before it, though the clock is behind, and a write no earlier moment', async () => {
+  const aheadMs = 1_700_000_100_000;
+  lead(1_000_000, { isShipped: true, written: new MemoryReplicaStorage({ latestTimeMs: aheadMs, latestMoment: aheadMs + 5 }) });
+  const source = (): { session: string; requestNumber: number; settledBelow: number } => ({ session: 's', requestNumber: ++requests, settledBelow: 0 });
+  const payload = operationsToBytes([{ type: 'delete', externalId: 'a' }], { counted: true, timed: true });
+  stampMoment(payload, clock.wallMs());
+  const call = { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 };
+  const written = replica.write({ source: source(), payload }, call);
+  await eventually('it is in the log', () => storage.state.lastSequence === 2);
+  expect(momentOf(payload)).toBe(aheadMs + 5);
+  expect((await replica.entries(1, 1 << 20)).map(({ at }) => at)).toEqual([null, aheadMs]);
+  expect(replica.logTimeMs()).toBe(aheadMs);
+  // What the backup target was told holds for what comes.
+  replica.shipped({ sequence: 2, epoch: 1, at: aheadMs + 20 });
+  const next = replica.write({ source: source(), payload: Buffer.of(1) }, call);
+  await eventually('it is there, too', () => storage.state.lastSequence === 3);
+  expect((await replica.entries(3, 1 << 20)).map(({ at }) => at)).toEqual([aheadMs + 20]);
+  clock.advance(200_000);
+  expect(replica.logTimeMs()).toBe(clock.wallMs());
+  void Promise.allSettled([written, next]);
 });
 
 test('a purge fails clearly where the backup target takes nothing', async () => {

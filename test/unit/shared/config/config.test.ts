@@ -280,6 +280,11 @@ describe('configuration of a cluster member', () => {
     return 'accepted';
   }
 
+  test('reads are answered on as many threads as there are processors, at most 16, or as many as are set', () => {
+    const threads = (cores: number, environment = {}): number => readClusterConfig({ ...GIVEN, ...environment }, 'host', cores).readThreads;
+    expect([threads(1), threads(2), threads(64), threads(2, { READ_THREADS: '5' })]).toEqual([1, 2, 16, 5]);
+  });
+
   test('lists the endpoints and takes the host name where no name is given', () => {
     expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
     expect(readClusterConfig({ CLUSTER_SECRET: 'sixteen letters!' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
@@ -297,6 +302,8 @@ describe('configuration of a cluster member', () => {
     [{ TLS_CERT_FILE: 'x.pem' }, 'expected TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together'],
     [{ TLS_SERVER_NAME: 'a name' }, 'TLS_SERVER_NAME="a name" is not valid: expected a host name'],
     [{ ETCD_KEY_FILE: 'x.pem' }, 'expected ETCD_CERT_FILE and ETCD_KEY_FILE to be given together'],
+    [{ READ_THREADS: '0' }, 'READ_THREADS="0" is not valid: expected an integer from 1 to 64'],
+    [{ READ_THREADS: '65' }, 'READ_THREADS="65" is not valid: expected an integer from 1 to 64'],
     [{ RPC_PORT: '70000' }, 'RPC_PORT="70000" is not valid: expected an integer'],
   ])('%p is refused in one line', (bad, message) => {
     expect(refusal({ ...GIVEN, ...bad })).toContain(message);

@@ -25,3 +25,12 @@ test('TypeScript has the body as an object, and none without one', () => {
   expect(snippet('typescript', request, origin)).toContain(`body: JSON.stringify({\n    "query"`);
   expect(snippet('typescript', { ...request, method: 'GET', body: '' }, origin)).not.toContain('body');
 });
+
+test('a bearer token is sent as one', () => {
+  const byToken = { ...request, isByToken: true };
+  const command = snippet('curl', byToken, origin).replace('curl', 'printf "%s\\n"');
+  expect(execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { PATH: process.env.PATH, TOKEN: 't' } })).toContain('authorization: Bearer t');
+  expect(snippet('typescript', byToken, origin)).toContain("headers: { authorization: 'Bearer ' + process.env.TOKEN, 'content-type'");
+  expect(snippet('python', byToken, origin)).toContain('"authorization": "Bearer " + os.environ["TOKEN"]');
+  for (const language of ['curl', 'typescript', 'python'] as const) expect(snippet(language, byToken, origin)).not.toMatch(/api.key/i);
+});

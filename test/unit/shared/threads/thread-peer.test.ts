@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { remote, ThreadPeer } from '../../../../coordinator/threads/thread-peer';
+import { remote, ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { eventually } from '../../../support/eventually';
 

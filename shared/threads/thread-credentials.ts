@@ -1,31 +1,31 @@
-import { RenewedCertificates } from '../../shared/process/renewed-certificates';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import type { ClusterTls } from '../../shared/rpc/transport-security';
+import { RenewedCertificates } from '../process/renewed-certificates';
+import type { ClusterCredentials } from '../rpc/rpc-channel';
+import type { ClusterTls } from '../rpc/transport-security';
 import type { ThreadHandlers, ThreadPeer } from './thread-peer';
 
-/** What a front thread shows to other members; its log is its own. */
-export type FrontCredentials = Omit<ClusterCredentials, 'log'>;
+/** What a thread that serves shows to other members; its log is its own. */
+export type ThreadCredentials = Omit<ClusterCredentials, 'log'>;
 
 /** The certificates as they go to another thread. */
 type SentCertificates = Record<'ca' | 'cert' | 'key', Uint8Array>;
 
 /**
- * The credentials for the data of a front thread: as the main thread read them when it began. It tells those that replace
+ * The credentials for the data of such a thread: as the main thread read them when it began. It tells those that replace
  * them. So a thread needs no file, and all threads show the same certificate.
  */
-export function frontCredentials({ log: _log, tls, ...credentials }: ClusterCredentials): FrontCredentials {
+export function threadCredentials({ log: _log, tls, ...credentials }: ClusterCredentials): ThreadCredentials {
   return { ...credentials, tls: tls === null ? null : withoutRenewal(tls) };
 }
 
-/** The credentials on the front thread, and what the main thread tells of them. Bytes that came from another thread are no Buffers any more. */
-export function credentialsOfThread(given: FrontCredentials, log: ClusterCredentials['log']): { credentials: ClusterCredentials; handlers: ThreadHandlers } {
+/** The credentials on that thread, and what the main thread tells of them. Bytes that came from another thread are no Buffers any more. */
+export function credentialsOfThread(given: ThreadCredentials, log: ClusterCredentials['log']): { credentials: ClusterCredentials; handlers: ThreadHandlers } {
   if (given.tls === null) return { credentials: { ...given, log }, handlers: {} };
   const own = asBuffers(given.tls);
   const renewed = new RenewedCertificates(own);
   return { credentials: { ...given, log, tls: { ...given.tls, ...own, renewed } }, handlers: { 'members.tls': (sent: SentCertificates) => renewed.renew(asBuffers(sent)) } };
 }
 
-/** Tells a front thread the members' certificates of now, and from now on each change. Answers what ends that. */
+/** Tells such a thread the members' certificates of now, and from now on each change. Answers what ends that. */
 export function tellCertificates(tls: ClusterTls | null, peer: Pick<ThreadPeer, 'tell'>): () => void {
   const renewed = tls?.renewed;
   if (renewed === undefined) return () => undefined;

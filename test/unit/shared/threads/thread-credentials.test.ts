@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { credentialsOfThread, frontCredentials } from '../../../../coordinator/threads/front-credentials';
+import { credentialsOfThread, threadCredentials } from '../../../../shared/threads/thread-credentials';
 import { silentLogger } from '../../../../shared/logs/logger';
 import type { ClusterCredentials } from '../../../../shared/rpc/rpc-channel';
 import { channelCredentials, readClusterTls } from '../../../../shared/rpc/transport-security';
@@ -10,8 +10,8 @@ test('a thread has the certificates that the main thread read, as gRPC wants the
   const tls = { ...readClusterTls({ caFile: file('ca.pem'), certFile: file('server.pem'), keyFile: file('server.key.pem') }), serverName: 'member' };
   const own: ClusterCredentials = { secret: 'a', otherSecret: undefined, name: 'coordinator', tls, log: { ...silentLogger } };
   // As what a worker is started with is copied.
-  const { credentials: arrived } = credentialsOfThread(structuredClone(frontCredentials(own)), silentLogger);
+  const { credentials: arrived } = credentialsOfThread(structuredClone(threadCredentials(own)), silentLogger);
   expect({ ...arrived, tls: { ...arrived.tls, renewed: undefined } }).toEqual({ ...own, tls: { ...tls, renewed: undefined }, log: silentLogger });
   expect(channelCredentials(arrived.tls)._isSecure()).toBe(true);
-  expect(credentialsOfThread(structuredClone(frontCredentials({ ...own, tls: null })), silentLogger).credentials.tls).toBeNull();
+  expect(credentialsOfThread(structuredClone(threadCredentials({ ...own, tls: null })), silentLogger).credentials.tls).toBeNull();
 });

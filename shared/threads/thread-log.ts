@@ -1,10 +1,10 @@
-import type { LogFields, Logger } from '../../shared/logs/logger';
+import type { LogFields, Logger } from '../logs/logger';
 import type { ThreadHandlers, ThreadPeer } from './thread-peer';
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** The log on a front thread: the main thread writes the lines. Values of `fields` must be such as structured clone takes. */
-export function frontLog(main: Pick<ThreadPeer, 'tell'>, own: LogFields = {}): Logger {
+/** The log on a thread that serves: the main thread writes the lines. Values of `fields` must be such as structured clone takes. */
+export function threadLog(main: Pick<ThreadPeer, 'tell'>, own: LogFields = {}): Logger {
   const line =
     (level: Level) =>
     (fields: LogFields, message: string): void =>
@@ -15,13 +15,13 @@ export function frontLog(main: Pick<ThreadPeer, 'tell'>, own: LogFields = {}): L
     warn: line('warn'),
     error: line('error'),
     fatal: line('fatal'),
-    child: (fields) => frontLog(main, { ...own, ...fields }),
+    child: (fields) => threadLog(main, { ...own, ...fields }),
     flush: () => Promise.resolve(),
     flushNow: () => undefined,
   };
 }
 
-/** What a front thread tells for {@link frontLog}. */
+/** What such a thread tells for {@link threadLog}. */
 export function logHandlers(log: Logger): ThreadHandlers {
   return { log: (level: Level, fields: LogFields, message: string) => log[level](fields, message) };
 }

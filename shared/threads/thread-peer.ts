@@ -1,5 +1,5 @@
-import { type ErrorKind, isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { NumberTable } from '../../shared/tables/number-table';
+import { type ErrorKind, isQuiverError, QuiverError } from '../errors/quiver-error';
+import { NumberTable } from '../tables/number-table';
 
 /** The part of a MessagePort or Worker that carries messages in order. */
 export interface ThreadPort {

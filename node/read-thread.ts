@@ -1,0 +1,61 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { READS_WELCOME } from '../shared/rpc/reads-greeting';
+import { RpcServer } from '../shared/rpc/rpc-server';
+import { credentialsOfThread } from '../shared/threads/thread-credentials';
+import { threadLog } from '../shared/threads/thread-log';
+import { ThreadPeer } from '../shared/threads/thread-peer';
+import { takenConnection } from '../shared/threads/taken-connection';
+import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/threads/thread-state';
+import { systemClock } from '../shared/time/clock';
+import { openTracer } from '../shared/trace/open-tracer';
+import { threadReads } from './rpc/shard-service';
+import { OperationReports } from './threads/operation-reports';
+import { permitClocks } from './threads/permit-clocks';
+import type { ReadThreadData } from './threads/read-threads';
+import { ReplicaViews } from './threads/replica-views';
+import { ThreadShards } from './threads/thread-shards';
+
+/** A worker thread of a storage node: it answers the reads of coordinators, on connections that the main thread hands over. */
+
+const data = workerData as ReadThreadData;
+const { state, address, traces } = data;
+const clock = systemClock;
+const main = new ThreadPeer(parentPort!, {
+  connection: (handle: number) => take(handle),
+  'replicas.published': (message: unknown) => views.take(message),
+  flush: () => {
+    tellSpans();
+    reports.flush();
+  },
+  close: async (graceMs: number) => {
+    await server.close(graceMs);
+    clearInterval(beat);
+    await tracer?.close();
+    tellSpans();
+    reports.close();
+  },
+});
+const log = threadLog(main);
+const { credentials, handlers } = credentialsOfThread(data.credentials, log);
+main.handle(handlers);
+const views = new ReplicaViews(permitClocks);
+const reports = new OperationReports((report) => main.tell('report', report));
+const tracer = traces === null ? null : openTracer({ origin: traces, clock, log });
+const tellSpans = (): void => {
+  if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
+};
+const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });
+const server = new RpcServer({ services: [threadReads({ shards, clock, logger: log, observer: reports, tracer })], ...credentials, addressOf: () => address });
+const accept = server.acceptor();
+const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);
+
+function take(handle: number): void {
+  const socket = takenConnection(state, handle);
+  if (socket === null) return;
+  socket.on('error', () => undefined);
+  socket.setNoDelay(true);
+  socket.write(READS_WELCOME);
+  accept(socket);
+}
+
+main.tell('ready');

@@ -1,0 +1,110 @@
+import type { Clock } from '../../shared/time/clock';
+
+/** Words of the shared memory. */
+const GRANT = 0;
+/** The end of the grant by each of the clocks, in whole milliseconds; they wrap around. */
+const UNTIL = [1, 2] as const;
+const ROLE = 3;
+const WORDS = 4;
+
+const PRIMARY = 1;
+
+/** A grant without an end is made again before this. Half of what a difference of two wrapped numbers can be. */
+const LONGEST_MS = 2 ** 30;
+
+/**
+ * The clocks by which a permit ends, each the same for all threads of the process. One of them counts the time that the
+ * machine slept; the permit is over as soon as either says so (`sleeplessClock`).
+ */
+export interface PermitClocks {
+  monotonicMs(): number;
+  bootMs(): number;
+}
+
+/**
+ * Tells other threads whether they may answer reads of a replica from what it has applied, and until when. The thread of
+ * the replica grants, and withdraws before it does anything by which an answer could become wrong: before it hands over,
+ * acknowledges what is not applied yet, or takes another epoch. The number of the grant is odd while there is one, and
+ * another for each, so a reader also sees that there was none in between. One writer, any number of readers
+ * ({@link PermitWatch}).
+ */
+export class ReadPermit {
+  readonly memory = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT);
+  private readonly words = new Int32Array(this.memory);
+  private granted: { role: 'primary' | 'follower'; epoch: number; untilMs: number } | null = null;
+
+  constructor(
+    /** That of the replica. */
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly clocks: PermitClocks,
+  ) {}
+
+  /** What is applied may be read up to `untilMs`, by the replica's clock; -Infinity: not at all. */
+  set(role: 'primary' | 'follower', epoch: number, untilMs: number): void {
+    const { granted } = this;
+    if (untilMs === -Infinity) return this.withdraw();
+    if (granted !== null && granted.role === role && granted.epoch === epoch) {
+      // One without an end has to be renewed, too, but not at each step.
+      // And one that is over is withdrawn: by numbers that wrap, its end would come again.
+      if (granted.untilMs === untilMs && untilMs !== Infinity && untilMs > this.clock.monotonicMs()) return;
+      if (untilMs < granted.untilMs) this.withdraw();
+    } else this.withdraw();
+    // Read before the replica's own clock: the end comes too early rather than too late.
+    const bootMs = this.clocks.bootMs();
+    const monotonicMs = this.clocks.monotonicMs();
+    const leftMs = Math.min(untilMs - this.clock.monotonicMs(), LONGEST_MS);
+    if (leftMs <= 0) return this.withdraw();
+    Atomics.store(this.words, UNTIL[0], Math.floor(monotonicMs + leftMs) | 0);
+    Atomics.store(this.words, UNTIL[1], Math.floor(bootMs + leftMs) | 0);
+    if (this.granted === null) {
+      Atomics.store(this.words, ROLE, role === 'primary' ? PRIMARY : 0);
+      Atomics.add(this.words, GRANT, 1);
+    }
+    this.granted = { role, epoch, untilMs };
+  }
+
+  /** Nothing that was read before counts any more, unless its reader has seen that it does. */
+  withdraw(): void {
+    if (this.granted === null) return;
+    this.granted = null;
+    Atomics.add(this.words, GRANT, 1);
+  }
+}
+
+/** The reader's side of a {@link ReadPermit}. */
+export class PermitWatch {
+  private readonly words: Int32Array;
+
+  constructor(
+    memory: SharedArrayBuffer,
+    private readonly clocks: PermitClocks,
+  ) {
+    this.words = new Int32Array(memory);
+  }
+
+  /** The grant under which a read may begin now, to be given to `holds` after it; -1: there is none, it is the main thread's. */
+  begin(): number {
+    const grant = Atomics.load(this.words, GRANT);
+    return (grant & 1) === 1 && this.lasts() ? grant >>> 0 : -1;
+  }
+
+  /** Whether the grant is one of the primary; else that of a follower. Ask between `begin` and `holds`. */
+  get isPrimary(): boolean {
+    return Atomics.load(this.words, ROLE) === PRIMARY;
+  }
+
+  /** Whether what was read since `begin` was current at a moment since then. */
+  holds(grant: number): boolean {
+    return this.lasts() && Atomics.load(this.words, GRANT) >>> 0 === grant;
+  }
+
+  private lasts(): boolean {
+    const monotonicLeft = Atomics.load(this.words, UNTIL[0]) - wrapped(this.clocks.monotonicMs());
+    const bootLeft = Atomics.load(this.words, UNTIL[1]) - wrapped(this.clocks.bootMs());
+    return (monotonicLeft | 0) > 0 && (bootLeft | 0) > 0;
+  }
+}
+
+function wrapped(ms: number): number {
+  return Math.ceil(ms) | 0;
+}

@@ -1,0 +1,59 @@
+import { defaultProvider } from '@aws-sdk/credential-provider-node';
+import { QuiverError } from '../errors/quiver-error';
+import type { CredentialSource, S3Credentials } from './credential-source';
+
+/** Of one question to whoever gives credentials away: they are on this machine, or beside it. */
+const TIMEOUT_MS = 2_000;
+const RETRIES_MAX = 2;
+
+/** It has nothing to say that the error does not; and it must not write beside the log. */
+const SILENT = { trace: () => undefined, debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/**
+ * Credentials as AWS's own SDKs find them, by their own package: the environment, shared files (with roles, SSO and
+ * processes), a web identity (IRSA on EKS), the endpoint of a container (ECS, EKS Pod Identity) and of an EC2 instance
+ * (IMDSv2). Temporary ones are replaced from five minutes before they end, while those of before still work.
+ */
+export class AmbientCredentials implements CredentialSource {
+  private readonly provider: ReturnType<typeof defaultProvider>;
+  private known: S3Credentials | null = null;
+
+  /** `region`: of the store; roles are assumed there. */
+  constructor(region: string) {
+    this.provider = defaultProvider({ timeout: TIMEOUT_MS, maxRetries: RETRIES_MAX, logger: SILENT, clientConfig: { region } });
+  }
+
+  current(): Promise<S3Credentials> {
+    return this.ask(false);
+  }
+
+  renewed(): Promise<S3Credentials> {
+    return this.ask(true);
+  }
+
+  private async ask(forceRefresh: boolean): Promise<S3Credentials> {
+    try {
+      const { accessKeyId, secretAccessKey, sessionToken } = await this.provider({ forceRefresh });
+      const { known } = this;
+      if (known !== null && known.accessKeyId === accessKeyId && known.secretAccessKey === secretAccessKey && known.sessionToken === sessionToken) return known;
+      return (this.known = { accessKeyId, secretAccessKey, sessionToken });
+    } catch (cause) {
+      throw this.failure(cause);
+    }
+  }
+
+  /** Whoever gave some before may do so again; who refuses, or is not there at all, will go on like that. */
+  private failure(cause: unknown): QuiverError {
+    const { name = '', message = '', $metadata } = (cause ?? {}) as { name?: string; message?: string; $metadata?: { httpStatusCode?: number } };
+    const status = $metadata?.httpStatusCode ?? 0;
+    if (status >= 400 && status < 500) return new QuiverError('storage_failed', `credentials for the backup target were refused: ${/^\w{1,64}$/.test(name) ? name : status}`, { cause });
+    if (this.known === null && /Could not load credentials from any providers/.test(message)) {
+      return new QuiverError(
+        'storage_failed',
+        'there are no credentials for the backup target: set BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY, or BACKUP_S3_CREDENTIALS_FILE, or give the process a role or credentials as programs for AWS find them',
+        { cause },
+      );
+    }
+    return new QuiverError('unavailable', 'credentials for the backup target could not be had at present', { cause });
+  }
+}

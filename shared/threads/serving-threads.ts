@@ -1,0 +1,263 @@
+import { closeSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { QuiverError } from '../errors/quiver-error';
+import type { Logger } from '../logs/logger';
+import { inTime } from '../time/deadline';
+import { RetryBackoff } from '../time/retry-backoff';
+import { type ThreadHandlers, ThreadPeer } from './thread-peer';
+import { newThreadState, THREAD_STATE } from './thread-state';
+
+/** How often the threads are looked at. */
+const LOOK_MS = 1_000;
+/** A thread whose event loop did not turn for so many looks is ended. Its longest piece of work takes some hundredths of a second. */
+const LOOKS_MAX = 10;
+/** Readers of metrics and usage, and a process that ends, don't wait longer for a thread that is busy. */
+const FLUSH_MS = 1_000;
+/** Loading its code takes a thread a second, and a busy machine far longer. */
+const STARTING_LOOKS_MAX = 120;
+/** A thread that lived this long did not end because of how it starts. */
+const LONG_LIFE_MS = 30_000;
+/** A thread that ends again at once must not keep the processor busy. */
+const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
+
+export interface ServingThreadsParts<Own> {
+  /** For the log and errors: `serves the API`. */
+  task: string;
+  /** The JavaScript file of the worker. It tells `ready`, takes `connection`, `flush` and `close`, and beats in `state`. */
+  entry: string;
+  threads: number;
+  /** Words of `state`; default: those of THREAD_STATE. */
+  words?: number;
+  /** What the main thread keeps of a thread as long as it lives. */
+  own: () => Own;
+  /** What a thread is started with. */
+  data: (state: Int32Array, place: number) => unknown;
+  /** The environment of the threads; default: none. */
+  environment?: Readonly<Record<string, string>>;
+  /** What the threads may ask. `thread` is the one that asks. */
+  handlers: (thread: () => ServingThread<Own>) => ThreadHandlers;
+  /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
+  onStarted: (peer: ThreadPeer) => () => void;
+  /** Called for each that has ended, before it is replaced. */
+  onEnded?: (thread: ServingThread<Own>, place: number) => void;
+  /** Of a native addon. */
+  duplicateHandle: (handle: number) => number;
+  logger: Logger;
+  /** Default: {@link LOOK_MS}. */
+  lookMs?: number;
+}
+
+/** What others see of a thread. */
+export interface ServingThread<Own> {
+  readonly peer: ThreadPeer;
+  readonly state: Int32Array;
+  /** It serves; before that it loads its code. */
+  readonly isReady: boolean;
+  readonly own: Own;
+}
+
+interface Thread<Own> extends ServingThread<Own> {
+  worker: Worker;
+  /** Handles of connections on their way to it, the oldest first, and how many it has taken before these. */
+  handed: number[];
+  takenBefore: number;
+  isReady: boolean;
+  /** Connections that it was given since it started. */
+  dealt: number;
+  lastBeat: number;
+  silentLooks: number;
+  readyMs: number;
+  /** Why it ends, as far as that is known. */
+  reason: unknown;
+  stop: () => void;
+}
+
+/**
+ * Workers among which the main thread deals connections. A thread that ends, or whose event loop stands still, is replaced;
+ * only its own connections break.
+ */
+export class ServingThreads<Own> {
+  private readonly threads: (Thread<Own> | null)[];
+  private readonly backoffs: RetryBackoff[];
+  private readonly look: NodeJS.Timeout;
+  private isClosing = false;
+
+  /** Nothing runs until {@link begin}. */
+  constructor(private readonly parts: ServingThreadsParts<Own>) {
+    this.threads = new Array<Thread<Own> | null>(parts.threads).fill(null);
+    this.backoffs = this.threads.map(() => new RetryBackoff(RESTART_PAUSES));
+    this.look = setInterval(() => this.watch(), parts.lookMs ?? LOOK_MS);
+    this.look.unref();
+  }
+
+  /** Starts the threads. Resolves when all are ready. Errors: internal when one ends before that; all have ended then. */
+  async begin(): Promise<void> {
+    try {
+      await Promise.all(this.threads.map((_, i) => this.startOne(i)));
+    } catch (error) {
+      await this.close(0);
+      throw error;
+    }
+  }
+
+  /** The threads that are there, whether ready or not. */
+  get running(): ServingThread<Own>[] {
+    return this.threads.filter((thread) => thread !== null);
+  }
+
+  /** How many connections each thread serves. */
+  get connections(): number[] {
+    return this.threads.map((thread) => (thread === null ? 0 : connectionsOf(thread)));
+  }
+
+  /** The threads by their workers' numbers; 0: one is being replaced. */
+  get ids(): number[] {
+    return this.threads.map((thread) => thread?.worker.threadId ?? 0);
+  }
+
+  /**
+   * Gives a connection to the thread that serves the fewest, from whose first byte on nothing was read, with `words` about it.
+   * Answers the thread; null where none is ready, or none could be given it: then it has ended.
+   */
+  deal(socket: Socket, ...words: unknown[]): ServingThread<Own> | null {
+    const thread = this.leastBusy();
+    const handle = (socket as unknown as { _handle: { fd: number } | null })._handle?.fd;
+    // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the connection.
+    let own: number;
+    try {
+      if (thread === null || handle === undefined || handle < 0) return null;
+      own = this.parts.duplicateHandle(handle);
+    } catch (error) {
+      this.parts.logger.error({ error }, `a connection could not be given to a thread that ${this.parts.task}`);
+      return null;
+    } finally {
+      socket.destroy();
+    }
+    forgetTaken(thread);
+    thread.handed.push(own);
+    thread.dealt += 1;
+    thread.peer.tell('connection', own, ...words);
+    return thread;
+  }
+
+  /** Resolves when every thread has reported what it counted before this call; one that is late is not waited for. */
+  async flush(): Promise<void> {
+    await inTime(this.askAll('flush'), FLUSH_MS, () => new Error('late')).catch(() => undefined);
+  }
+
+  /** Lets running calls finish, cuts the rest after `graceMs` and ends the threads. */
+  async close(graceMs: number): Promise<void> {
+    this.isClosing = true;
+    clearInterval(this.look);
+    await inTime(this.askAll('close', graceMs), graceMs + FLUSH_MS, () => new Error('late')).catch(() => undefined);
+    await Promise.all(this.threads.flatMap((thread) => thread?.worker.terminate() ?? []));
+  }
+
+  /** Asks every thread that serves; one that ends meanwhile is left out. */
+  async askAll(name: string, ...args: unknown[]): Promise<void> {
+    await Promise.all(this.threads.flatMap((thread) => (thread?.isReady ? [thread.peer.ask(name, ...args).catch(() => undefined)] : [])));
+  }
+
+  private startOne(place: number): Promise<void> {
+    const { parts } = this;
+    const state = newThreadState(parts.words);
+    let worker: Worker;
+    try {
+      // It learns from workerData what it may know; the environment holds secrets.
+      worker = new Worker(parts.entry, { workerData: parts.data(state, place), env: { ...parts.environment } });
+    } catch (error) {
+      this.restart(place);
+      return Promise.reject(error as Error);
+    }
+    return new Promise((ready, fail) => {
+      const thread: Thread<Own> = {
+        worker,
+        state,
+        own: parts.own(),
+        handed: [],
+        takenBefore: 0,
+        dealt: 0,
+        lastBeat: 0,
+        silentLooks: 0,
+        isReady: false,
+        readyMs: Infinity,
+        reason: undefined,
+        stop: () => undefined,
+        peer: new ThreadPeer(worker, {
+          ...parts.handlers(() => thread),
+          ready: () => {
+            thread.isReady = true;
+            thread.readyMs = performance.now();
+            thread.silentLooks = 0;
+            ready();
+          },
+        }),
+      };
+      thread.stop = parts.onStarted(thread.peer);
+      this.threads[place] = thread;
+      worker.on('error', (error) => (thread.reason = error));
+      worker.once('exit', (code) => {
+        // Without effect on a thread that was ready.
+        fail(new QuiverError('internal', `a thread that ${parts.task} could not start`, { cause: thread.reason }));
+        this.ended(place, thread, code);
+      });
+    });
+  }
+
+  private ended(place: number, thread: Thread<Own>, code: number): void {
+    thread.peer.close('the thread that served the call has ended; it may be retried');
+    thread.stop();
+    forgetTaken(thread);
+    for (const handle of thread.handed.splice(0)) closeSync(handle);
+    this.threads[place] = null;
+    this.parts.onEnded?.(thread, place);
+    if (this.isClosing) return;
+    if (performance.now() - thread.readyMs > LONG_LIFE_MS) this.backoffs[place].reset();
+    this.parts.logger.error({ thread: place, code, error: thread.reason }, `a thread that ${this.parts.task} has ended; it is replaced`);
+    this.restart(place);
+  }
+
+  private restart(place: number): void {
+    setTimeout(() => {
+      // One that fails again has its place tried again, too.
+      if (!this.isClosing) this.startOne(place).catch(() => undefined);
+    }, this.backoffs[place].nextMs());
+  }
+
+  /** The thread with the fewest connections; null while none is ready. */
+  private leastBusy(): Thread<Own> | null {
+    let least: Thread<Own> | null = null;
+    for (const thread of this.threads) {
+      if (thread !== null && thread.isReady && (least === null || connectionsOf(thread) < connectionsOf(least))) least = thread;
+    }
+    return least;
+  }
+
+  /** Ends threads that stand still. Looks are counted, not time: a process that was suspended is not late. */
+  private watch(): void {
+    for (const thread of this.threads) {
+      if (thread === null) continue;
+      const beat = Atomics.load(thread.state, THREAD_STATE.beat);
+      thread.silentLooks = beat === thread.lastBeat ? thread.silentLooks + 1 : 0;
+      thread.lastBeat = beat;
+      // A thread that starts has no event loop yet, for as long as it loads its code.
+      const looksMax = thread.isReady ? LOOKS_MAX : STARTING_LOOKS_MAX;
+      if (thread.silentLooks < looksMax) continue;
+      thread.reason = new Error(`it did nothing for ${looksMax} looks at it`);
+      void thread.worker.terminate();
+    }
+  }
+}
+
+/** Forgets the handles that the thread has taken: they are its own now. */
+function forgetTaken(thread: Thread<unknown>): void {
+  const taken = Atomics.load(thread.state, THREAD_STATE.taken);
+  thread.handed.splice(0, (taken - thread.takenBefore) | 0);
+  thread.takenBefore = taken;
+}
+
+/** Counts wrap around after 2^32; their difference does not. */
+function connectionsOf(thread: Thread<unknown>): number {
+  return (thread.dealt - Atomics.load(thread.state, THREAD_STATE.closed)) | 0;
+}

@@ -1,0 +1,216 @@
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
+import { RenewedCertificates } from '../../shared/process/renewed-certificates';
+import { OWN_VERSION, READ_THREADS } from '../../shared/process/member-version';
+import { packageRoot } from '../../shared/process/package-root';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import { READS_GREETING } from '../../shared/rpc/reads-greeting';
+import { RpcServer } from '../../shared/rpc/rpc-server';
+import type { ReadThreads } from '../../node/threads/read-threads';
+import { systemClock } from '../../shared/time/clock';
+import { silentLogger } from '../../shared/logs/logger';
+import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
+import { ReplicaPublisher } from '../../node/threads/replica-publisher';
+import { dealerTo, startReadThreads } from '../../node/threads/read-threads';
+import type { NodeOperation } from '../../node/rpc/operation-observer';
+import { CertificateAuthority } from '../support/certificate-authority';
+import { eventually } from '../support/eventually';
+import { clientTo, PLAIN, SHARD, within } from '../support/rpc-node';
+import { ScriptedNodeShards } from '../support/scripted-node-shards';
+
+/**
+ * The connections of coordinators to the threads of a node, which are real here, beside a main thread in this process whose
+ * answers are scripted: what the threads can't answer, which is everything, comes here.
+ */
+
+const SEARCH = { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' as const }, texts: false };
+
+interface Node {
+  server: RpcServer;
+  threads: ReadThreads;
+  port: number;
+  shards: ScriptedNodeShards;
+  /** What the threads counted, and what the main thread did on connections of its own. */
+  onThreads: NodeOperation[];
+  onMain: NodeOperation[];
+  log: string[];
+}
+
+let node: Node;
+const opened: { close(): void }[] = [];
+
+/** `knownAs`: the address of a proxy before it; default: its own. */
+async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null): Promise<Node> {
+  const shards = new ScriptedNodeShards();
+  const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
+  const limits = nodeLimits();
+  const services = shardServices({ shards, clock: systemClock, logger: silentLogger, limits, observer: { done: (operation) => onMain.push(operation) } });
+  const server = new RpcServer({ services, ...credentials, version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] }, addressOf: (own) => knownAs ?? `127.0.0.1:${own}` });
+  let threads: ReadThreads | null = null;
+  const port = await server.listenBeside(
+    '127.0.0.1:0',
+    dealerTo(() => threads),
+  );
+  threads = await startReadThreads({
+    entry: join(packageRoot(__dirname), 'dist/node/read-thread.js'),
+    threads: 2,
+    address: knownAs ?? `127.0.0.1:${port}`,
+    credentials,
+    replicas: new ReplicaPublisher(),
+    shards,
+    limit: limits.reads,
+    observer: { done: (operation) => onThreads.push(operation) },
+    onSearches: () => undefined,
+    traces: null,
+    spans: new ThreadTraceCounts(),
+    metrics: new ProcessMetrics({ identity: { role: 'node', member: 'one', version: '1' }, onMeasureError: () => undefined }),
+    clock: systemClock,
+    logger: { ...silentLogger, error: (_fields, message) => void log.push(message) },
+  });
+  return { server, threads, port, shards, onThreads, onMain, log };
+}
+
+function client(credentials: ClusterCredentials = PLAIN) {
+  const made = clientTo(`127.0.0.1:${node.port}`, { credentials });
+  opened.push(made.client);
+  return made;
+}
+
+/** Searches until one is answered by a thread: the first ones go the way that is there. */
+async function reachThread({ client: from }: ReturnType<typeof client>): Promise<void> {
+  await eventually('a thread answers', async () => {
+    const before = node.onThreads.length;
+    await from.read(SHARD, 'search', SEARCH, within(10_000));
+    await node.threads.flush();
+    return node.onThreads.length > before;
+  });
+}
+
+afterEach(async () => {
+  for (const each of opened.splice(0)) each.close();
+  await node.threads.close(0);
+  await node.server.close(0);
+});
+
+test('searches come over connections to threads, which are dealt evenly, and everything else over those to the main thread', async () => {
+  node = await start();
+  node.shards.hits = () => [{ externalId: 'a', score: 1, metadata: '{}' }];
+  const coordinators = [client(), client(), client(), client()];
+  for (const coordinator of coordinators) await reachThread(coordinator);
+  expect(node.threads.connections).toEqual([2, 2]);
+  const mainBefore = node.onMain.length;
+  expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
+  expect(await coordinators[0].client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+  await coordinators[0].client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000));
+  expect(node.onMain.slice(mainBefore)).toEqual(['count', 'write']);
+  coordinators[0].client.close();
+  await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
+});
+
+test('what a thread says first may come along with its welcome', async () => {
+  let to = 0;
+  const proxy = createServer((from) => {
+    const onward = connect(to, '127.0.0.1');
+    from.on('error', () => onward.destroy()).pipe(onward);
+    // Whatever comes in the first moment is sent on at once.
+    let first: Buffer[] | null = [];
+    onward.on('error', () => from.destroy()).on('data', (chunk: Buffer) => (first === null ? from.write(chunk) : first.push(chunk)));
+    onward.on('close', () => from.destroy());
+    setTimeout(() => {
+      from.write(Buffer.concat(first!));
+      first = null;
+    }, 100);
+  });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  const { port } = proxy.address() as AddressInfo;
+  node = await start(PLAIN, `127.0.0.1:${port}`);
+  to = node.port;
+  const made = clientTo(`127.0.0.1:${port}`);
+  opened.push(made.client, proxy);
+  await reachThread(made);
+});
+
+test('with TLS the connections to threads are as secured as any, and go on with renewed certificates', async () => {
+  const authority = new CertificateAuthority('members');
+  try {
+    const issued = (): { ca: Buffer; cert: Buffer; key: Buffer } => {
+      const { cert, key } = authority.issue('member');
+      return { ca: Buffer.from(authority.pem), cert: Buffer.from(cert), key: Buffer.from(key) };
+    };
+    const renewed = new RenewedCertificates(issued());
+    const credentials: ClusterCredentials = { ...PLAIN, tls: { ...issued(), renewed } };
+    node = await start(credentials);
+    await reachThread(client({ ...PLAIN, tls: issued() }));
+    renewed.renew(issued());
+    await reachThread(client({ ...PLAIN, tls: issued() }));
+    // Without a certificate, nothing but the greeting is answered.
+    const stranger = connect(node.port, '127.0.0.1');
+    let heard = '';
+    stranger.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
+    stranger.write(READS_GREETING);
+    await eventually('it is welcomed', () => heard !== '');
+    stranger.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+    await new Promise((done) => stranger.once('close', done));
+    expect(heard.replace(/[^ -~\r\n]/g, '')).toMatch(/^QUIVER READS OK\r\n.{0,4}$/);
+  } finally {
+    authority.destroy();
+  }
+});
+
+test('a caller that does not prove the secret is refused by threads, too', async () => {
+  node = await start();
+  const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
+  await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
+  expect(node.shards.reads).toBe(0);
+});
+
+test('a thread that ends breaks only what was under way on its connections, which is answered over others, and is replaced', async () => {
+  node = await start();
+  const [one, other] = [client(), client()];
+  await reachThread(one);
+  await reachThread(other);
+  expect(node.threads.connections).toEqual([1, 1]);
+  let release = (): void => undefined;
+  const held = new Promise<void>((done) => (release = done));
+  node.shards.before = () => held;
+  const before = node.shards.reads;
+  const reads = [one, other].flatMap(({ client: from }) => Array.from({ length: 5 }, () => from.read(SHARD, 'search', SEARCH, within(60_000))));
+  await eventually('all have begun', () => node.shards.reads === before + 10);
+  const { threads } = node.threads as unknown as { threads: { worker: { terminate(): Promise<number> } }[] };
+  await threads[0].worker.terminate();
+  await eventually('its reads come another way', () => node.shards.reads === before + 15);
+  node.shards.before = async () => undefined;
+  release();
+  await Promise.all(reads);
+  expect(node.log).toEqual(['a thread that answers reads has ended; it is replaced']);
+  expect([...one.ended, ...other.ended]).toEqual([]);
+  await eventually('it is replaced, and its coordinator is back', async () => {
+    await Promise.all([one, other].map(({ client: from }) => from.read(SHARD, 'search', SEARCH, within(10_000))));
+    return node.threads.connections.reduce((sum, count) => sum + count) === 2 && node.threads.ids.every((id) => id > 0);
+  });
+});
+
+test('a connection that begins slowly, or with something else, is one to the main thread; one that says nothing is cut by its closing', async () => {
+  node = await start();
+  const slow = connect(node.port, '127.0.0.1');
+  let heard = '';
+  slow.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
+  for (const byte of READS_GREETING) {
+    slow.write(Buffer.of(byte));
+    await new Promise((next) => setImmediate(next));
+  }
+  await eventually('it is welcomed', () => heard.startsWith('QUIVER READS OK\r\n'));
+  const odd = connect(node.port, '127.0.0.1');
+  odd.on('error', () => undefined).resume();
+  odd.write('QUIVER WRITES 1\r\n and more');
+  await new Promise((done) => odd.once('close', done));
+  const silent = connect(node.port, '127.0.0.1');
+  silent.on('error', () => undefined).resume();
+  await new Promise((done) => silent.once('connect', done));
+  await eventually('it is accepted', async () => (await new Promise<number>((count) => (node.server as any).greeted.server.getConnections((_: unknown, open: number) => count(open)))) >= 1);
+  await node.server.close(0);
+  if (!silent.destroyed) await new Promise((done) => silent.once('close', done));
+  slow.destroy();
+});

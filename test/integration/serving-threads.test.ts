@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { ServingThreads } from '../../shared/threads/serving-threads';
+import { silentLogger } from '../../shared/logs/logger';
+import type { ThreadPeer } from '../../shared/threads/thread-peer';
+import { eventually } from '../support/eventually';
+
+/** What becomes of threads that stand still or do not start. */
+
+let threads: ServingThreads<undefined> | null = null;
+let peers: ThreadPeer[];
+let log: { message: string; error: unknown }[];
+
+async function start(data: object = {}): Promise<ServingThreads<undefined>> {
+  peers = [];
+  log = [];
+  const started = new ServingThreads({
+    task: 'is tested',
+    entry: join(__dirname, '../support/serving-thread-worker.js'),
+    threads: 2,
+    own: () => undefined,
+    data: (state) => ({ state, ...data }),
+    handlers: () => ({}),
+    onStarted: (peer) => {
+      peers.push(peer);
+      return () => void peers.splice(peers.indexOf(peer), 1);
+    },
+    duplicateHandle: (handle) => handle,
+    logger: { ...silentLogger, error: ({ error }, message) => void log.push({ message, error }) },
+    lookMs: 300,
+  });
+  await started.begin();
+  return started;
+}
+
+afterEach(async () => {
+  await threads?.close(0);
+  threads = null;
+});
+
+test('a thread whose event loop stands still is ended and replaced, and the others stay', async () => {
+  threads = await start();
+  const [one, other] = threads.ids;
+  peers[0].tell('hang');
+  await eventually('it is replaced', () => threads!.ids.every((id) => id !== one && id > 0));
+  expect(threads.ids).toContain(other);
+  expect(log).toEqual([{ message: 'a thread that is tested has ended; it is replaced', error: expect.objectContaining({ message: 'it did nothing for 10 looks at it' }) }]);
+  // Whoever followed for it does so no more.
+  expect(peers).toHaveLength(2);
+});
+
+test('threads that can not start are an error of the start', async () => {
+  await expect(start({ dies: true })).rejects.toMatchObject({ kind: 'internal', message: 'a thread that is tested could not start' });
+});

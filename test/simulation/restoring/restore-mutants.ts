@@ -1,0 +1,89 @@
+import type { BackupTarget } from '../../../shared/backup/backup-target';
+import { CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { isAssignment } from '../../../shared/cluster/shard-assignment';
+import type { ShardClient } from '../../../shared/shard/shard-client';
+import { RESTORES_PATH } from '../../../coordinator/backup/backup-record';
+import { callsOf } from '../resharding/shard-calls';
+import type { ArchiveTamper } from './archiving-nodes';
+
+/** A known-bad variant of what backups and restores rest on. */
+export interface RestoreMutant {
+  name: string;
+  title: string;
+  /** A seed that is known to catch it, from which on the tests look. */
+  seed: number;
+  nodes?: ArchiveTamper;
+  /** What coordinators' calls become on their way to shards, to the cluster store and to the target. */
+  shards?: (client: ShardClient) => ShardClient;
+  store?: (store: ClusterStore) => ClusterStore;
+  target?: (target: BackupTarget) => BackupTarget;
+}
+
+export const RESTORE_MUTANTS: RestoreMutant[] = [
+  {
+    name: 'B1',
+    title: 'restored shards keep what they began with in the map',
+    seed: 40,
+    store: (store) => ({ ...storeCalls(store), get: async (key) => (isAssignment(key) ? null : store.get(key)) }),
+  },
+  {
+    name: 'B2',
+    title: 'a restored shard takes the items of the others, too',
+    seed: 2,
+    nodes: { isOwn: () => true },
+  },
+  {
+    name: 'B3',
+    title: 'a restore does not hold its backup',
+    seed: 2,
+    target: (target) => ({
+      ...targetCalls(target),
+      put: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve() : target.put(key, bytes)),
+    }),
+  },
+  {
+    name: 'B4',
+    title: 'a shard takes the order of a backup for that of the one before',
+    seed: 2,
+    nodes: { backup: () => 'the same' },
+  },
+  {
+    name: 'B5',
+    title: 'a shard that is filled in part counts as filled',
+    seed: 1,
+    nodes: { beginning: (shard) => ({ ...shard, items: shard.items.slice(0, 2) }) },
+  },
+  {
+    name: 'B6',
+    title: 'a restore goes on whoever changed its entry',
+    seed: 47,
+    store: (store) => ({ ...storeCalls(store), transact: (guards, changes) => store.transact(changes.some(({ key }) => key.startsWith(RESTORES_PATH)) ? [] : guards, changes) }),
+  },
+  {
+    name: 'B7',
+    title: 'what a restore that was given up has made stays',
+    seed: 3,
+    shards: (client) => ({ ...callsOf(client), drop: () => Promise.resolve() }),
+  },
+];
+
+function storeCalls(store: ClusterStore): ClusterStore {
+  return {
+    get: (key) => store.get(key),
+    list: (prefix) => store.list(prefix),
+    transact: (guards, changes) => store.transact(guards, changes),
+    watch: (prefix, afterRevision, listener) => store.watch(prefix, afterRevision, listener),
+    close: () => store.close(),
+  };
+}
+
+function targetCalls(target: BackupTarget): BackupTarget {
+  return {
+    name: target.name,
+    put: (key, bytes) => target.put(key, bytes),
+    get: (key) => target.get(key),
+    list: (prefix) => target.list(prefix),
+    delete: (key) => target.delete(key),
+  };
+}

@@ -1,0 +1,67 @@
+import { type BackupRepository } from '../../../../coordinator/backup/backup-repository';
+import { RestoreMoment } from '../../../../coordinator/backup/restore-moment';
+import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
+import type { BackupManifest } from '../../../../shared/backup/backup-format';
+import type { BackupTarget } from '../../../../shared/backup/backup-target';
+import { headsKey, headsToBytes, segmentKey, segmentToBytes } from '../../../../shared/backup/log-format';
+
+/** How a moment is reached, from the backups and logs that a target has. */
+
+const START_MS = Date.parse('2026-01-01T00:00:00Z');
+const UID = 'u';
+
+const objects = new Map<string, Buffer>();
+const target: BackupTarget = {
+  name: 'memory',
+  put: async (key, bytes) => void objects.set(key, bytes),
+  get: async (key) => objects.get(key) ?? null,
+  list: async (prefix) => [...objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes })),
+  delete: async (key) => void objects.delete(key),
+};
+
+/** A backup of one shard at a place of its log, with the time that its primary's clock had then. */
+const backupOf = (id: string, sequence: number, at: number): BackupManifest =>
+  ({ id, collections: [{ name: 'things', uid: UID, record: '', shards: [{ position: { sequence, epoch: 1, at } }] }] }) as unknown as BackupManifest;
+
+/** A segment of entries, by their times. */
+async function ship(first: number, precedingEpoch: number, times: number[]): Promise<void> {
+  const entries = times.map((at, i) => ({ sequence: first + i, epoch: 1, at, write: null }));
+  const name = { first, last: first + times.length - 1, precedingEpoch, lastEpoch: 1, fromMs: times[0], toMs: times.at(-1)! };
+  await target.put(segmentKey(`${UID}.0`, name), segmentToBytes(entries));
+}
+
+async function find(backups: BackupManifest[], ms: number): Promise<{ base: string; upTo: number[] }> {
+  const repository = { target, ids: async () => backups.map(({ id }) => id), find: async (id: string) => backups.find((one) => one.id === id) ?? null } as unknown as BackupRepository;
+  const [{ base, upTo }] = await new RestoreMoment(repository).find({ until: new Date(ms).toISOString(), rename: {} });
+  return { base, upTo };
+}
+
+beforeEach(async () => {
+  objects.clear();
+  await new ShippedLogs(target).putHistory({ name: 'things', uid: UID, identity: UID, record: '', shards: 1, fromMs: START_MS, toMs: null });
+  await target.put(headsKey('a'), headsToBytes({ member: 'a', at: START_MS, shards: { [`${UID}.0`]: { sequence: 6, epoch: 1, untilMs: START_MS + 60_000, since: 1, gaps: 0, error: null } } }));
+});
+
+test('the newest backup before the moment is the base', async () => {
+  await ship(
+    1,
+    0,
+    [1, 2, 3, 4, 5, 6].map((seconds) => START_MS + seconds * 1000),
+  );
+  const backups = [backupOf('second', 4, START_MS + 4_500), backupOf('first', 2, START_MS + 2_500)];
+  expect(await find(backups, START_MS + 5_000)).toEqual({ base: 'second', upTo: [5] });
+  expect(await find(backups, START_MS + 4_200)).toEqual({ base: 'first', upTo: [4] });
+  expect(await find(backups, START_MS + 1_000)).toEqual({ base: '', upTo: [1] });
+});
+
+test('a backup that a primary took whose clock was behind is no base for a moment before its last entries', async () => {
+  // The first primary was ten seconds ahead, and its successor gives the time of the last entry before it.
+  await ship(1, 0, [START_MS + 1_000, START_MS + 2_000]);
+  await ship(3, 1, [START_MS + 13_000, START_MS + 13_000, START_MS + 13_000]);
+  const behind = backupOf('behind', 4, START_MS + 5_000);
+  // Entries 3 and 4 are in it, and are of 13 s by the log.
+  expect(await find([behind], START_MS + 6_000)).toEqual({ base: '', upTo: [2] });
+  expect(await find([behind, backupOf('before', 2, START_MS + 2_500)], START_MS + 6_000)).toEqual({ base: 'before', upTo: [2] });
+  await ship(6, 1, [START_MS + 20_000]);
+  expect(await find([behind], START_MS + 13_000)).toEqual({ base: 'behind', upTo: [5] });
+});

@@ -1,0 +1,110 @@
+import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { seedChanges } from '../../../../../node/records/seed-position';
+import { RecordStore } from '../../../../../node/records/record-store';
+import { OwnLog } from '../../../../../node/shard/backup/own-log';
+import { Shard } from '../../../../../node/shard/shard';
+import { WriteBudget } from '../../../../../node/shard/write-queue';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '../../../../../shared/time/clock';
+import { Pace } from '../../../../../shared/time/pace';
+import { LogMemory, openRocksStore, plainFactories } from '../../../../support/shard-node';
+
+/** The writes that a shard without replicas keeps until they are shipped, over starts. */
+
+const ID = { collectionUid: 'c', shard: 0 };
+const MAX = { entries: 1000, bytes: 1000 };
+
+let store: MemoryKeyValueStore;
+let records: RecordStore;
+let clock: ManualClock;
+let operation: number;
+
+beforeEach(() => {
+  store = new MemoryKeyValueStore();
+  records = new RecordStore(store);
+  clock = new ManualClock();
+  operation = 0;
+});
+
+const open = (keptMax = MAX): Promise<OwnLog> => OwnLog.open({ id: ID, records, operation, isNew: operation === 0, wallMs: () => clock.wallMs(), keptMax });
+
+async function write(log: OwnLog, bytes: number, moment = 0): Promise<void> {
+  operation += 1;
+  await store.write(log.changes([Buffer.alloc(bytes)], operation, moment));
+  log.stored();
+}
+
+test('the bound of what is kept counts what was kept before a start', async () => {
+  const one = await open();
+  for (let i = 0; i < 8; i += 1) await write(one, 92);
+  await one.close();
+  const two = await open();
+  expect(two.view()).toMatchObject({ first: 1, last: 8 });
+  for (let i = 0; i < 4; i += 1) await write(two, 92);
+  // Ten writes of a hundred bytes fit.
+  expect(two.view()).toMatchObject({ first: 3, last: 12 });
+  await two.close();
+  const three = await open();
+  expect((await three.entries(0, Infinity)).map(({ sequence }) => sequence)).toEqual([3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  // A smaller bound holds from the next write on.
+  await three.close();
+  const four = await open({ entries: 5, bytes: 1000 });
+  await write(four, 92);
+  expect(four.view()).toMatchObject({ first: 9, last: 13 });
+});
+
+test('times never go back, though the clock is put back between starts, and though all was shipped', async () => {
+  const one = await open();
+  const startMs = clock.wallMs();
+  await write(one, 10);
+  await one.close();
+  clock.advance(-60_000);
+  const two = await open();
+  expect(two.timeMs()).toBe(startMs);
+  await write(two, 10);
+  expect((await two.entries(0, Infinity)).map(({ at }) => at)).toEqual([startMs, startMs]);
+  // What was told of it, too.
+  two.shipped({ sequence: 2, epoch: 1, at: startMs + 7 });
+  await two.close();
+  const three = await open();
+  await write(three, 10);
+  expect((await three.entries(0, Infinity)).map(({ sequence, at }) => [sequence, at])).toEqual([[3, startMs + 7]]);
+  // The moment by which a write finds items expired.
+  await write(three, 10, startMs + 9);
+  expect((await three.entries(4, Infinity)).map(({ at }) => at)).toEqual([startMs + 9]);
+  clock.advance(120_000);
+  expect(three.timeMs()).toBe(clock.wallMs());
+});
+
+test.each([
+  ['a new one begins with its first write', false, 0],
+  ['one that was restored with nothing in it goes on from what the backup has', true, 1],
+])('the log of an empty shard: %s', async (_title, isRestored, last) => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-own-log-'));
+  const fail = (error: Error): void => {
+    throw error;
+  };
+  const never = (): never => {
+    throw new Error('not asked for');
+  };
+  try {
+    if (isRestored) {
+      const filled = await openRocksStore(join(folder, 'records'));
+      await filled.write(seedChanges(), { sync: true });
+      await filled.close();
+    }
+    const backups = { open: never, pace: new Pace(Infinity), log: 'own' as const };
+    const shard = await Shard.open(
+      folder,
+      { ...ID, dim: 2, metric: 'cosine' },
+      { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), backups },
+      { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail },
+    );
+    expect(shard.log!.view()).toMatchObject({ last });
+    await shard.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
