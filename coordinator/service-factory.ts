@@ -12,6 +12,7 @@ import { BackupDriver, type BackupObserver } from './backup/backup-driver';
 import { BackupRequests } from './backup/backup-requests';
 import { Cron } from './backup/cron';
 import { type KeepRule, parseKeepRule } from './backup/kept-backups';
+import { StoredRestores } from './backup/stored-restores';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
@@ -204,7 +205,7 @@ export function createService(options: {
     reshards: () => reshards.list(),
     readNewShards: () => reshards.newShards(),
     driveReshards: async (office, retireMs) => {
-      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent), isRestoring: (id) => backups.isRestoring(id) });
+      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent), restores: new StoredRestores(store) });
       await resharder.start();
       return resharder;
     },

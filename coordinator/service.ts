@@ -447,7 +447,7 @@ export interface BackupsService {
   restores(): Promise<RestoreView[]>;
   /** Errors: not_found. */
   restoreState(id: string): Promise<RestoreView>;
-  /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found. */
+  /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found; conflict when some of it takes its place already. */
   cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView>;
 }
 

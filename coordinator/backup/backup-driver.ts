@@ -215,9 +215,10 @@ export class BackupDriver {
     if (state === 'running') {
       try {
         await this.hold(repository, owned.content);
-        await pass.run();
+        const deleted = await pass.run();
         if (owned.content.keys) await restoreKeys(store, (await repository.held(backup)).keys);
-        await owned.change({ state: 'done', endedAt: new Date(clock.wallMs()).toISOString() });
+        const warnings = [...(owned.content.warnings ?? []), ...deleted.map(deletedSince)];
+        await owned.change({ state: 'done', warnings, endedAt: new Date(clock.wallMs()).toISOString() });
         log.info({ restore: id, backup, collections: owned.content.collections.length }, 'a restore is complete');
       } catch (error) {
         const isLasting = isQuiverError(error) && !error.retryable && error.kind !== 'storage_failed';
@@ -272,4 +273,8 @@ export class BackupDriver {
     if (office.guard === null) return;
     store.transact([], [{ type: 'delete', key }]).catch(() => undefined);
   }
+}
+
+function deletedSince(name: string): string {
+  return `collection "${name}" was restored, and was deleted before the restore had ended`;
 }

@@ -48,9 +48,10 @@ export interface RestoredCollection {
   upTo?: number[];
   /**
    * Of one that goes into a collection which is there and empty, `record` with its identity. `begun`: its reshard was stored,
-   * in the same transaction.
+   * in the same transaction. `isFinal`: its new shards take over, whatever comes; in the transaction that says so to whoever
+   * drives the reshard.
    */
-  into?: { begun: boolean };
+  into?: { begun: boolean; isFinal?: boolean };
   shardsReady: number;
 }
 
@@ -73,6 +74,11 @@ export interface RestoreRecord {
   startedAt: string;
   endedAt: string | null;
   error: string | null;
+}
+
+/** Whether some of it can be seen already, or is about to be: then it can't be given up any more. */
+export function isPastReturn({ isPublishing, collections }: Pick<RestoreRecord, 'isPublishing' | 'collections'>): boolean {
+  return isPublishing === true || collections.some(({ into }) => into?.isFinal === true);
 }
 
 /** The backups that a restore reads: one, or for a moment one of each collection, where it has any. */

@@ -8,7 +8,19 @@ import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark'
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
 import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
+import {
+  type BackupRecord,
+  BACKUPS_PATH,
+  backupFromEntry,
+  basesOf,
+  backupPath,
+  isPastReturn,
+  type RestoredCollection,
+  type RestoreRecord,
+  RESTORES_PATH,
+  restoreFromEntry,
+  restorePath,
+} from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { restorableOf } from './restorable';
 import { readable, RestoreMoment } from './restore-moment';
@@ -177,13 +189,6 @@ export class BackupRequests implements BackupsService {
     return restoreView(restoreFromEntry(entry));
   }
 
-  /** Whether there is a restore of this id that is not over. Errors: unavailable. */
-  async isRestoring(id: string): Promise<boolean> {
-    const entry = await this.options.store.get(restorePath(id));
-    const state = entry === null ? null : restoreFromEntry(entry).state;
-    return state === 'running' || state === 'cancelling';
-  }
-
   async cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const entry = await this.options.store.get(restorePath(id));
@@ -191,6 +196,7 @@ export class BackupRequests implements BackupsService {
       const record = restoreFromEntry(entry);
       if (record.state === 'cancelling') return restoreView(record);
       if (record.state === 'running') {
+        if (isPastReturn(record)) throw new QuiverError('conflict', `it is too late to give ${id} up: what it restores takes its place already, so it goes on; once it is over, it can be forgotten`);
         const changed: RestoreRecord = { ...record, state: 'cancelling' };
         if (await this.transact(entry.key, entry.revision, changed, mark && { mark, result: restoreView(changed) })) return restoreView(changed);
       } else {
@@ -344,7 +350,7 @@ function keysWarning(startedAt: string): string {
   return `keys are as they were at ${startedAt}: one that was deleted or got another secret since works again as it was then, unless this service still knows of that; look through GET /v1/admin/keys`;
 }
 
-function restoreView({ collections, warnings = [], ...record }: RestoreRecord): RestoreView {
+function restoreView({ collections, warnings = [], isPublishing: _isPublishing, ...record }: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };

@@ -5,7 +5,7 @@ import { collectionFromEntry, collectionPath, type CollectionRecord } from '../c
 import { isCancellable, type ReshardRecord, reshardFromEntry, reshardPath } from '../collections/reshard/reshard-record';
 import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
-import type { RestoreRecord } from './backup-record';
+import { restoreFromEntry, type RestoreRecord } from './backup-record';
 
 const PAUSES = { firstMs: 50, longestMs: 1_000 };
 /** So many changes of other collections in a row, while it begins, and somebody else drives the restore most likely. */
@@ -79,14 +79,23 @@ export class RestoreIntoEmpty {
     }
   }
 
-  /** Waits until the collection has its new shards. Errors: conflict with the reason when it does not get them; unavailable. */
+  /**
+   * Waits until the collection has its new shards, whatever became of it since. Errors: conflict with the reason when it does
+   * not get them; unavailable.
+   */
   async outcome(): Promise<void> {
     for (const pauses = new RetryBackoff(PAUSES); ;) {
       const found = await this.reshard();
-      if (found === null) return void (await this.mustBeThere());
-      const { state, error } = found.record;
-      if (state === 'retiring') return;
-      if (state === 'failed' || state === 'stuck') throw new QuiverError('conflict', error ?? `nothing was restored into collection "${this.record.name}"`);
+      const { state, error } = found?.record ?? { state: null, error: null };
+      if (state === 'failed' || state === 'stuck') throw this.nothingRestored(error);
+      if (state === null || state === 'retiring') {
+        // Whoever drives the reshard has noted it there.
+        await this.owned.reload(restoreFromEntry);
+        if (this.owned.content.state !== 'running') throw new Superseded('the restore was given up');
+        if (this.isFinal || state === 'retiring') return;
+        await this.mustBeThere();
+        throw this.nothingRestored(null);
+      }
       await this.pause(pauses);
     }
   }
@@ -101,6 +110,15 @@ export class RestoreIntoEmpty {
       else if (found.record.state === 'failed') return this.ownedReshard(found).end();
       await this.pause(pauses);
     }
+  }
+
+  /** Its new shards have taken over, or are about to: there is no way back. */
+  get isFinal(): boolean {
+    return this.owned.content.collections[this.at].into?.isFinal === true;
+  }
+
+  private nothingRestored(error: string | null): QuiverError {
+    return new QuiverError('conflict', error ?? `nothing was restored into collection "${this.record.name}": its new shards were given up`);
   }
 
   private get isBegun(): boolean {

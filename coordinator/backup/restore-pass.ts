@@ -49,11 +49,11 @@ export class RestorePass {
     private readonly parts: RestorePassParts,
   ) {}
 
-  /** Errors: those that make the restore fail. */
-  async run(): Promise<void> {
+  /** Answers the names of those that clients have deleted since they were restored. Errors: those that make the restore fail. */
+  async run(): Promise<string[]> {
     const parts = this.all();
     if (this.owned.content.isPublishing !== true) {
-      await this.restore(parts);
+      await this.restore(parts).catch((error: unknown) => Promise.reject(withWhatStays(error, parts)));
       await this.owned.change({ isPublishing: true });
     }
     for (const { record, into } of parts) {
@@ -61,6 +61,8 @@ export class RestorePass {
       const { seed: _seed, ...published } = record;
       await this.parts.catalog.publish(published);
     }
+    const gone = await Promise.all(parts.map(async ({ record }) => ((await this.isThere(record)) ? [] : [record.name])));
+    return gone.flat();
   }
 
   /** Errors: those that make the restore fail. */
@@ -91,16 +93,9 @@ export class RestorePass {
   /** Once one of them has taken its place, it stays: clients may have written to it. So all are looked at before. */
   private async swap(waiting: RestoreIntoEmpty[]): Promise<void> {
     for (const into of waiting) await into.mustBeEmpty();
-    const swapped: string[] = [];
     for (const into of waiting) {
-      try {
-        await into.handOver();
-        await into.outcome();
-      } catch (error) {
-        if (swapped.length === 0 || !isQuiverError(error) || error.kind !== 'conflict') throw error;
-        throw new QuiverError('conflict', `${error.message}; restored before that, and left so: ${swapped.join(', ')}`, { cause: error });
-      }
-      swapped.push(into.record.name);
+      await into.handOver();
+      await into.outcome();
     }
   }
 
@@ -114,6 +109,11 @@ export class RestorePass {
       ...collectionFromEntry({ key: '', value: record }),
       seed: { target, backup: base, collectionUid: fromUid, ...(upTo && { log: { upTo } }) },
     }));
+  }
+
+  private async isThere({ name, identity }: CollectionRecord): Promise<boolean> {
+    const entry = await this.parts.store.get(collectionPath(name));
+    return entry !== null && collectionFromEntry(entry).identity === identity;
   }
 
   /** null: the name is free, or another collection's, or this one's with other shards. */
@@ -165,6 +165,13 @@ export class RestorePass {
       await pauses.pause(stop);
     }
   }
+}
+
+/** What makes a restore fail names those that have taken their place before. */
+function withWhatStays(error: unknown, parts: Part[]): unknown {
+  const names = parts.flatMap(({ into }) => (into?.isFinal === true ? [into.record.name] : []));
+  if (names.length === 0 || !isQuiverError(error) || error.retryable) return error;
+  return new QuiverError(error.kind, `${error.message}; restored before that, and left so: ${names.join(', ')}`, { cause: error });
 }
 
 /** What comes of the work after that is of no interest. */

@@ -1,4 +1,4 @@
-import type { ClusterStore, Guard, StoreChange } from '../../shared/cluster-store/cluster-store';
+import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 
 /** Somebody else has changed the entry, or drives it now. */
@@ -13,7 +13,7 @@ export interface DriverOffice {
 export const ONLY_DRIVER: DriverOffice & { guard: Guard } = { guard: { key: '', revision: 0 } };
 
 /** What a change depends on besides, and what is changed with it. */
-interface Beside {
+export interface Beside {
   guards: Guard[];
   changes: StoreChange[];
 }
@@ -50,6 +50,16 @@ export class OwnedEntry<Content extends object> {
       const value = JSON.stringify(content);
       this.revision = await this.transact(guards, [{ type: 'put', key: this.key, value }, ...changes], value);
       this.current = content;
+    });
+  }
+
+  /** Takes over what another driver has noted in it. Errors: Superseded when it is gone; unavailable. */
+  reload(decode: (entry: StoreEntry) => Content): Promise<void> {
+    return this.inTurn(async () => {
+      const entry = await this.parts.store.get(this.key);
+      if (entry === null) throw new Superseded(`${this.key} is gone`);
+      this.current = decode(entry);
+      this.revision = entry.revision;
     });
   }
 

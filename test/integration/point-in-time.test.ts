@@ -88,6 +88,17 @@ test('embedded: killed at any time, and restored to moments before, between and 
     expect(await contentOf(call, 'empty')).toEqual(secondContent);
     expect(await call('GET', '/v1/collections/empty')).toMatchObject({ shards: 3, description: 'mine' });
 
+    // Under its own name, emptied; and once more when the shards that the moment is of are gone.
+    await call('POST', '/v1/collections', { name: 'again', dim: 2, shards: 2 });
+    await call('POST', '/v1/collections/again/bulk_upsert', itemsOf(20, 1));
+    const [before, beforeContent] = [await moment(), await contentOf(call, 'again')];
+    await reaches(call, 'again', before);
+    for (let turn = 0; turn < 2; turn += 1) {
+      await call('POST', '/v1/collections/again/delete_by_filter', { filters: { n: { $gte: 0 } } });
+      expect(await restored(call, { until: before, collections: ['again'] })).toMatchObject({ state: 'done', error: null });
+      expect(await contentOf(call, 'again')).toEqual(beforeContent);
+    }
+
     const thirdContent = await contentOf(call, 'things');
     const backup = await takeBackup(call, { collections: ['things'] });
     await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3));

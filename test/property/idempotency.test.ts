@@ -1,3 +1,4 @@
+import { StoredRestores } from '../../coordinator/backup/stored-restores';
 import type { Once } from '../../coordinator/idempotency/write-mark';
 import { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
@@ -180,7 +181,7 @@ class Clients {
     const drop = async (intent: { uid: string; shards: number }): Promise<void> => {
       for (let shard = 0; shard < intent.shards; shard += 1) await node.client.drop({ collectionUid: intent.uid, shard });
     };
-    const resharder = new Resharder({ store, shards: node.client, clock: systemClock, log: silentLogger, office: ONLY_DRIVER, retireMs: 0, drop, isRestoring: async () => false });
+    const resharder = new Resharder({ store, shards: node.client, clock: systemClock, log: silentLogger, office: ONLY_DRIVER, retireMs: 0, drop, restores: new StoredRestores(store) });
     await resharder.start();
     await this.coordinators[0].collections.reshard(COLLECTION, shards);
     await eventually('the collection has other shards', async () => (await this.coordinators[0].collections.get(COLLECTION)).shards === shards && (await this.coordinators[0].reshards()).length === 0);

@@ -1,3 +1,4 @@
+import { StoredRestores } from '../../coordinator/backup/stored-restores';
 import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { shardOf } from '../../coordinator/routing/shard-router';
@@ -185,7 +186,7 @@ class Schedule {
       log: this.log,
       office,
       retireMs: 300,
-      isRestoring: async () => false,
+      restores: new StoredRestores(store),
       drop: async (intent) => {
         for (let shard = 0; shard < intent.shards; shard += 1) await this.node.client.drop({ collectionUid: intent.uid, shard });
       },

@@ -1,6 +1,7 @@
 import type { DriverOffice } from '../../coordinator/driving/owned-entry';
 import { collectionFromEntry, collectionPath } from '../../coordinator/collections/collection-record';
 import { RESHARDS_PREFIX } from '../../coordinator/collections/reshard/reshard-record';
+import type { RestoreView } from '../../coordinator/service';
 import type { RunningService } from '../../coordinator/service-factory';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
@@ -141,22 +142,28 @@ class Life {
     if (begun === null) return void (this.counts.refused += 1);
     const { id } = begun;
     const writing = this.write(this.random() < 0.6 ? 0 : Math.floor(this.random() * 12));
+    let last: RestoreView | null = null;
     if (this.random() < 0.3) {
       await pause(this.random() * 600);
-      await this.service.backups.cancelRestore(id).catch(() => undefined);
+      // One that is over is forgotten by that.
+      last = await this.service.backups.cancelRestore(id).catch(() => null);
     }
-    let error: string | null = null;
     await eventually(
       'the restore is over',
       async () => {
         const found = (await this.service.backups.restores()).find((one) => one.id === id);
-        error = found?.error ?? null;
-        return found === undefined || found.state === 'done' || found.state === 'failed';
+        if (found === undefined) return true;
+        last = found;
+        return found.state === 'done' || found.state === 'failed';
       },
       60_000,
     );
     await writing;
-    await this.check((await this.record()).uid !== uid, error);
+    const { state, error } = last!;
+    const isSwapped = (await this.record()).uid !== uid;
+    // One that was given up in time has left nothing.
+    expect({ isSwapped, state }).toEqual({ isSwapped, state: isSwapped ? 'done' : error === null ? 'cancelling' : 'failed' });
+    await this.check(isSwapped, error);
   }
 
   /** What is there is what clients wrote, and what was restored or nothing else. */

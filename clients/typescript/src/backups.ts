@@ -52,7 +52,7 @@ export class BackupsApi {
     return this.send({ method: 'GET', path: `restores/${encodeURIComponent(id)}` }, options);
   }
 
-  /** Gives a restore up, or forgets one that is over. */
+  /** Gives a restore up, unless it is too late (409), or forgets one that is over. */
   async cancelRestore(id: string, options?: CallOptions): Promise<Restore> {
     return this.send({ method: 'DELETE', path: `restores/${encodeURIComponent(id)}` }, options);
   }

@@ -7,7 +7,7 @@ import type { ShardTransfer } from '../../../shared/shard/shard-read';
 import type { Clock } from '../../../shared/time/clock';
 import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, shardSettings } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
-import { Superseded } from '../../driving/owned-entry';
+import { type Beside, Superseded } from '../../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
@@ -32,7 +32,19 @@ const INDEX_STALL_MS = 300_000;
 /** Between two pages the copy rests as long as a page took, so that it takes at most half of what others need. */
 const REST_MAX_MS = 500;
 
+/** The restores for which collections that are empty get other shards. */
+export interface FillingRestores {
+  /** Whether there is one of this id that is not over. Errors: unavailable. */
+  isRestoring(restore: string): Promise<boolean>;
+  /**
+   * What is noted in a restore together with the step from which there is no way back for the shards of this uid: from then on
+   * it can't be given up. Errors: conflict when it was given up, or is not known any more; unavailable.
+   */
+  finalNote(restore: string, uid: string): Promise<Beside>;
+}
+
 export interface ReshardParts {
+  restores: FillingRestores;
   store: ClusterStore;
   shards: Pick<ShardClient, 'open' | 'read' | 'write'>;
   clock: Clock;
@@ -121,7 +133,9 @@ export class ReshardPass {
   /** The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be. */
   private async awaitSeal(collection: CollectionRecord): Promise<void> {
     await this.openNew(collection);
-    mustHoldNothing(collection.name, await this.transfers.lookAtAll(this.owned.record.from));
+    await this.transfers.stageAll(this.owned.record.to, 'filling');
+    // Marks may be many: those that there are now are taken over while nobody waits.
+    await this.takeMarks(this.transfers);
     for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_LOOK_MS / 5);
     await this.store({ state: 'sealing' });
   }
@@ -247,46 +261,55 @@ export class ReshardPass {
   }
 
   /**
-   * The old shards are sealed: what they hold now, they hold for good. Marks of writes that left nothing are taken over, so
-   * that these are not done again. Errors: conflict when there is an item.
+   * Marks of writes that left nothing are taken over, so that these are not done again. Once the old shards are sealed, what
+   * they hold, they hold for good. Errors: conflict when there is an item.
    */
   private async takeMarks(transfers: ShardTransfers): Promise<void> {
     const { from, to, name } = this.owned.record;
     const found = await transfers.lookAtAll(from);
     mustHoldNothing(name, found);
     await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
-      if (lastMark > 0) await transfers.importMarks({ collectionUid: from.uid, shard }, from.shards, to, 0);
+      const taken = this.marksTaken[shard];
+      if (lastMark > taken) this.marksTaken[shard] = await transfers.importMarks({ collectionUid: from.uid, shard }, from.shards, to, taken);
     });
   }
 
   /**
    * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is embedded
-   * with another one from now on. Errors: conflict when it has another one by now.
+   * with another one from now on. The restore notes it, too, and can't be given up any more. Errors: conflict when the
+   * collection has another model by now, or the restore was given up.
    */
   private async openWithModel(): Promise<void> {
-    const key = collectionPath(this.owned.record.name);
-    const model = this.owned.record.restored?.embeddingModel ?? null;
-    await this.changeWithCollection(({ record, revision }) => {
+    const { name, to, restored } = this.owned.record;
+    const { restore, embeddingModel: model } = restored!;
+    const key = collectionPath(name);
+    await this.changeWithCollection(async ({ record, revision }) => {
       mustHaveModel(record, model);
       const value = collectionToValue({ ...record, embeddingModel: record.embeddingModel ?? model });
-      return { change: { state: 'opening' }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }] } };
+      const { guards, changes } = await this.parts.restores.finalNote(restore, to.uid);
+      return { change: { state: 'opening' }, beside: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] } };
     });
   }
 
   /** Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection is gone. */
-  private async changeWithCollection(decide: (found: Found) => { change: Partial<OwnedReshard['record']>; beside: NonNullable<Parameters<OwnedReshard['change']>[1]> }): Promise<void> {
+  private async changeWithCollection(decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; beside: Beside }>): Promise<void> {
     for (;;) {
       const found = await this.collection();
       if (found === null) return this.abandon();
-      const { change, beside } = decide(found);
+      const { change, beside } = await decide(found);
       try {
         return await this.owned.change(change, beside);
       } catch (error) {
-        // Its description may have been changed meanwhile, or it was deleted.
-        const now = error instanceof Superseded ? await this.collection() : null;
-        if (now === null || now.revision === found.revision) throw error;
+        // Its description may have been changed meanwhile, or it was deleted; a restore may tell how far it is.
+        if (!(error instanceof Superseded) || !(await this.isOutdated(beside))) throw error;
       }
     }
+  }
+
+  private async isOutdated({ guards }: Beside): Promise<boolean> {
+    const { store } = this.parts;
+    const found = await Promise.all(guards.map(async ({ key, revision }) => ((await store.get(key))?.revision ?? 0) !== revision));
+    return found.includes(true);
   }
 
   /**
@@ -308,7 +331,7 @@ export class ReshardPass {
     const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
     await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
     const key = collectionPath(name);
-    await this.changeWithCollection(({ record, revision }) => {
+    await this.changeWithCollection(async ({ record, revision }) => {
       const value = collectionToValue(resharded(record, this.owned.record));
       return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }] } };
     });

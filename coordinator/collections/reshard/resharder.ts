@@ -45,8 +45,6 @@ export class Resharder {
       office: DriverOffice;
       retireMs: number;
       drop: (intent: DropIntent) => Promise<void>;
-      /** Whether there is a restore of this id that is not over. */
-      isRestoring: (restore: string) => Promise<boolean>;
     },
   ) {
     const { store, log } = options;
@@ -164,14 +162,18 @@ export class Resharder {
    */
   private async leaveToRestore(key: string, { record, revision }: { record: ReshardRecord; revision: number }): Promise<boolean> {
     this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
-    if (record.restored === undefined || (await this.options.isRestoring(record.restored.restore))) return true;
+    if (record.restored === undefined || (await this.options.restores.isRestoring(record.restored.restore))) return true;
     await new OwnedEntry(this.options, key, record, revision).change({ state: 'cancelling', error: 'the restore that filled it is not known any more' });
     return false;
   }
 
-  /** A reshard that failed or is stuck is shown until the collection is gone, or there is another: this answers whether it is there, now and then. */
+  /**
+   * A reshard that failed or is stuck is shown until the collection is gone, or there is another; one that failed for a restore
+   * is the restore's to take back, as long as that is known. This answers whether it is to stay, now and then.
+   */
   private async isLeft(record: ReshardRecord): Promise<boolean> {
     this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
+    if (record.state === 'failed' && record.restored !== undefined) return this.options.restores.isRestoring(record.restored.restore);
     const collection = await this.options.store.get(collectionPath(record.name));
     return collection !== null && collectionFromEntry(collection).identity === record.identity;
   }

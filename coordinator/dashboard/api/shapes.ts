@@ -152,7 +152,8 @@ export interface OperationRates {
 
 /** What the process that answers does at present. */
 export interface Activity {
-  process: { id: string; uptime_seconds: number; memory_bytes: number; processors: number };
+  /** `id`: null for keys that are no admin's. */
+  process: { id: string | null; uptime_seconds: number; memory_bytes: number; processors: number };
   requests: { per_second: number; errors_per_second: number; total: number };
   operations: OperationRates[];
   in_flight: number;

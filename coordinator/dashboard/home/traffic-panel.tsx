@@ -55,7 +55,8 @@ export function TrafficPanel() {
         />
       </div>
       <p class="quiet small number traffic-said">
-        {activity.process.id}: {bytes(memory)} of memory, {processors.toFixed(1)} processors busy, {activity.in_flight} in flight
+        {activity.process.id === null ? '' : `${activity.process.id}: `}
+        {bytes(memory)} of memory, {processors.toFixed(1)} processors busy, {activity.in_flight} in flight
         {activity.shed_total > 0 ? `, ${activity.shed_total} refused as too much since the start` : ''}
       </p>
     </section>

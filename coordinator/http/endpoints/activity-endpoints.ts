@@ -25,15 +25,16 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
       tag: 'Operations',
       summary: 'What this process does at present: rates, times, and slow requests',
       description:
-        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.',
+        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.',
       answer: { type: 'data', schema: schemas.activityAnswer },
       handle: async ({ key }) => {
         const { process, rateSeconds, quantileSeconds, requests, operations, embedding, inFlight, bodyBytes, shed, slow, slowMs } = await activity.activity();
         // What others do is none of their business, nor is how much.
         const isLimited = key !== null && key.collections !== null;
+        const isAdmin = key?.role === 'admin';
         const { id, pid, uptimeSeconds, memoryBytes, heapBytes, processors } = process;
         return dataAnswer({
-          process: { id, pid, uptime_seconds: uptimeSeconds, memory_bytes: memoryBytes, heap_bytes: heapBytes, processors },
+          process: { id: isAdmin ? id : null, pid: isAdmin ? pid : null, uptime_seconds: uptimeSeconds, memory_bytes: memoryBytes, heap_bytes: heapBytes, processors },
           rate_seconds: rateSeconds,
           quantile_seconds: quantileSeconds,
           requests: isLimited ? NO_RATES : ratesData(requests),
@@ -43,7 +44,7 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
           body_bytes: isLimited ? 0 : bodyBytes,
           shed_total: isLimited ? 0 : shed,
           slow_ms: slowMs,
-          slow_requests: key?.role === 'admin' ? slow.map(slowData) : null,
+          slow_requests: isAdmin ? slow.map(slowData) : null,
         });
       },
     }),

@@ -23,8 +23,8 @@ const slowRequest = z.object({
 export const activityAnswer = z
   .object({
     process: z.object({
-      id: z.string(),
-      pid: z.int(),
+      id: z.string().nullable().meta({ description: 'null unless the key is an admin’s; pid, too.' }),
+      pid: z.int().nullable(),
       uptime_seconds: z.number(),
       memory_bytes: z.int(),
       heap_bytes: z.int(),

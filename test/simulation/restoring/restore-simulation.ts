@@ -235,6 +235,7 @@ class RestoreWorld extends CoordinatedWorld {
     this.strike();
     if (record === null) {
       if (known !== undefined && known.end === null) {
+        for (const { restore, seen, name } of this.copies.values()) if (restore === id && seen !== null) this.breaks(`a restore was given up of which "${name}" is seen`);
         known.end = 'given up';
         this.counts.restoresGivenUp += 1;
       }

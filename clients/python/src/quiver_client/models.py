@@ -994,10 +994,10 @@ class SlowRequest:
 
 @dataclass(frozen=True)
 class ActivityProcess:
-    """The process that answered."""
+    """The process that answered; ``id`` and ``pid`` are for admins."""
 
-    id: str
-    pid: int
+    id: str | None
+    pid: int | None
     uptime_seconds: float
     memory_bytes: int
     heap_bytes: int

@@ -550,8 +550,9 @@ export interface Shard {
 
 export interface Activity {
   process: {
-    id: string;
-    pid: number;
+    /** null unless the key is an admin’s; pid, too. */
+    id: string | null;
+    pid: number | null;
     uptime_seconds: number;
     memory_bytes: number;
     heap_bytes: number;
@@ -1536,7 +1537,7 @@ export interface Operations {
   /**
    * Restore collections from a backup: POST /v1/admin/restore
    *
-   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
+   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
    *
    * Role: admin.
    *
@@ -1586,9 +1587,11 @@ export interface Operations {
   /**
    * Give a restore up, or forget one that is over: DELETE /v1/admin/restores/{id}
    *
+   * Nothing is left of one that is given up. From when the first of its collections takes its place, it is too late for that (409): it goes on.
+   *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   delete_admin_restores_id: {
     answer: Restore;
@@ -1887,7 +1890,7 @@ export interface Operations {
   /**
    * What this process does at present: rates, times, and slow requests: GET /v1/metrics/summary
    *
-   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.
+   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.
    *
    * Role: any.
    *

@@ -1,9 +1,10 @@
 import { collectionFromEntry, collectionPath } from '../../../../coordinator/collections/collection-record';
-import { reshardFromEntry, RESHARDS_PREFIX } from '../../../../coordinator/collections/reshard/reshard-record';
-import { restorePath } from '../../../../coordinator/backup/backup-record';
+import { reshardFromEntry, RESHARDS_PREFIX, type ReshardState } from '../../../../coordinator/collections/reshard/reshard-record';
+import { restoreFromEntry, restorePath, RESTORES_PATH } from '../../../../coordinator/backup/backup-record';
 import { BackupRequests } from '../../../../coordinator/backup/backup-requests';
 import type { RunningService } from '../../../../coordinator/service-factory';
 import { FolderTarget } from '../../../../shared/backup/folder-target';
+import type { ClusterStore, StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../../shared/shard/shard-client';
 import { systemClock } from '../../../../shared/time/clock';
@@ -22,14 +23,31 @@ let backup: string;
 let beforeFilling: () => Promise<unknown>;
 /** Called with what is written to shards, before it is. */
 let beforeWrite: (id: Parameters<ShardClient['write']>[0], operations: Parameters<ShardClient['write']>[1]) => Promise<void>;
+/** Called with what is stored, before it is, and after. */
+let beforeStore: (changes: StoreChange[]) => Promise<unknown>;
+let afterStore: (changes: StoreChange[]) => Promise<unknown>;
 
 const embedding = new PlainEmbedding([markingModel('first', null, 1), markingModel('second', null, 2)]);
 
 beforeEach(async () => {
   beforeWrite = async () => undefined;
   beforeFilling = async () => undefined;
+  beforeStore = async () => undefined;
+  afterStore = async () => undefined;
   held = await RestoringNode.start();
-  const { client } = held;
+  const { client, store: under } = held;
+  const store: ClusterStore = {
+    get: (key) => under.get(key),
+    list: (prefix) => under.list(prefix),
+    watch: (prefix, after, listener) => under.watch(prefix, after, listener),
+    transact: async (guards, changes) => {
+      await beforeStore(changes);
+      const result = await under.transact(guards, changes);
+      if (result.applied) await afterStore(changes);
+      return result;
+    },
+    close: async () => undefined,
+  };
   const shardClient: ShardClient = {
     ...client,
     open: async (spec) => {
@@ -41,7 +59,7 @@ beforeEach(async () => {
       return client.write(id, operations, call);
     },
   };
-  service = await held.service({ shardClient, embedding });
+  service = await held.service({ shardClient, store, embedding });
   drivers = await Drivers.start(service);
   await service.collections.create(newCollection('things', { shards: 3 }));
   await service.vectors.upsert(
@@ -59,6 +77,8 @@ const idsOf = async (name: string): Promise<string[]> => (await service.vectors.
 const recordOf = async (name: string) => collectionFromEntry((await held.store.get(collectionPath(name)))!);
 const reshards = async () => (await held.store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
 const isSeal = (operations: Parameters<ShardClient['write']>[1]): boolean => operations[0].type === 'stage' && operations[0].stage === 'sealed';
+const storesReshard = (changes: StoreChange[], state: ReshardState, name: string): boolean =>
+  changes.some((change) => change.type === 'put' && change.key.startsWith(RESHARDS_PREFIX) && reshardFromEntry(change).state === state && reshardFromEntry(change).name === name);
 const into = (name: string, more: object = {}) => ({ backup, rename: { things: name }, ...more });
 const empty = (name: string, given: object = {}) => service.collections.create({ ...newCollection(name, { shards: 2 }), ...given });
 
@@ -95,12 +115,28 @@ test('a collection under its own name, emptied before: versions go on above all 
   expect(again.version).toBeGreaterThan(version!);
 });
 
+test('a collection whose items have all expired is empty, also while they are not removed yet', async () => {
+  await empty('hollow');
+  await service.vectors.upsert('hollow', [{ ...item('a', [1, 5]), expiresAt: Date.now() + 200 }]);
+  await eventually('it has expired', async () => (await idsOf('hollow')).length === 0);
+  expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+  expect(await idsOf('hollow')).toEqual(BEFORE);
+  expect(await service.vectors.fetch('hollow', ['a'], { vectors: false })).toMatchObject([{ metadata: '{"i":0}' }]);
+});
+
 test('new names and empty ones in one restore', async () => {
   await service.collections.create(newCollection('second'));
   await service.vectors.upsert('second', [item('x', [1, 1])]);
   backup = await backedUp(service);
   await empty('hollow');
-  expect((await restoredBy(service, { backup, rename: { things: 'hollow', second: 'third' } })).state).toBe('done');
+  const restore = await restoredBy(service, { backup, rename: { things: 'hollow', second: 'third' } });
+  expect(restore).toEqual({
+    ...{ id: restore.id, backup, until: null, target: held.target, state: 'done', keys: false, warnings: [], startedAt: restore.startedAt, endedAt: restore.endedAt, error: null, progress: 1 },
+    collections: [
+      { from: 'second', name: 'third', shards: 1, shardsReady: 1 },
+      { from: 'things', name: 'hollow', shards: 2, shardsReady: 2 },
+    ],
+  });
   expect(await idsOf('hollow')).toEqual(BEFORE);
   expect(await idsOf('third')).toEqual(['x']);
 });
@@ -126,6 +162,146 @@ test('of several that are empty, one to which somebody writes before any took it
   beforeWrite = async (id, operations) => void (isSeal(operations) && id.collectionUid === uid && (await write()));
   expect(await restoredBy(service, { backup, rename })).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/) });
   expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], ['mine']]);
+});
+
+describe('of several, one has taken its place, and whoever drives the restore is replaced', () => {
+  const rename = { second: 'earlier', things: 'later' };
+  let id: string;
+
+  /** Resolves when the first collection has its new shards, and nobody drives the restore any more. */
+  beforeEach(async () => {
+    await service.collections.create(newCollection('second'));
+    await service.vectors.upsert('second', [item('x', [1, 1])]);
+    backup = await backedUp(service);
+    await empty('earlier');
+    await empty('later');
+    beforeStore = async (changes) => {
+      if (storesReshard(changes, 'filling', 'later')) throw new QuiverError('unavailable', 'the store is away');
+    };
+    ({ id } = await service.backups.restore({ keys: false, backup, rename }));
+    await eventually(
+      'the first has its new shards, and nothing is left of the old ones',
+      async () => (await reshards()).map(({ name }) => name).join() === 'later' && (await idsOf('earlier')).length > 0,
+    );
+    await drivers.close();
+    beforeStore = async () => undefined;
+  });
+
+  test('deleted since, it does not make the restore fail, which tells of it', async () => {
+    await service.collections.delete('earlier');
+    drivers = await Drivers.start(service);
+    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'done', error: null, warnings: [expect.stringContaining('"earlier" was restored, and was deleted')] });
+    expect(await idsOf('later')).toEqual(BEFORE);
+    await expect(service.collections.get('earlier')).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  test('deleted and made again under its name, the new one is left alone', async () => {
+    await service.collections.delete('earlier');
+    await empty('earlier');
+    drivers = await Drivers.start(service);
+    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'done', warnings: [expect.stringContaining('"earlier"')] });
+    expect([await idsOf('earlier'), await idsOf('later')]).toEqual([[], BEFORE]);
+  });
+
+  test('a write to the next one makes the restore fail, which names the one that stays', async () => {
+    await service.vectors.upsert('later', [item('mine', [1, 1])]);
+    drivers = await Drivers.start(service);
+    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" is not empty any more.*restored before that, and left so: earlier$/) });
+    expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], ['mine']]);
+  });
+
+  test('so does the deletion of the next one', async () => {
+    await service.collections.delete('later');
+    drivers = await Drivers.start(service);
+    expect(await restoreEnded(service.backups, id)).toMatchObject({ state: 'failed', error: expect.stringMatching(/"later" was deleted.*restored before that, and left so: earlier$/) });
+    expect(await idsOf('earlier')).toEqual(['x']);
+  });
+
+  test('it is too late to give it up, and it goes on', async () => {
+    await expect(service.backups.cancelRestore(id)).rejects.toMatchObject({ kind: 'conflict', code: 409, message: expect.stringContaining('too late') });
+    drivers = await Drivers.start(service);
+    expect((await restoreEnded(service.backups, id)).state).toBe('done');
+    expect([await idsOf('earlier'), await idsOf('later')]).toEqual([['x'], BEFORE]);
+    // One that is over is forgotten.
+    await service.backups.cancelRestore(id);
+    expect(await service.backups.restores()).toEqual([]);
+  });
+});
+
+describe('a restore that is given up', () => {
+  let isAsked: boolean;
+  let outcomes: string[];
+  /** Gives the one that there is up, the first time. */
+  const cancelOnce = async (): Promise<void> => {
+    if (isAsked) return;
+    isAsked = true;
+    const [{ id }] = (await held.store.list(RESTORES_PATH)).entries.map(restoreFromEntry);
+    outcomes.push(
+      await service.backups.cancelRestore(id).then(
+        ({ state }) => state,
+        (error: QuiverError) => error.kind,
+      ),
+    );
+  };
+  beforeEach(() => {
+    isAsked = false;
+    outcomes = [];
+  });
+
+  test('when the old shards answer nobody any more is given up: these serve again', async () => {
+    await empty('hollow');
+    const { uid } = await recordOf('hollow');
+    beforeWrite = async (_, operations) => {
+      if (operations[0].type === 'stage' && operations[0].stage === 'closed') await cancelOnce();
+    };
+    await service.backups.restore({ keys: false, ...into('hollow') });
+    await eventually('it is given up', async () => outcomes.length > 0 && (await service.backups.restores()).length === 0);
+    expect(outcomes).toEqual(['cancelling']);
+    expect((await recordOf('hollow')).uid).toBe(uid);
+    await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
+    expect(await idsOf('hollow')).toEqual(['mine']);
+    await eventually('nothing is left of it', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
+  });
+
+  test.each<ReshardState>(['opening', 'retiring'])('when it is %s, is told that it is too late, and ends as done', async (state) => {
+    await empty('hollow');
+    afterStore = async (changes) => {
+      if (storesReshard(changes, state, 'hollow')) await cancelOnce();
+    };
+    expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+    expect(outcomes).toEqual(['conflict']);
+    expect(await idsOf('hollow')).toEqual(BEFORE);
+  });
+
+  test('when its new collections are about to be seen, too: either all of them are there or none', async () => {
+    await service.collections.create(newCollection('second'));
+    backup = await backedUp(service);
+    const isSeen = (changes: StoreChange[]): boolean => changes.some((change) => change.type === 'put' && change.key === collectionPath('a') && collectionFromEntry(change).state === 'ready');
+    afterStore = async (changes) => {
+      if (isSeen(changes)) await cancelOnce();
+    };
+    expect((await restoredBy(service, { backup, rename: { second: 'a', things: 'b' } })).state).toBe('done');
+    expect(outcomes).toEqual(['conflict']);
+    expect([await idsOf('a'), await idsOf('b')]).toEqual([[], BEFORE]);
+  });
+});
+
+test('marks that there are before the shards are sealed are taken over before that', async () => {
+  await empty('hollow');
+  for (let n = 0; n < 5; n += 1) {
+    const once = { token: `${n}`.repeat(32), digest: 'd'.repeat(32), sealingKey: 'e'.repeat(64), repeated: () => undefined };
+    await service.vectors.upsert('hollow', [item(`mine-${n}`, [1, 1])], { once });
+    await service.vectors.delete('hollow', [`mine-${n}`]);
+  }
+  const taken = { before: 0, sealed: 0 };
+  let isSealed = false;
+  beforeWrite = async (_, operations) => {
+    if (isSeal(operations)) isSealed = true;
+    if (operations[0].type === 'mark') taken[isSealed ? 'sealed' : 'before'] += operations.length;
+  };
+  expect((await restoredBy(service, into('hollow'))).state).toBe('done');
+  expect(taken).toEqual({ before: expect.any(Number), sealed: 0 });
+  expect(taken.before).toBeGreaterThanOrEqual(5);
 });
 
 test('where a member of the cluster would not know how, nothing is begun', async () => {
@@ -285,8 +461,11 @@ test('a restore that the cluster store has lost leaves the collection as it was'
   await drivers.close();
   await held.store.transact([], [{ type: 'delete', key: restorePath(id) }]);
   drivers = await Drivers.start(service);
-  await eventually('it is given up', async () => (await reshards())[0]?.state === 'failed');
+  await eventually('nothing is left of it', async () => held.node.host.shardCount === 5 && (await reshards()).length === 0);
   expect((await recordOf('hollow')).uid).toBe(uid);
   await service.vectors.upsert('hollow', [item('mine', [1, 1])]);
   expect(await idsOf('hollow')).toEqual(['mine']);
+  // And what was not possible while it went on is possible again.
+  await service.vectors.delete('hollow', ['mine']);
+  expect((await restoredBy(service, into('hollow'))).state).toBe('done');
 });

@@ -124,14 +124,15 @@ describe('a driver that goes on with a restore whose collection was visible alre
   const readable = async (): Promise<number> => 1;
 
   test.each([
-    ['and was deleted', null],
-    ['and has other shards since', JSON.stringify({ ...record, uid: 'resharded', state: 'ready' })],
-  ])('%s leaves it so', async (_what, since) => {
+    ['and was deleted', null, ['things']],
+    ['and was made again', JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }), ['things']],
+    ['and has other shards since', JSON.stringify({ ...record, uid: 'resharded', state: 'ready' }), []],
+  ])('%s leaves it so, and tells of those that are gone', async (_what, since, deleted) => {
     await (await passOf(readable)).run();
     const change = since === null ? { type: 'delete' as const, key } : { type: 'put' as const, key, value: since };
     await store.transact([], [change]);
     let reads = 0;
-    await (await passOf(async () => (reads += 1), { isStored: true })).run();
+    expect(await (await passOf(async () => (reads += 1), { isStored: true })).run()).toEqual(deleted);
     expect([reads, (await store.get(key))?.value ?? null]).toEqual([0, since]);
   });
 

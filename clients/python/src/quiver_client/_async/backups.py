@@ -74,7 +74,7 @@ class AsyncBackups:
         return await self._transport.call(operations.GET_RESTORE, Restore, path={"id": restore_id})
 
     async def cancel_restore(self, restore_id: str) -> Restore:
-        """Gives a restore up, or forgets one that is over."""
+        """Gives a restore up, unless it is too late (409), or forgets one that is over."""
         return await self._transport.call(operations.CANCEL_RESTORE, Restore, path={"id": restore_id})
 
     async def list_restores(self) -> list[Restore]:

@@ -75,7 +75,7 @@ class Backups:
         return self._transport.call(operations.GET_RESTORE, Restore, path={"id": restore_id})
 
     def cancel_restore(self, restore_id: str) -> Restore:
-        """Gives a restore up, or forgets one that is over."""
+        """Gives a restore up, unless it is too late (409), or forgets one that is over."""
         return self._transport.call(operations.CANCEL_RESTORE, Restore, path={"id": restore_id})
 
     def list_restores(self) -> list[Restore]:
