@@ -205,7 +205,10 @@ export class Peers {
   }
 }
 
-/** The last moment until `latest` at which other shards of this node have heartbeats, too. */
+/**
+ * The last moment until `latest` at which all quiet shards of this node have heartbeats. One grid for all of them: on a finer
+ * one they would fall into groups that take turns, and each beat would have other members than the one before.
+ */
 function sharedMoment(latest: number): number {
-  return Math.floor(latest / TIMINGS.heartbeatMs) * TIMINGS.heartbeatMs;
+  return Math.floor(latest / TIMINGS.quietHeartbeatMs) * TIMINGS.quietHeartbeatMs;
 }

@@ -20,3 +20,20 @@ test('a store that holds less than was recorded of it is lossy, unless a later p
   expect(lossiness(1)).toEqual([{ type: 'lossy', recorded: 7, last: 0 }]);
   expect(lossiness(2)).toEqual([]);
 });
+
+test('quiet shards have their heartbeats at the same moments, whenever they fell quiet', () => {
+  /** Of a shard that is written to at `atMs`: when it has heartbeats, in 200 ms some seconds later. */
+  const momentsOf = (atMs: number): number[] => {
+    const story = replicaStory();
+    const wait = (ms: number): string[] => story({ name: 'count', words: [String(ms)], options: {} });
+    // Serving since 150.
+    story({ name: 'serving-shard', words: ['a', 'b'], options: {} });
+    wait(atMs - 150);
+    story({ name: 'write', words: ['a'], options: { x: '1' } });
+    wait(5_000 - atMs);
+    return Array.from({ length: 200 }, (_, i) => i).filter(() => wait(1).some((line) => line.startsWith('a → b')));
+  };
+  const moments = [500, 537, 600, 671, 700, 733].map(momentsOf);
+  expect(moments).toEqual(moments.map(() => [expect.any(Number)]));
+  expect(new Set(moments.flat()).size).toBe(1);
+});
