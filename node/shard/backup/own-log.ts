@@ -65,16 +65,17 @@ export class OwnLog implements ShippableLog {
     if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
     let first = last + 1;
     const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
-    if (known?.sequence === last) {
-      // All that is there counts, so that a bound does not begin anew with each start.
-      for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
-        for (const { key, value } of page) {
-          if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
-          kept.sizes.push(value.length);
-          kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
-        }
+    const isWhole = known?.sequence === last;
+    // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is given up.
+    for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
+      for (const { key, value } of page) {
+        kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
+        if (!isWhole) continue;
+        if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
+        kept.sizes.push(value.length);
       }
-    } else await records.forgetWrites(last, kept.latestMs);
+    }
+    if (!isWhole) await records.forgetWrites(last, kept.latestMs);
     return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax);
   }
 

@@ -55,6 +55,19 @@ test('the bound of what is kept counts what was kept before a start', async () =
   expect(four.view()).toMatchObject({ first: 9, last: 13 });
 });
 
+test('times never go back behind writes that were given up, because others came while nothing was kept', async () => {
+  const one = await open();
+  const startMs = clock.wallMs();
+  await write(one, 10);
+  await one.close();
+  operation += 1;
+  clock.advance(-60_000);
+  const two = await open();
+  expect([two.view(), two.timeMs()]).toEqual([{ term: 1, first: 3, committed: 2, last: 2 }, startMs]);
+  await two.close();
+  expect((await open()).timeMs()).toBe(startMs);
+});
+
 test('times never go back, though the clock is put back between starts, and though all was shipped', async () => {
   const one = await open();
   const startMs = clock.wallMs();
