@@ -16,6 +16,7 @@ const REPLICA_GAUGES: GaugeColumn<ReplicaObservation>[] = [
   ['quiver_replica_checkpoint_timestamp_seconds', 'Unix time of the last checkpoint, or of the opening if there was none', ({ data }) => data.checkpoint.atMs / 1000],
   ['quiver_replica_unsaved_changes', 'Changes that the last checkpoint does not hold, which a start after a crash repeats', ({ data }) => data.checkpoint.unsavedChanges],
   ['quiver_replica_expired_items', 'Items that expired since the replica was opened', ({ data }) => data.expiredItems],
+  ['quiver_replica_clock_ahead_seconds', 'How far the time by which items expire, and writes are dated, is ahead of the clock of this machine', ({ data }) => data.clockAheadMs / 1000],
   ['quiver_replica_idempotency_marks', 'Writes with an Idempotency-Key that the replica remembers, also some that have expired', ({ data }) => data.marks.count],
   ['quiver_replica_idempotency_mark_bytes', 'Bytes on the disk of what the replica remembers of writes with an Idempotency-Key', ({ data }) => data.marks.bytes],
 ];

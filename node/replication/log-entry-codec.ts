@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { operationsVersionOf } from '../../shared/shard/operation-codec';
+import { momentOf, operationsVersionOf } from '../../shared/shard/operation-codec';
 import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { LogEntry } from './core/replica-state';
 
@@ -35,9 +35,12 @@ export function logEntryToBytes({ write }: LogEntry): Buffer {
   return bytes;
 }
 
-/** Whether these are a barrier's, by the look of them. */
-export function isBarrierBytes(bytes: Buffer): boolean {
-  return bytes.length <= HEAD_BYTES;
+/** Whether an entry has a time, and its write a moment, by the look of its bytes. */
+export function notedInBytes(bytes: Buffer): { time: boolean; moment: boolean } {
+  const time = bytes.length > HEAD_BYTES && bytes[4] === TIMED_WRITE;
+  const sessionStart = HEAD_BYTES + (time ? TIME_BYTES : 0) + SOURCE_BYTES;
+  const moment = bytes.length > sessionStart && momentOf(bytes.subarray(sessionStart + bytes.readUInt16LE(sessionStart - 2))) > 0;
+  return { time, moment };
 }
 
 /** Errors: storage_failed when the bytes are not what was written; LaterFormatError for what this program does not know. */

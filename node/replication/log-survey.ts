@@ -2,7 +2,7 @@ import { LaterFormatError } from '../files/later-format';
 import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
 import { momentOf } from '../../shared/shard/operation-codec';
 import type { EpochStart, LogEntry, ReplicaState } from './core/replica-state';
-import { isBarrierBytes, logEntryFromBytes } from './log-entry-codec';
+import { logEntryFromBytes, notedInBytes } from './log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE, TIMES_KEY } from './log-keys';
 import type { MarkedState } from './log-mark';
 import { SettledWrites } from './settled-writes';
@@ -38,7 +38,7 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
   for await (const page of store.scan(SESSIONS_RANGE)) sessions.push(...page);
   const settled = SettledWrites.load(sessions);
 
-  const { epochStarts, lastSequence, sizes, lastWrite, gap } = await readPositions(store, baseSequence);
+  const { epochStarts, lastSequence, sizes, latest, gap } = await readPositions(store, baseSequence);
   const [latestTimeMs, latestMoment] = pairOr0(times);
   const damage = gap ?? (await findDamage(store, Math.max(appliedSequence, baseSequence)));
   const state: ReplicaState = {
@@ -50,15 +50,14 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
     epochStarts,
     appliedSequence,
     settled: settled.all(),
-    ...laterTimes({ latestTimeMs, latestMoment }, lastWrite),
+    ...latest.reduce<LogTimes>(laterTimes, { latestTimeMs, latestMoment }),
   };
   const lossy = damage ?? lossOf(state, mark);
   return { state: lossy === null ? state : { ...state, lossy }, settled, sizes };
 }
 
 /** The later of what was known and what an entry says. */
-export function laterTimes({ latestTimeMs = 0, latestMoment = 0 }: Partial<LogTimes>, entry: Pick<LogEntry, 'write'> | null): LogTimes {
-  const write = entry?.write ?? null;
+function laterTimes({ latestTimeMs, latestMoment }: LogTimes, { write }: LogEntry): LogTimes {
   if (write === null) return { latestTimeMs, latestMoment };
   return { latestTimeMs: Math.max(latestTimeMs, write.at ?? 0), latestMoment: Math.max(latestMoment, momentOf(write.payload)) };
 }
@@ -79,15 +78,17 @@ interface FoundLog {
   epochStarts: EpochStart[];
   lastSequence: number;
   sizes: number[];
-  /** The last entry that is a write, which has the latest times; null: there is none, or it can't be read. */
-  lastWrite: LogEntry | null;
+  /** The last entry that has a time, and the last one that has a moment: they have the latest. Less where they can't be read. */
+  latest: LogEntry[];
   gap: string | null;
 }
 
 /** Keys and lengths. A scan of the keys alone would read the same blocks. */
 async function readPositions(store: KeyValueStore, baseSequence: number): Promise<FoundLog> {
-  const found: FoundLog = { epochStarts: [], lastSequence: baseSequence, sizes: [], lastWrite: null, gap: null };
-  let last: KeyValueEntry | null = null;
+  const found: FoundLog = { epochStarts: [], lastSequence: baseSequence, sizes: [], latest: [], gap: null };
+  // A write may have either without the other, or neither: members differ in what they are told to do, and to know.
+  let timed: KeyValueEntry | null = null;
+  let momentary: KeyValueEntry | null = null;
   scanning: for await (const page of store.scan({ from: logKeyFrom(baseSequence + 1), to: LOG_RANGE.to })) {
     for (const entry of page) {
       const { sequence, epoch } = positionOfLogKey(entry.key);
@@ -97,11 +98,16 @@ async function readPositions(store: KeyValueStore, baseSequence: number): Promis
       if (found.gap !== null) break scanning;
       found.lastSequence = sequence;
       found.sizes.push(entry.value.length);
-      if (!isBarrierBytes(entry.value)) last = entry;
+      const noted = notedInBytes(entry.value);
+      if (noted.time) timed = entry;
+      if (noted.moment) momentary = entry;
       if (latest === undefined || epoch > latest.epoch) found.epochStarts.push({ epoch, sequence });
     }
   }
-  if (last !== null) found.lastWrite = entryOrNull(last);
+  for (const last of new Set([timed, momentary])) {
+    const entry = last === null ? null : entryOrNull(last);
+    if (entry !== null) found.latest.push(entry);
+  }
   return found;
 }
 

@@ -39,6 +39,8 @@ export interface LogPin {
 export interface LoggedShard {
   /** `payloads`: encoded writes (operation-codec.ts). */
   applyLogged(payloads: Buffer[], alongside: (results: WriteResult[]) => KeyValueChange[]): Promise<WriteResult[]>;
+  /** The latest moment of a write that was in the log before. */
+  noteMoment(moment: number): void;
 }
 
 /**
@@ -98,6 +100,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
       const { state, settled, sizes } = await surveyLog(store, mark.state);
       // Finish a trim that a crash interrupted.
       if (state.lossy === undefined) await store.clear({ from: LOG_RANGE.from, to: logKeyFrom(state.firstSequence) });
+      // Its clock may be behind that of the primary, by which items had expired.
+      shard.noteMoment(state.latestMoment ?? 0);
       return new RocksReplicaStorage({ store, shard, state, settled, sizes, mark });
     } catch (error) {
       await mark.close();

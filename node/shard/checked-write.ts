@@ -7,10 +7,12 @@ import {
   type MarkOperation,
   NO_TERM,
   type PatchOperation,
+  PLAIN_STEP,
   type StageOperation,
   type UpsertOperation,
   type WriteOperation,
 } from '../../shared/shard/shard-client';
+import { isStepNote } from '../../shared/shard/step-note';
 import { mergedObject } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
@@ -65,8 +67,9 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   return { ...operation, parsed };
 }
 
-function isMark({ token, digest, nowMs, keptMs, term }: MarkOperation): boolean {
-  return HEX_128.test(token) && HEX_128.test(digest) && Number.isSafeInteger(nowMs) && Number.isSafeInteger(keptMs) && Number.isSafeInteger(term);
+function isMark({ token, digest, nowMs, keptMs, term, step, note }: MarkOperation): boolean {
+  const isNumbered = Number.isSafeInteger(nowMs) && Number.isSafeInteger(keptMs) && Number.isSafeInteger(term);
+  return HEX_128.test(token) && HEX_128.test(digest) && isNumbered && (term !== NO_TERM || step === PLAIN_STEP || isStepNote(note));
 }
 
 function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook): PatchOperation {

@@ -10,6 +10,8 @@ export interface ShardObservation {
   checkpoint: { atMs: number; unsavedChanges: number };
   /** Items that were hidden because they had expired, since it was opened. */
   expiredItems: number;
+  /** How far the time by which its items expire, and its writes are dated, is ahead of the clock of this machine. */
+  clockAheadMs: number;
   /** Writes with an Idempotency-Key that it remembers, and what that takes on the disk. */
   marks: { count: number; bytes: number };
 }

@@ -25,6 +25,8 @@ export type TrimLog = (waits: (unshipped: number) => void) => Promise<void>;
  */
 export class ShardPurge {
   private state: Omit<ReplicaPurge, 'node'> = { state: 'none', ...NOTHING };
+  /** Another one was asked for while this one runs, which may be past what was deleted since it began. */
+  private isAskedAgain = false;
 
   constructor(
     private readonly parts: {
@@ -39,13 +41,18 @@ export class ShardPurge {
     },
   ) {}
 
-  /** How far the last one is. With `start`, another begins unless one is under way. */
+  /** How far the last one is. With `start`, another begins, as soon as the one is over that is under way. */
   advance(start: boolean): ReplicaPurge[] {
-    if (start && this.state.state !== 'running') {
-      this.state = { state: 'running', ...NOTHING, step: 'expired' };
-      void this.run();
-    }
+    if (start && this.state.state === 'running') this.isAskedAgain = true;
+    else if (start) this.begin(0);
     return [{ node: '', ...this.state }];
+  }
+
+  /** `bytesBefore`: when the first of those began that follow each other. */
+  private begin(bytesBefore: number): void {
+    this.isAskedAgain = false;
+    this.state = { state: 'running', ...NOTHING, step: 'expired', bytesBefore };
+    void this.run();
   }
 
   private async run(): Promise<void> {
@@ -62,7 +69,7 @@ export class ShardPurge {
       { name: 'backups', run: () => forgetLineage(folder) },
     ];
     try {
-      this.state.bytesBefore = await this.bytes();
+      this.state.bytesBefore ||= await this.bytes();
       for (const { name, run } of steps) {
         this.state.step = name;
         await run();
@@ -72,6 +79,7 @@ export class ShardPurge {
       logger.error({ error, folder, step: this.state.step }, 'a purge of a shard failed');
       this.state = { ...this.state, state: 'failed', error: (error as Error).message };
     }
+    if (this.isAskedAgain) this.begin(this.state.bytesBefore);
   }
 
   private async trimLog(): Promise<void> {

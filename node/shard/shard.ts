@@ -20,7 +20,7 @@ import { ExpiryRemoval } from './expiry-removal';
 import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
-import { type Gate, mustAnswer, refusesReads } from '../records/shard-gate';
+import { type Gate, mustAnswer, refusesReads, refusesWrites } from '../records/shard-gate';
 import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardExpiry } from './shard-expiry';
@@ -132,7 +132,7 @@ export class Shard {
                 counters,
                 checkpointer,
                 liveCount: () => indexes.directory.liveCount,
-                log: options.backups.log && { of: options.backups.log, timeMs: surroundings.logTimeMs ?? (async () => parts.log?.timeMs() ?? wallOf(options)()) },
+                log: options.backups.log && { of: options.backups.log, timeMs: () => this.logTimeMs() },
               },
               options.backups,
               options.logger,
@@ -154,7 +154,8 @@ export class Shard {
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
     this.removal = new ExpiryRemoval({
-      expired: async (limit) => (this.expiry.mayHaveExpired ? this.expired(limit) : []),
+      // What the gate refuses would be tried again and again, each time by an entry of the log.
+      expired: async (limit) => (this.expiry.mayHaveExpired && !refusesWrites(gate.now) ? this.expired(limit) : []),
       remove: surroundings.removeExpired ?? (async (ids) => (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
       logger: options.logger,
     });
@@ -215,7 +216,9 @@ export class Shard {
     if (seed === undefined) return;
     if (seed.log === undefined) return seedShard(folder, { ...spec, seed }, options, ended);
     const fail = (error: Error): void => options.logger.error({ error, folder }, 'a shard that is restored failed');
-    const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
+    // What the log does is all that is done: an item that has expired by now may have been given more time behind the backup.
+    const removeExpired = async (): Promise<boolean> => false;
+    const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, removeExpired };
     // What it takes from the log is shipped under its own name later on.
     const own = { ...options, backups: options.backups && { ...options.backups, log: undefined } };
     await seedOfMoment(folder, { spec: { ...spec, seed: { ...seed, log: seed.log } }, options, ended, open: (path, source) => Shard.open(path, source, own, surroundings) });
@@ -334,6 +337,11 @@ export class Shard {
     });
   }
 
+  /** Its log has a write of this moment, be it applied long ago: what is read from now on is of no earlier one. */
+  noteMoment(moment: number): void {
+    this.expiry.advance(moment);
+  }
+
   private async check(operations: WriteOperation[]): Promise<{ checked: ShardOperation[]; claim: FieldClaim }> {
     const claim = this.fields.open();
     try {
@@ -369,6 +377,8 @@ export class Shard {
   async observe(): Promise<ShardObservation> {
     const status = await this.status();
     const { records, recovered } = this.parts;
+    const wallMs = wallOf(this.parts.options)();
+    const logMs = await this.logTimeMs();
     const { vectors, directory, filters, keywords } = recovered.indexes;
     return this.whileOpen(async () => ({
       status,
@@ -381,8 +391,15 @@ export class Shard {
       },
       checkpoint: this.checkpointer.state,
       expiredItems: this.expiry.hiddenTotal,
+      clockAheadMs: Math.max(0, logMs - wallMs, this.expiry.now() - (this.parts.options.wallMs ?? Date.now)()),
       marks: await records.marks.usage(),
     }));
+  }
+
+  /** The time by which its log is, and that no write of it is after; without a log, that of the clock. */
+  private async logTimeMs(): Promise<number> {
+    const { surroundings, parts } = this;
+    return (await surroundings.logTimeMs?.()) ?? parts.log?.timeMs() ?? wallOf(parts.options)();
   }
 
   /** Its writes, where they are kept for shipping. */

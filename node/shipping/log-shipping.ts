@@ -75,9 +75,10 @@ export class LogShipping {
     let behindMs = 0;
     for (const log of this.parts.logs()) {
       if (log.view() === null) continue;
-      const head = this.shippers.get(log)?.head ?? null;
-      const sinceMs = head?.untilMs || (this.waitingSince.get(log) ?? nowMs);
-      behindMs = Math.max(behindMs, nowMs - sinceMs);
+      const { head = null, completeMs = 0 } = this.shippers.get(log) ?? {};
+      const sinceMs = this.waitingSince.get(log) ?? nowMs;
+      // A log whose time is ahead of the clock is told of up to that time.
+      behindMs = Math.max(behindMs, nowMs - Math.min(head?.untilMs || sinceMs, completeMs || sinceMs));
     }
     return { ...this.counts, behindSeconds: behindMs / 1000 };
   }

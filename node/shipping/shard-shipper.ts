@@ -36,6 +36,8 @@ interface Position {
  */
 export class ShardShipper {
   head: LogHead | null = null;
+  /** When all of the log was in the target last, by the clock here, which the log's own time may be ahead of; 0: never. */
+  completeMs = 0;
   private position: Position | null = null;
   private gaps = 0;
 
@@ -52,6 +54,7 @@ export class ShardShipper {
     const view = log.view();
     if (view === null) {
       this.head = null;
+      this.completeMs = 0;
       this.position = null;
       return;
     }
@@ -69,6 +72,7 @@ export class ShardShipper {
     const untilMs = isComplete ? sampledMs - 1 : Math.max(0, position.at - 1);
     // From here on no entry may have a time of before.
     if (isComplete) position.at = Math.max(position.at, sampledMs);
+    if (isComplete) this.completeMs = sampledMs;
     this.tell(position, untilMs);
   }
 

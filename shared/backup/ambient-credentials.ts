@@ -1,10 +1,15 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { QuiverError } from '../errors/quiver-error';
+import { inTime } from '../time/deadline';
 import type { CredentialSource, S3Credentials } from './credential-source';
 
 /** Of one question to whoever gives credentials away: they are on this machine, or beside it. */
 const TIMEOUT_MS = 2_000;
 const RETRIES_MAX = 2;
+/** Of one question to STS or to whoever signs somebody on, which are services elsewhere; they are asked three times. */
+const SERVICE = { connectionTimeout: 3_000, requestTimeout: 8_000, throwOnRequestTimeout: true };
+/** Of all of it: nothing else bounds a program that gives credentials away. */
+const WITHIN_MS = 30_000;
 
 /** It has nothing to say that the error does not; and it must not write beside the log. */
 const SILENT = { trace: () => undefined, debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -15,12 +20,15 @@ const SILENT = { trace: () => undefined, debug: () => undefined, info: () => und
  * (IMDSv2). Temporary ones are replaced from five minutes before they end, while those of before still work.
  */
 export class AmbientCredentials implements CredentialSource {
-  private readonly provider: ReturnType<typeof defaultProvider>;
+  private provider: ReturnType<typeof defaultProvider>;
   private known: S3Credentials | null = null;
 
   /** `region`: of the store; roles are assumed there. */
-  constructor(region: string) {
-    this.provider = defaultProvider({ timeout: TIMEOUT_MS, maxRetries: RETRIES_MAX, logger: SILENT, clientConfig: { region } });
+  constructor(
+    private readonly region: string,
+    private readonly withinMs = WITHIN_MS,
+  ) {
+    this.provider = this.newProvider();
   }
 
   current(): Promise<S3Credentials> {
@@ -32,8 +40,13 @@ export class AmbientCredentials implements CredentialSource {
   }
 
   private async ask(forceRefresh: boolean): Promise<S3Credentials> {
+    const { provider } = this;
     try {
-      const { accessKeyId, secretAccessKey, sessionToken } = await this.provider({ forceRefresh });
+      const { accessKeyId, secretAccessKey, sessionToken } = await inTime(provider({ forceRefresh }), this.withinMs, () => {
+        // Everybody else would wait for the same question.
+        if (this.provider === provider) this.provider = this.newProvider();
+        return new Error(`nobody gave credentials within ${this.withinMs} ms`);
+      });
       const { known } = this;
       if (known !== null && known.accessKeyId === accessKeyId && known.secretAccessKey === secretAccessKey && known.sessionToken === sessionToken) return known;
       return (this.known = { accessKeyId, secretAccessKey, sessionToken });
@@ -42,11 +55,17 @@ export class AmbientCredentials implements CredentialSource {
     }
   }
 
+  private newProvider(): ReturnType<typeof defaultProvider> {
+    return defaultProvider({ timeout: TIMEOUT_MS, maxRetries: RETRIES_MAX, logger: SILENT, clientConfig: { region: this.region, requestHandler: { ...SERVICE } } });
+  }
+
   /** Whoever gave some before may do so again; who refuses, or is not there at all, will go on like that. */
   private failure(cause: unknown): QuiverError {
-    const { name = '', message = '', $metadata } = (cause ?? {}) as { name?: string; message?: string; $metadata?: { httpStatusCode?: number } };
+    const { name = '', message = '', $metadata, $retryable } = (cause ?? {}) as { name?: string; message?: string; $metadata?: { httpStatusCode?: number }; $retryable?: object };
     const status = $metadata?.httpStatusCode ?? 0;
-    if (status >= 400 && status < 500) return new QuiverError('storage_failed', `credentials for the backup target were refused: ${/^\w{1,64}$/.test(name) ? name : status}`, { cause });
+    // STS says with a 400 that it was asked too often.
+    const mayPass = status === 429 || $retryable !== undefined || /throttl/i.test(name);
+    if (status >= 400 && status < 500 && !mayPass) return new QuiverError('storage_failed', `credentials for the backup target were refused: ${/^\w{1,64}$/.test(name) ? name : status}`, { cause });
     if (this.known === null && /Could not load credentials from any providers/.test(message)) {
       return new QuiverError(
         'storage_failed',

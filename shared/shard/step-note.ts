@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { SEAL_NONCE_BYTES, openText, sealText } from '../secret/sealed-text';
 
 /** Of 256 bits, hexadecimal. */
 const KEY_LENGTH = 64;
+const KEY_FIRST = /^[0-9a-f]{64}/;
 
 /**
  * The note of a step of a write that is done once, as it is in the operation: the sealing key of the request, and the note that
@@ -13,16 +14,26 @@ export function stepNote(note: string, sealingKey: string): string {
   return sealingKey + sealText(note, sealingKey);
 }
 
+/** Whether it has a key, by which an item can be named. */
+export function isStepNote(note: string): boolean {
+  return KEY_FIRST.test(note);
+}
+
 /** What is kept of the note of a step. */
 export function keptNote(stepped: string): string {
   return stepped.slice(KEY_LENGTH);
 }
 
-/** An item's id, as it is kept with the note of a step: the same on every replica. */
+/**
+ * An item's id, as it is kept with the note of a step: the same on every replica. The nonce follows from what is sealed, too,
+ * because each shard seals an id of its own at the same step, and two texts under one nonce would give each other away.
+ */
 export function sealedId(externalId: string, { token, step, note }: { token: string; step: number; note: string }): string {
-  const nonce = createHash('sha256').update(`${token} ${step}`).digest().subarray(0, SEAL_NONCE_BYTES);
+  const sealingKey = note.slice(0, KEY_LENGTH);
   // As JSON, which says any string in well-formed Unicode.
-  return sealText(JSON.stringify(externalId), note.slice(0, KEY_LENGTH), nonce);
+  const text = JSON.stringify(externalId);
+  const nonce = createHmac('sha256', Buffer.from(sealingKey, 'hex')).update(`${token} ${step} ${text}`).digest().subarray(0, SEAL_NONCE_BYTES);
+  return sealText(text, sealingKey, nonce);
 }
 
 /** null: it was sealed under another key. */

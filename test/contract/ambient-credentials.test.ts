@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AmbientCredentials } from '../../shared/backup/ambient-credentials';
 import { S3Target } from '../../shared/backup/s3-target';
 import { eventually } from '../support/eventually';
 import { CredentialServer } from '../support/credential-server';
@@ -35,7 +36,7 @@ beforeEach(() => {
   process.env.AWS_SHARED_CREDENTIALS_FILE = join(folder, 'none');
   process.env.AWS_CONFIG_FILE = join(folder, 'none');
   process.env.AWS_EC2_METADATA_DISABLED = 'true';
-  Object.assign(server, { given: 0, fault: null, lastsMs: 3_600_000 });
+  Object.assign(server, { given: 0, fault: null, refusal: 'AccessDenied', lastsMs: 3_600_000 });
   server.requests.length = 0;
   tiny.requests.length = 0;
   tiny.fault = () => null;
@@ -100,6 +101,8 @@ describe('credentials are found', () => {
     // The token of a pod is replaced while it runs; one that is refused is told as that, at once.
     writeFileSync(token, 'another');
     await expect(target().get('a')).rejects.toMatchObject({ kind: 'storage_failed', message: 'credentials for the backup target were refused: AccessDenied' });
+    server.refusal = 'Throttling';
+    await expect(new AmbientCredentials('eu-central-1').current()).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('at the endpoint of a container, as of ECS and of EKS Pod Identity', async () => {
@@ -119,6 +122,27 @@ describe('credentials are found', () => {
       'GET /latest/meta-data/iam/security-credentials/',
       'GET /latest/meta-data/iam/security-credentials/role-of-the-instance',
     ]);
+  });
+
+  test('not from who takes the question and never answers, nor from a program that does not end: that is told, and asked again later', async () => {
+    // One of its own: what was asked without an answer is asked again by and by.
+    const silent = await CredentialServer.start();
+    silent.isSilent = true;
+    const token = file('silent', silent.identityToken);
+    Object.assign(process.env, { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/backups', AWS_WEB_IDENTITY_TOKEN_FILE: token, AWS_ENDPOINT_URL_STS: silent.url });
+    const waiting = new AmbientCredentials('eu-central-1', 1_000);
+    const late = { kind: 'unavailable', message: 'credentials for the backup target could not be had at present' };
+    await Promise.all([expect(waiting.current()).rejects.toMatchObject(late), expect(waiting.renewed()).rejects.toMatchObject(late)]);
+    silent.isSilent = false;
+    await eventually('they are had', async () => (await waiting.current().catch(() => null))?.accessKeyId === S3_KEY.id);
+    await silent.close();
+
+    for (const name of ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_ENDPOINT_URL_STS']) delete process.env[name];
+    const ended = join(folder, 'ended');
+    process.env.AWS_CONFIG_FILE = file('config', `[default]\ncredential_process = sh -c 'while [ ! -e ${ended} ]; do sleep 0.1; done; cat ${ended}'\n`);
+    await expect(new AmbientCredentials('eu-central-1', 1_000).current()).rejects.toMatchObject(late);
+    // It ends with some, so that nobody goes on to ask where the next test says.
+    renameSync(file('ending', JSON.stringify({ Version: 1, AccessKeyId: S3_KEY.id, SecretAccessKey: S3_KEY.secret })), ended);
   });
 
   test('nowhere: that is told at once, with what may be done', async () => {

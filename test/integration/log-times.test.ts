@@ -59,6 +59,48 @@ test.each(['stopped', 'crashed'] as const)('a replica that was %s knows the late
   expect(timesOf(replica)).toEqual([700, 650]);
 });
 
+test('writes without a time or a moment, of members that knew none, do not hide those before them', async () => {
+  let replica = await open('one');
+  const plain = (sequence: number): LogEntry => ({
+    epoch: 1,
+    sequence,
+    write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload: operationsToBytes([{ type: 'delete', externalId: 'none' }], { counted: true, timed: false }) },
+  });
+  const momentary = entry(2, 0, 650);
+  delete momentary.write!.at;
+  await replica.storage.append({ entries: [entry(1, 700, 0), momentary, plain(3)] });
+  await replica.storage.apply(3);
+  expect(timesOf(replica)).toEqual([700, 650]);
+  replica = await reopened(replica, 'crashed');
+  expect(timesOf(replica)).toEqual([700, 650]);
+});
+
+test('what had expired for a write stays so after a start, though the clock is behind that of the primary', async () => {
+  const wallMs = (): number => 1_000_000;
+  const replica = await new StoredReplica(join(root, 'one'), SPEC, { wallMs }).open();
+  try {
+    const brief = operationsToBytes([{ type: 'upsert', externalId: 'brief', vector: Float32Array.of(1, 1), stamp: 1, metadata: '{}', text: undefined, expiresAt: wallMs() + 3000 }], {
+      counted: true,
+      timed: true,
+    });
+    stampMoment(brief, wallMs());
+    await replica.storage.append({ entries: [{ epoch: 1, sequence: 1, write: { source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload: brief } }] });
+    await replica.storage.apply(1);
+    const ids = async (): Promise<string[]> => (await replica.items()).map(({ externalId }) => externalId);
+    expect(await ids()).toEqual(['brief']);
+    await replica.storage.append({ entries: [entry(2, 0, wallMs() + 5000)] });
+    await replica.storage.apply(2);
+    expect(await ids()).toEqual(['id2']);
+    for (const how of ['crashed', 'stopped'] as const) {
+      await replica.close(how);
+      await replica.open();
+      expect(await ids()).toEqual(['id2']);
+    }
+  } finally {
+    await replica.close();
+  }
+});
+
 test('a copy knows the latest time of what it has, though its log is empty', async () => {
   const source = await open('source');
   await source.storage.append({ entries: [entry(1, 500, 400), entry(2, 700, 650)] });

@@ -38,7 +38,7 @@ async function shown(name: string): Promise<number> {
 test('marks of Idempotency-Keys name nothing that a purge has removed, and still answer', async () => {
   const once = (key: string, method: string, path: string, body?: unknown) => embedded.call(method, `/v1/collections/things/${path}`, body, { 'idempotency-key': key });
   const itemOf = (external_id: string, metadata: object = {}) => ({ external_id, vector: [1, 2], metadata: { kind: 'a', ...metadata }, content: `text ${word()}` });
-  const [plain, bound, large, deleted, note] = [word(), word(), word(), word(), word()];
+  const [plain, bound, large, deleted, note, field] = Array.from({ length: 6 }, word);
   await embedded.data('POST', '/v1/collections', { name: 'things', dim: 2, shards: 2 });
   await once('one', 'POST', 'upsert', itemOf(plain));
   await embedded.data('POST', '/v1/collections/things/bulk_upsert', { items: [itemOf(bound), itemOf(large, { note: 'x'.repeat(200) }), itemOf(deleted), itemOf('kept')] });
@@ -57,9 +57,10 @@ test('marks of Idempotency-Keys name nothing that a purge has removed, and still
   const excess = await steps();
   expect(JSON.stringify(excess)).toContain(large);
   expect(await update()).toMatchObject({ status: 'success' });
+  await embedded.data('POST', '/v1/collections/things/upsert', itemOf('other', { [field]: 1 }));
   expect(await once('five', 'POST', 'delete_by_filter', { filters: { kind: 'a' } })).toMatchObject({ status: 'success' });
   await embedded.data('POST', '/v1/collections/things/upsert', itemOf('later'));
-  const gone = [plain, bound, large, deleted, note];
+  const gone = [plain, bound, large, deleted, note, field];
   expect(filesWith(gone)).not.toEqual([]);
 
   await embedded.data('POST', '/v1/collections/things/purge');

@@ -16,6 +16,10 @@ export class CredentialServer {
   given = 0;
   /** What it answers instead. */
   fault: number | null = null;
+  /** What STS refuses with. */
+  refusal = 'AccessDenied';
+  /** It takes questions, and never answers. */
+  isSilent = false;
   lastsMs = LASTS_MS;
   /** What a caller must show: of a container's role, and of an identity. */
   readonly containerToken = 'token-of-the-pod';
@@ -45,6 +49,7 @@ export class CredentialServer {
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
     const { method = '', url: path = '', headers } = request;
     this.requests.push({ method, path, headers, body });
+    if (this.isSilent) return;
     if (this.fault !== null) return void answer.writeHead(this.fault).end();
     if (path === '/pod') return headers.authorization === this.containerToken ? this.giveJson(answer) : void answer.writeHead(401).end();
     if (path.startsWith('/latest/')) return this.instance(method, path, headers, answer);
@@ -69,8 +74,8 @@ export class CredentialServer {
 
   private assume(form: URLSearchParams, answer: ServerResponse): void {
     if (form.get('Action') !== 'AssumeRoleWithWebIdentity' || form.get('WebIdentityToken') !== this.identityToken) {
-      answer.writeHead(403, { 'content-type': 'text/xml' });
-      return void answer.end('<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>');
+      answer.writeHead(this.refusal === 'AccessDenied' ? 403 : 400, { 'content-type': 'text/xml' });
+      return void answer.end(`<ErrorResponse><Error><Type>Sender</Type><Code>${this.refusal}</Code><Message>no</Message></Error><RequestId>r</RequestId></ErrorResponse>`);
     }
     const { id, secret, token, expires } = this.next();
     const credentials = `<Credentials><AccessKeyId>${id}</AccessKeyId><SecretAccessKey>${secret}</SecretAccessKey><SessionToken>${token}</SessionToken><Expiration>${expires}</Expiration></Credentials>`;

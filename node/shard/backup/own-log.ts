@@ -10,6 +10,8 @@ import type { LoggedEntry, LogView, ShippableLog } from '../../shipping/shippabl
 
 /** Beyond it the oldest writes are given up: a target that is away must not fill the disk. */
 const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
+/** Given up in one go: each takes a millisecond among a million, and a removal from the store. */
+const GIVEN_UP_SHARE = 1 / 64;
 /** There is no other lineage of a log that nobody else has. */
 const EPOCH = 1;
 const TERM = 1;
@@ -65,16 +67,17 @@ export class OwnLog implements ShippableLog {
     if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
     let first = last + 1;
     const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
-    if (known?.sequence === last) {
-      // All that is there counts, so that a bound does not begin anew with each start.
-      for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
-        for (const { key, value } of page) {
-          if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
-          kept.sizes.push(value.length);
-          kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
-        }
+    const isWhole = known?.sequence === last;
+    // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is given up.
+    for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
+      for (const { key, value } of page) {
+        kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
+        if (!isWhole) continue;
+        if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
+        kept.sizes.push(value.length);
       }
-    } else await records.forgetWrites(last, kept.latestMs);
+    }
+    if (!isWhole) await records.forgetWrites(last, kept.latestMs);
     return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax);
   }
 
@@ -119,12 +122,14 @@ export class OwnLog implements ShippableLog {
 
   stored(): void {
     this.committed = this.last;
-    let upTo = this.first - 1;
-    while (this.sizes.length > this.keptMax.entries || this.bytes > this.keptMax.bytes) {
-      this.bytes -= this.sizes.shift()!;
-      upTo += 1;
-    }
-    if (upTo >= this.first) this.forget(upTo);
+    const { sizes, keptMax } = this;
+    if (sizes.length <= keptMax.entries && this.bytes <= keptMax.bytes) return;
+    const entries = keptMax.entries - Math.floor(keptMax.entries * GIVEN_UP_SHARE);
+    const bytes = keptMax.bytes - Math.floor(keptMax.bytes * GIVEN_UP_SHARE);
+    let gone = 0;
+    while (sizes.length - gone > entries || this.bytes > bytes) this.bytes -= sizes[gone++];
+    sizes.splice(0, gone);
+    this.forget(this.first + gone - 1);
   }
 
   /** The batch failed, and another one may follow only if nothing of it was stored. */

@@ -767,7 +767,7 @@ export interface Operations {
   /**
    * Rewrite the files, so that nothing of deleted and expired vectors is in them: POST /v1/collections/{name}/purge
    *
-   * Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. Backups, and what the disk keeps of blocks that were freed, are out of its reach. Does nothing where one is under way. It is forgotten when a node starts anew: begin it again then.
+   * Goes on after the answer, while the collection is used; GET shows how far it is. When a replica is done, no file of it holds a vector, a text or metadata that was deleted, replaced or had expired when it began. Backups, and what the disk keeps of blocks that were freed, are out of its reach. Where one is under way, another follows it. It is forgotten when a node starts anew: begin it again then.
    *
    * Role: admin.
    *

@@ -18,6 +18,7 @@ describe('the metrics of replicas', () => {
       memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },
       checkpoint: { atMs: 1_700_000_000_500, unsavedChanges: 12 },
       expiredItems: 5,
+      clockAheadMs: 1500,
       marks: { count: 8, bytes: 900 },
     },
   };
@@ -30,6 +31,7 @@ describe('the metrics of replicas', () => {
     expect(lines).toEqual([
       `quiver_replica_applied_sequence${labels} 49`,
       `quiver_replica_checkpoint_timestamp_seconds${labels} 1700000000.5`,
+      `quiver_replica_clock_ahead_seconds${labels} 1.5`,
       `quiver_replica_disk_bytes${labels} 1000`,
       `quiver_replica_epoch${labels} 3`,
       `quiver_replica_expired_items${labels} 5`,

@@ -7,6 +7,38 @@ import { ManualClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
 import { LogMemory, openMemoryStore, plainFactories } from '../../../support/shard-node';
 
+test('one that is asked for while another is under way follows it, and both count as one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-purge-'));
+  const fail = (error: Error): void => {
+    throw error;
+  };
+  const trims: (() => void)[] = [];
+  const shard = await Shard.open(
+    join(folder, 'shard'),
+    { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
+    { factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory() },
+    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, trimLog: () => new Promise<void>((done) => trims.push(done)) },
+  );
+  try {
+    const purge = async (start: boolean) => (await shard.read('purge', { start }))[0];
+    await purge(true);
+    await eventually('it has begun', () => trims.length === 1);
+    const states: string[] = [(await purge(true)).state, (await purge(true)).state];
+    trims[0]();
+    await eventually('another one has begun', async () => {
+      states.push((await purge(false)).state);
+      return trims.length === 2;
+    });
+    expect(new Set(states)).toEqual(new Set(['running']));
+    trims[1]();
+    await eventually('both are over', async () => (await purge(false)).state === 'done');
+    expect(trims).toHaveLength(2);
+  } finally {
+    await shard.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 /** A replica that follows does not remove what has expired: its primary does, by the log. */
 test('the purge of a replica that follows waits until its primary has removed what has expired', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-purge-'));

@@ -6,6 +6,7 @@ import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../shared/shard/shard-client';
 import type { VectorSearch } from '../../../../shared/shard/shard-read';
+import { ManualClock } from '../../../../shared/time/clock';
 import { METRICS } from '../../../../shared/vector/metric';
 import { eventually } from '../../../support/eventually';
 import { filterOf, metadataOf } from '../../../support/inline-story';
@@ -162,6 +163,24 @@ describe('answers', () => {
       expect(views.search(SPEC, at(i))).toEqual(await asked(at(i)));
     }
   });
+});
+
+test('an item that had expired for a write is not shown, though the clock was put back', async () => {
+  const clock = new ManualClock();
+  node = await new ShardNode({ factories: nativeFactories, openStore: openMemoryStore, clock }).start();
+  views = new ShardViews(() => clock.wallMs());
+  messages = [];
+  follow();
+  await node.client.open(SPEC);
+  await write([item(0, { expiresAt: clock.wallMs() + 3_000 })]);
+  clock.advance(1_000);
+  expect(firstOf(at(0))).toBe('id-0');
+  clock.advance(4_000);
+  await write([item(1)]);
+  clock.advance(-4_000);
+  expect(views.search(SPEC, at(0))).toBeNull();
+  expect((await asked(at(0))).hits.map(({ externalId }) => externalId)).toEqual(['id-1']);
+  expect(views.search(SPEC, at(0))).toEqual(await asked(at(0)));
 });
 
 describe('null, for the shard itself to answer', () => {

@@ -55,6 +55,31 @@ test('the bound of what is kept counts what was kept before a start', async () =
   expect(four.view()).toMatchObject({ first: 9, last: 13 });
 });
 
+test('what is given up goes in pieces: most writes beyond the bound remove nothing', async () => {
+  const log = await open({ entries: 640, bytes: Infinity });
+  const firsts = new Set<number>();
+  for (let i = 0; i < 700; i += 1) {
+    await write(log, 1);
+    firsts.add(log.view()!.first);
+  }
+  expect(log.view()).toMatchObject({ committed: 700, last: 700 });
+  expect([...firsts]).toEqual([1, 12, 23, 34, 45, 56, 67]);
+  expect((await log.entries(0, Infinity))[0].sequence).toBe(67);
+});
+
+test('times never go back behind writes that were given up, because others came while nothing was kept', async () => {
+  const one = await open();
+  const startMs = clock.wallMs();
+  await write(one, 10);
+  await one.close();
+  operation += 1;
+  clock.advance(-60_000);
+  const two = await open();
+  expect([two.view(), two.timeMs()]).toEqual([{ term: 1, first: 3, committed: 2, last: 2 }, startMs]);
+  await two.close();
+  expect((await open()).timeMs()).toBe(startMs);
+});
+
 test('times never go back, though the clock is put back between starts, and though all was shipped', async () => {
   const one = await open();
   const startMs = clock.wallMs();
