@@ -3,7 +3,7 @@ import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { QuotaLedger } from '../collections/quota-ledger';
-import type { KeyQuota, KeyQuotaUse } from '../keys/quota/key-quota';
+import { keyIdentity, type KeyQuota, type KeyQuotaUse } from '../keys/quota/key-quota';
 import type { KeyQuotaLedger } from '../keys/quota/key-quota-ledger';
 
 interface BoundedKey {
@@ -54,7 +54,7 @@ export function addQuotaMetrics(
   metrics.add<(BoundedKey & { use: KeyQuotaUse })[]>({
     measure: async () => {
       const bounded = parts.keys().slice(0, LABELLED_SHARDS_MAX);
-      const uses = await parts.keyQuotas.usedOfAll(bounded);
+      const uses = await parts.keyQuotas.usedOfAll(bounded.map(({ id, quota }) => ({ identity: keyIdentity(id), quota })));
       return bounded.map((key, i) => ({ ...key, use: uses[i] }));
     },
     show: (keys) => {
