@@ -43,7 +43,7 @@ export function addQuotaMetrics(
     bytes: table('key_id', 'quiver_key_quota_used_bytes', 'Bytes of its quota that the key has stored in this period'),
   };
   metrics.gauge('quiver_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a collection', () => parts.quotas.refusals);
-  metrics.gauge('quiver_key_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a key', () => parts.keyQuotas.refusals);
+  metrics.gauge('quiver_key_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a key or of a subject of tokens', () => parts.keyQuotas.refusals);
   metrics.add<CollectionRecord[]>({
     measure: parts.collections,
     show: (records) => {
