@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { SEAL_NONCE_BYTES, openText, sealText } from '../secret/sealed-text';
 
 /** Of 256 bits, hexadecimal. */
@@ -18,11 +18,17 @@ export function keptNote(stepped: string): string {
   return stepped.slice(KEY_LENGTH);
 }
 
-/** An item's id, as it is kept with the note of a step: the same on every replica. */
+/**
+ * An item's id, as it is kept with the note of a step: the same on every replica, which random nonces would not be. The nonce
+ * follows from the id: shards of a collection, and other collections, seal other ids under the same key at the same step, and
+ * two texts under one nonce would show each other.
+ */
 export function sealedId(externalId: string, { token, step, note }: { token: string; step: number; note: string }): string {
-  const nonce = createHash('sha256').update(`${token} ${step}`).digest().subarray(0, SEAL_NONCE_BYTES);
+  const sealingKey = note.slice(0, KEY_LENGTH);
   // As JSON, which says any string in well-formed Unicode.
-  return sealText(JSON.stringify(externalId), note.slice(0, KEY_LENGTH), nonce);
+  const text = JSON.stringify(externalId);
+  const nonce = createHmac('sha256', Buffer.from(sealingKey, 'hex')).update(`quiver sealed id 1 ${token} ${step} ${text}`).digest().subarray(0, SEAL_NONCE_BYTES);
+  return sealText(text, sealingKey, nonce);
 }
 
 /** null: it was sealed under another key. */
