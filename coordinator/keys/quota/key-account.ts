@@ -40,6 +40,8 @@ export class KeyAccount {
 
   constructor(
     readonly identity: string,
+    /** Of its entry in the store. */
+    readonly path: string,
     public quota: KeyQuota,
     clock: Clock,
   ) {

@@ -3,7 +3,7 @@ import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error'
 import { NumberTable } from '../../../shared/tables/number-table';
 import type { Clock } from '../../../shared/time/clock';
 import { type Charge, countedOf, fitsIn, isSameQuota, KeyAccount, needOf, sumOf, type WaitingWrite, without } from './key-account';
-import { type KeyQuotaGate, type KeyQuotaUse, type KeyWriter, keyExcessOf, keyIdOf, NOTHING_WRITTEN, periodAt, resetOf, writerName, type Written } from './key-quota';
+import { type KeyQuotaGate, type KeyQuotaUse, type KeyWriter, keyExcessOf, NOTHING_WRITTEN, periodAt, resetOf, writerName, type Written } from './key-quota';
 import { grantOf, isLater, isOver, KEY_QUOTAS_PREFIX, quotaPath, roomBeside, takenFromEntry, type TakenQuota, takenToValue, TOKEN_QUOTAS_PREFIX } from './quota-entry';
 
 /** A key that did not write for so long gives back what was taken for it, for other coordinators. What came back goes at once. */
@@ -77,14 +77,14 @@ export class KeyQuotaLedger implements KeyQuotaGate {
 
   /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
   async usedOf(key: Writer): Promise<KeyQuotaUse> {
-    return this.useOf(key, await this.parts.store.get(quotaPath(key.identity)));
+    return this.useOf(key, await this.parts.store.get(quotaPath(key)));
   }
 
   /** The same of many keys, in their order. */
   async usedOfAll(keys: readonly Writer[]): Promise<KeyQuotaUse[]> {
     if (keys.length === 0) return [];
     const entries = new Map((await this.parts.store.list(KEY_QUOTAS_PREFIX)).entries.map((entry) => [entry.key, entry]));
-    return keys.map((key) => this.useOf(key, entries.get(quotaPath(key.identity)) ?? null));
+    return keys.map((key) => this.useOf(key, entries.get(quotaPath(key)) ?? null));
   }
 
   /** Gives back what is left over. What can't be given back now is lost to the period. */
@@ -113,12 +113,13 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     }
   }
 
-  private useOf({ identity, quota }: Writer, entry: StoreEntry | null): KeyQuotaUse {
+  private useOf(writer: Writer, entry: StoreEntry | null): KeyQuotaUse {
+    const { quota } = writer;
     const wallMs = this.parts.clock.wallMs();
     const taken = entry === null ? null : takenFromEntry(entry);
     const period = periodAt(quota.period, wallMs);
     const counts = taken !== null && (taken.period === period || isLater(taken.period, period)) ? taken : NOTHING_WRITTEN;
-    const account = this.accounts.get(identity);
+    const account = this.accounts.get(quotaPath(writer));
     const used = without(counts, account !== undefined && taken?.period === account.period ? account.free : NOTHING_WRITTEN);
     return {
       items: quota.items === null ? null : used.items,
@@ -194,7 +195,7 @@ export class KeyQuotaLedger implements KeyQuotaGate {
   /** Gives back what is held, and takes what `decide` says of what all others have taken. Errors: unavailable; commit_unknown: then it counts as taken. */
   private async exchange(account: KeyAccount, decide: (taken: Written) => Written): Promise<void> {
     const { store, clock } = this.parts;
-    const key = quotaPath(account.identity);
+    const key = account.path;
     let held = account.empty();
     account.hasRefund = false;
     try {
@@ -204,7 +205,11 @@ export class KeyQuotaLedger implements KeyQuotaGate {
         const period = periodAt(account.quota.period, clock.wallMs());
         // Another coordinator's clock may be ahead.
         const next = present !== null && isLater(present.period, period) ? present.period : period;
-        if (account.period !== next) held = NOTHING_WRITTEN;
+        if (account.period !== next) {
+          held = NOTHING_WRITTEN;
+          // What came back meanwhile is of the period before, too.
+          account.empty();
+        }
         account.period = next;
         const others = without(present?.period === next ? present : NOTHING_WRITTEN, held);
         const granted = decide(others);
@@ -242,11 +247,12 @@ export class KeyQuotaLedger implements KeyQuotaGate {
     return (charge.number = this.charges.add(charge));
   }
 
-  private accountOf({ identity, quota }: Writer): KeyAccount {
-    let account = this.accounts.get(identity);
+  private accountOf(writer: Writer): KeyAccount {
+    const path = quotaPath(writer);
+    let account = this.accounts.get(path);
     if (account === undefined) {
-      account = new KeyAccount(identity, quota, this.parts.clock);
-      this.accounts.set(identity, account);
+      account = new KeyAccount(writer.identity, path, writer.quota, this.parts.clock);
+      this.accounts.set(path, account);
       this.timer ??= setInterval(() => this.tidy(), this.parts.idleMs ?? IDLE_MS).unref();
     }
     account.usedMs = this.parts.clock.monotonicMs();
@@ -260,9 +266,9 @@ export class KeyQuotaLedger implements KeyQuotaGate {
       if (account.busy !== null || account.waiting.length > 0 || account.isServed) continue;
       const isQuiet = nowMs - account.usedMs >= (this.parts.idleMs ?? IDLE_MS);
       if (!account.isEmpty && (isQuiet || account.hasRefund)) void this.release(account).catch(() => undefined);
-      else if (account.isEmpty && isQuiet && account.open.size === 0) this.accounts.delete(account.identity);
+      else if (account.isEmpty && isQuiet && account.open.size === 0) this.accounts.delete(account.path);
     }
-    const hasSubjects = [...this.accounts.keys()].some((identity) => keyIdOf(identity) === null);
+    const hasSubjects = [...this.accounts.keys()].some((path) => path.startsWith(TOKEN_QUOTAS_PREFIX));
     if (hasSubjects && nowMs - this.sweptMs >= SWEEP_MS) {
       this.sweptMs = nowMs;
       this.sweep().catch(() => undefined);

@@ -1,12 +1,12 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
-import { type KeyQuota, keyIdOf, periodAt, QUOTA_PERIODS, type Written } from './key-quota';
+import { type KeyQuota, type KeyWriter, keyIdOf, periodAt, QUOTA_PERIODS, type Written } from './key-quota';
 
 /**
  * What coordinators have taken of the quotas of keys and of the subjects of tokens, one entry for each that ever had one:
  *
- *     /q/key-quotas/<id>           {period, items, bytes}
- *     /q/token-quotas/<identity>   the same
+ *     /q/key-quotas/<id>                           {period, items, bytes}
+ *     /q/token-quotas/<identity>/<kind of period>  the same
  *
  * A coordinator takes more than a write needs, by a transaction that is guarded by the entry, and uses it up in memory. So
  * the quota is never exceeded, whoever writes at once and whoever dies, and most writes cost no call.
@@ -24,9 +24,14 @@ export interface TakenQuota extends Written {
   period: string;
 }
 
-export function quotaPath(identity: string): string {
+export function keyQuotaPath(id: number): string {
+  return `${KEY_QUOTAS_PREFIX}${id}`;
+}
+
+/** Tokens of one subject may come with quotas of different periods, which count side by side: one would end the count of the other. */
+export function quotaPath({ identity, quota: { period } }: Pick<KeyWriter, 'identity' | 'quota'>): string {
   const id = keyIdOf(identity);
-  return id === null ? `${TOKEN_QUOTAS_PREFIX}${identity}` : `${KEY_QUOTAS_PREFIX}${id}`;
+  return id === null ? `${TOKEN_QUOTAS_PREFIX}${identity}/${period}` : keyQuotaPath(id);
 }
 
 export function takenToValue({ period, items, bytes }: TakenQuota): string {

@@ -8,6 +8,8 @@ type Limits = Pick<Caller, 'rateLimitPerMinute' | 'quota'>;
 type Rules = Pick<TokenSettings, 'rateLimitPerMinute' | 'quota' | 'quotaPeriod' | 'limitsClaim'>;
 
 const LIMITS = ['rate_limit_per_minute', 'quota'];
+/** Characters of a name in a message. */
+const NAME_SHOWN_MAX = 64;
 const QUOTA_FIELDS = ['items', 'bytes', 'period'];
 
 /**
@@ -21,7 +23,7 @@ export function limitsIn(claim: unknown, rules: Rules): Limits {
   const given = objectIn(claim);
   if (given === null) throw wrong('is no object with limits, nor a text of one');
   const strange = strangerIn(given, LIMITS);
-  if (strange !== undefined) throw wrong(`has ${JSON.stringify(strange)}, which is none of ${LIMITS.join(', ')}`);
+  if (strange !== undefined) throw wrong(`has ${shown(strange)}, which is none of ${LIMITS.join(', ')}`);
   const { rate_limit_per_minute: rate, quota: own } = given;
   const limits = { rateLimitPerMinute: (rate as number | null | undefined) ?? rateLimitPerMinute, quota: own === undefined ? quota : quotaIn(own, quotaPeriod, wrong) };
   try {
@@ -38,7 +40,7 @@ function quotaIn(own: unknown, fallback: KeyQuota['period'], wrong: (what: strin
   const given = objectIn(own);
   if (given === null) throw wrong('has a quota that is no object');
   const strange = strangerIn(given, QUOTA_FIELDS);
-  if (strange !== undefined) throw wrong(`has ${JSON.stringify(strange)} in its quota, which is none of ${QUOTA_FIELDS.join(', ')}`);
+  if (strange !== undefined) throw wrong(`has ${shown(strange)} in its quota, which is none of ${QUOTA_FIELDS.join(', ')}`);
   const { items = null, bytes = null, period = fallback } = given as Partial<KeyQuota>;
   return { items, bytes, period };
 }
@@ -54,6 +56,10 @@ function objectIn(value: unknown): Record<string, unknown> | null {
     }
   }
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : null;
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, NAME_SHOWN_MAX));
 }
 
 function strangerIn(given: Record<string, unknown>, known: readonly string[]): string | undefined {

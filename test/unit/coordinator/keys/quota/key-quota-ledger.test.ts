@@ -164,6 +164,15 @@ describe('a subject of tokens', () => {
     });
   });
 
+  test('counts by the day and by the month side by side, where its tokens have both', async () => {
+    const ledger = coordinator();
+    expect(await writeUntilRefused(ledger, subject({ items: 3 }))).toBe(3);
+    expect(await writeUntilRefused(ledger, subject({ items: 4, period: 'month' }))).toBe(4);
+    expect(await writeUntilRefused(ledger, subject({ items: 3 }))).toBe(0);
+    expect(await writeUntilRefused(ledger, subject({ items: 4, period: 'month' }))).toBe(0);
+    expect(await ledger.usedOf(subject({ items: 4, period: 'month' }))).toMatchObject({ items: 4 });
+  });
+
   test('is forgotten a day after its period, and what still counts is not', async () => {
     const ledger = coordinator();
     for (let i = 0; i < 120; i += 1) ledger.settle(await ledger.take(subject({ items: 5 }, `day-${i}`), items(1)), items(1));
@@ -243,6 +252,25 @@ test('a new day or month begins with the whole quota; a total never does', async
   ledger.settle(late, items(0));
   ledger.settle(charge, NOTHING_WRITTEN);
   expect(await writeUntilRefused(ledger, daily)).toBe(5);
+});
+
+test('what comes back from yesterday while today is begun is none of today', async () => {
+  let onGet = (): void => undefined;
+  const watched = {
+    get: async (key: string) => {
+      const entry = await store.get(key);
+      onGet();
+      return entry;
+    },
+    list: store.list.bind(store),
+    transact: store.transact.bind(store),
+  };
+  const ledger = coordinator(watched);
+  const key = writer({ items: 5 });
+  const charge = await ledger.take(key, items(5));
+  clock.advance(DAY_MS);
+  onGet = () => ledger.settle(charge, NOTHING_WRITTEN);
+  expect(await writeUntilRefused(ledger, key)).toBe(5);
 });
 
 test('what was held since yesterday takes nothing from what others have stored today', async () => {
