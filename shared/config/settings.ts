@@ -109,11 +109,11 @@ export const SETTINGS = {
     meaning: 'Requests per subject of tokens in any 60 seconds, unless its token says another number; 0: as RATE_LIMIT_PER_MINUTE',
   },
   jwtQuotaItems: {
-    name: 'JWT_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: Number.MAX_SAFE_INTEGER,
+    name: 'JWT_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
     meaning: 'Items that each subject of tokens may write in a period, unless its token has another quota; 0: any number ([guide](guides/security.md#quotas-of-keys))',
   },
   jwtQuotaBytes: {
-    name: 'JWT_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: Number.MAX_SAFE_INTEGER,
+    name: 'JWT_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
     meaning: 'The same for bytes of vectors, metadata, texts and ids',
   },
   jwtQuotaPeriod: {

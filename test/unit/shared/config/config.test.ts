@@ -228,7 +228,8 @@ describe('configuration', () => {
     '$name accepts its limits and refuses what is past them or no number',
     (setting) => {
       const { minimum, maximum } = setting as Setting & { minimum: number; maximum: number };
-      const room: Record<string, string> = setting.name === 'CHUNK_OVERLAP' ? { CHUNK_SIZE: '1000000' } : setting.name === 'CHUNK_SIZE' ? { CHUNK_OVERLAP: '0' } : {};
+      const rooms: Record<string, Record<string, string>> = { CHUNK_OVERLAP: { CHUNK_SIZE: '1000000' }, CHUNK_SIZE: { CHUNK_OVERLAP: '0' } };
+      const room = setting.name.startsWith('JWT_') ? { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'quiver' } : rooms[setting.name];
       for (const value of [minimum, maximum]) expect(refusalOf({ ...room, [setting.name]: String(value) })).toBe('accepted');
       for (const value of [minimum - 1, maximum + 1, 'many', '0x10', '1e999', 'NaN', '1,000', ' ']) {
         const message = refusalOf({ ...room, [setting.name]: String(value) });
