@@ -9,14 +9,18 @@ type Period = 'day' | 'month' | 'total';
 type Scopes = NonNullable<ApiKey['collections']>;
 type Quota = NonNullable<ApiKey['quota']>;
 
-/** Limits of a key as options say them; null takes one away, and what is left out stays. */
+/** What takes a limit away: a parser of options can't answer null. */
+const NONE = 'none';
+type None = typeof NONE;
+
+/** Limits of a key as options say them; what is left out stays. */
 export interface KeyLimitOptions {
-  days?: number | null;
-  collections?: Scopes | null;
-  networks?: string[] | null;
-  rate?: number | null;
-  quotaItems?: number | null;
-  quotaBytes?: number | null;
+  days?: number | None;
+  collections?: Scopes | None;
+  networks?: string[] | None;
+  rate?: number | None;
+  quotaItems?: number | None;
+  quotaBytes?: number | None;
   quotaPeriod?: Period;
   /** false: `--no-quota`. */
   quota?: boolean;
@@ -47,10 +51,10 @@ export function limitsBody(options: KeyLimitOptions, present: Pick<ApiKey, 'quot
   const { days, collections, networks, rate } = options;
   const quota = quotaOf(options, present?.quota ?? null);
   return {
-    ...(days === undefined ? {} : { expires_in_days: days }),
-    ...(collections === undefined ? {} : { collections }),
-    ...(networks === undefined ? {} : { allowed_networks: networks }),
-    ...(rate === undefined ? {} : { rate_limit_per_minute: rate }),
+    ...(days === undefined ? {} : { expires_in_days: orNull(days) }),
+    ...(collections === undefined ? {} : { collections: orNull(collections) }),
+    ...(networks === undefined ? {} : { allowed_networks: orNull(networks) }),
+    ...(rate === undefined ? {} : { rate_limit_per_minute: orNull(rate) }),
     ...(quota === undefined ? {} : { quota }),
   };
 }
@@ -60,7 +64,11 @@ function quotaOf({ quota, quotaItems, quotaBytes, quotaPeriod }: KeyLimitOptions
   if (quota === false) return null;
   if (!changesQuota({ quotaItems, quotaBytes, quotaPeriod })) return undefined;
   const { items, bytes, period } = present ?? { items: null, bytes: null, period: 'month' as const };
-  return { items: quotaItems === undefined ? items : quotaItems, bytes: quotaBytes === undefined ? bytes : quotaBytes, period: quotaPeriod ?? period };
+  return { items: quotaItems === undefined ? items : orNull(quotaItems), bytes: quotaBytes === undefined ? bytes : orNull(quotaBytes), period: quotaPeriod ?? period };
+}
+
+function orNull<Value>(value: Value | None): Value | null {
+  return value === NONE ? null : (value as Value);
 }
 
 /** Whether a part of the quota is to be changed, and the others to stay. */
@@ -85,28 +93,28 @@ export function amountText({ items, bytes }: Pick<Quota, 'items' | 'bytes'>): st
   return [...(items === null ? [] : [`${count(items)} ${items === 1 ? 'item' : 'items'}`]), ...(bytes === null ? [] : [size(bytes)])].join(' and ');
 }
 
-function numberOr(word: string, least: number, most: number): (text: string) => number | null {
+function numberOr(word: string, least: number, most: number): (text: string) => number | None {
   const parse = wholeNumber(least, most);
-  return (text) => (text === word ? null : parse(text));
+  return (text) => (text === word ? NONE : parse(text));
 }
 
 /** "articles,team-a-*:readwrite"; "*" is all of them. */
-function scopesOf(text: string, before: Scopes | null = []): Scopes | null {
+function scopesOf(text: string, before: Scopes | None = []): Scopes | None {
   const listed = names(text);
-  if (listed.length === 1 && listed[0] === '*') return null;
+  if (listed.length === 1 && listed[0] === '*') return NONE;
   const scopes = listed.map((one) => {
     const [, name, star, role] = /^([^:*]*)(\*?)(?::(.*))?$/.exec(one) ?? [];
     if (!name || (role !== undefined && !ROLES.includes(role))) throw new InvalidArgumentError('It must be names such as "articles,team-a-*:readwrite", the role being readonly, readwrite or admin.');
     return { ...(star === '' ? { name } : { prefix: name }), ...(role === undefined ? {} : { role: role as Role }) };
   });
   if (scopes.length === 0) throw new InvalidArgumentError('It must name a collection.');
-  return [...(before ?? []), ...(scopes as Scopes)];
+  return [...(before === NONE ? [] : before), ...(scopes as Scopes)];
 }
 
 /** "10.0.0.0/8,2001:db8::/32"; "all" is every address. What is no network, the service says. */
-function networksOf(text: string, before: string[] | null = []): string[] | null {
+function networksOf(text: string, before: string[] | None = []): string[] | None {
   const listed = names(text);
-  if (listed.length === 1 && listed[0] === 'all') return null;
+  if (listed.length === 1 && listed[0] === 'all') return NONE;
   if (listed.length === 0) throw new InvalidArgumentError('It must name a network.');
-  return [...(before ?? []), ...listed];
+  return [...(before === NONE ? [] : before), ...listed];
 }
