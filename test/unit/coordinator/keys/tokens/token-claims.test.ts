@@ -87,7 +87,8 @@ describe('the limits of a token', () => {
     expect(() => limits('{"__proto__": {}}')).toThrow(/has "__proto__"/);
     expect(() => limits({ quota: { item: 1 } })).toThrow(/has "item" in its quota/);
     expect(() => limits({ quota: 5 })).toThrow(/a quota that is no object/);
-    for (const quota of [{}, { items: 0 }, { items: '5' }, { items: 1.5 }, { items: 1, period: 'hour' }, { items: 1, period: null }]) expect(() => limits({ quota })).toThrow(/does not hold limits: quota/);
+    for (const quota of [{}, { items: 0 }, { items: '5' }, { items: 1.5 }, { items: 1, period: 'hour' }, { items: 1, period: null }])
+      expect(() => limits({ quota })).toThrow(/does not hold limits: quota/);
     for (const rate of [-1, 1.5, '60', {}]) expect(() => limits({ rate_limit_per_minute: rate })).toThrow(/does not hold limits: rate_limit_per_minute/);
   });
 });
