@@ -31,7 +31,7 @@ export interface Service {
 /** What keys may store, and have. */
 export interface KeyQuotasService extends KeyQuotaGate {
   /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
-  usedOf(key: Pick<KeyWriter, 'id' | 'quota'>): Promise<KeyQuotaUse>;
+  usedOf(key: Pick<KeyWriter, 'identity' | 'quota'>): Promise<KeyQuotaUse>;
 }
 
 /** How a write is made. */

@@ -1,11 +1,14 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { Waiters } from '../../shared/time/waiters';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord } from './collection-record';
+import type { StorageQuota } from '../service';
 import { excessOf, type StorageUse } from './storage-quota';
 
 /** A write that is about to be made. */
@@ -22,7 +25,7 @@ export interface IntendedWrite {
 
 /** Lets writes to collections with a quota through. */
 export interface QuotaGate {
-  /** Answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; not_found; unavailable. */
+  /** Answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; not_found; unavailable, also when that could not be decided in time. */
   reserve(collection: Pick<CollectionRecord, 'name'>, write: IntendedWrite): Promise<number>;
   /** Says what a write has added; null when that is not known. */
   settle(reservation: number, items: number | null): void;
@@ -34,6 +37,7 @@ export interface QuotaGate {
 const FRESH_MS = 1_000;
 /** Collections that were not written to for this long are forgotten. */
 const IDLE_MS = 60_000;
+const NOTHING: Readonly<StorageUse> = { items: 0, bytes: 0 };
 
 interface Reservation extends StorageUse {
   account: Account;
@@ -43,15 +47,24 @@ interface Reservation extends StorageUse {
   untilMs: number;
 }
 
+/** What the shards of a collection said. */
+interface Reading extends StorageUse {
+  /** When they were asked. */
+  atMs: number;
+  /** What was settled until then, since the account was opened. */
+  settled: StorageUse;
+}
+
 /** What is known of one collection. */
 interface Account {
-  /** What its shards said, and when they were asked. */
-  reading: (StorageUse & { atMs: number }) | null;
+  reading: Reading | null;
   pending: { done: Promise<void>; atMs: number } | null;
   open: Set<Reservation>;
-  /** What was settled since the reading began, and since the pending one did. */
+  /** All that was settled since the account was opened, and how many writes that was. */
   settled: StorageUse;
-  settledSincePending: StorageUse;
+  endings: number;
+  /** Writes that wait for others to end. The first of them is told of each end, and is the next that is let through. */
+  line: Set<Waiters>;
   usedMs: number;
 }
 
@@ -59,7 +72,9 @@ interface Account {
  * Counts what collections with a quota hold, for all writes of this process, on its main thread. What the shards said last,
  * everything that was let through since that began, and what is under way together are never less than what there is: so a
  * process never lets more items through than a quota has. Close to the quota, the shards are asked anew, and which of the
- * items there are already. Other coordinators count for themselves: what they add within a second is not seen here.
+ * items there are already. A write is refused if it is beyond the quota beside what the shards hold, and not because of
+ * others that are under way: these may store less than they may, or be in what the shards said already. It waits until
+ * they have ended. Other coordinators count for themselves: what they add within a second is not seen here.
  */
 export class QuotaLedger implements QuotaGate {
   private readonly accounts = new Map<string, Account>();
@@ -88,71 +103,86 @@ export class QuotaLedger implements QuotaGate {
     this.refused += 1;
   }
 
-  async reserve({ name }: Pick<CollectionRecord, 'name'>, { ids, bytes, once, isPart = false }: IntendedWrite): Promise<number> {
-    const { catalog, clock, requestTimeoutMs } = this.parts;
-    const call = this.parts.scatter.begin();
+  async reserve({ name }: Pick<CollectionRecord, 'name'>, write: IntendedWrite): Promise<number> {
+    const { catalog, clock, scatter } = this.parts;
+    const call = scatter.begin();
     const record = catalog.known(name) ?? (await catalog.find(name));
     const { quota } = record;
     const account = this.accountOf(record);
-    let added: StorageUse = { items: ids.length, bytes };
-    const isUnderWay = (): boolean => once !== undefined && [...account.open].some((other) => other.once === once);
-    if (quota !== undefined && !isUnderWay()) {
-      if (account.reading === null || clock.monotonicMs() - account.reading.atMs > FRESH_MS) await this.read(record, account, call, -Infinity);
-      if (!isUnderWay() && excessOf(name, quota, this.usedOf(account), added) !== null) {
-        const askedMs = clock.monotonicMs();
-        await this.read(record, account, call, askedMs);
-        // Afterwards: an item that is deleted in between counts twice, and never not at all.
-        if (quota.items !== null) added = { items: ids.length - (await this.present(record, ids, call)), bytes };
-        const excess = excessOf(name, quota, this.usedOf(account), added, isPart);
-        if (excess !== null && !isUnderWay()) throw excess;
-      }
-    }
-    if (isUnderWay()) added = { items: 0, bytes: 0 };
-    const reservation: Reservation = { ...added, account, number: 0, once, untilMs: clock.monotonicMs() + 2 * requestTimeoutMs };
-    account.open.add(reservation);
-    return (reservation.number = this.reservations.add(reservation));
+    const added = { items: write.ids.length, bytes: write.bytes };
+    if (quota === undefined) return this.hold(account, added, write);
+    if (!isUnderWay(account, write) && (account.reading === null || clock.monotonicMs() - account.reading.atMs > FRESH_MS)) await this.read(record, account, call, -Infinity);
+    if (isUnderWay(account, write)) return this.hold(account, NOTHING, write);
+    if (account.line.size === 0 && account.reading !== null && excessOf(name, quota, usedOf(account, account.reading), added) === null) return this.hold(account, added, write);
+    return this.decide({ ...record, quota }, account, write, call);
   }
 
   settle(number: number, items: number | null): void {
     const reservation = this.reservations.remove(number);
     if (reservation === undefined) return;
-    const { account, bytes } = reservation;
+    const { account, bytes, once } = reservation;
     account.open.delete(reservation);
-    const added = items ?? reservation.items;
-    for (const sum of [account.settled, account.settledSincePending]) {
-      sum.items += added;
-      sum.bytes += bytes;
+    account.settled.items += items ?? reservation.items;
+    account.settled.bytes += bytes;
+    if (items === null && once !== undefined) inherit(account, reservation);
+    account.endings += 1;
+    first(account.line)?.wake();
+  }
+
+  /** Close to the quota: by what the shards hold now, once nobody is under way whose end may change that. Errors: as `reserve`. */
+  private async decide(record: CollectionRecord & { quota: StorageQuota }, account: Account, write: IntendedWrite, call: CallOptions): Promise<number> {
+    const { name, quota } = record;
+    const { line } = account;
+    const place = new Waiters(this.parts.clock);
+    try {
+      for (;;) {
+        const { endings } = account;
+        const reading = await this.read(record, account, call, this.parts.clock.monotonicMs());
+        // Afterwards: an item that is deleted in between counts twice, and never not at all.
+        const items = quota.items === null ? write.ids.length : write.ids.length - (await this.present(record, write.ids, call));
+        const added = { items, bytes: write.bytes };
+        if (isUnderWay(account, write)) return this.hold(account, NOTHING, write);
+        const excess = excessOf(name, quota, reading, added, write.isPart);
+        if (excess !== null) throw excess;
+        const isNext = line.size === 0 || first(line) === place || takesNothing(quota, added);
+        if (isNext && excessOf(name, quota, usedOf(account, reading), added) === null) return this.hold(account, added, write);
+        line.add(place);
+        let isInTime = this.parts.clock.monotonicMs() < call.deadlineMs;
+        // Whoever ended since `endings` may be in the reading, and counts twice: that is worth another one.
+        while (isInTime && (first(line) !== place || (isNext && account.endings === endings))) isInTime = await place.next(call.deadlineMs);
+        if (!isInTime) throw undecided(name);
+      }
+    } finally {
+      if (line.delete(place)) first(line)?.wake();
     }
   }
 
-  private usedOf({ reading, open, settled }: Account): StorageUse {
-    const used = { items: (reading?.items ?? 0) + settled.items, bytes: (reading?.bytes ?? 0) + settled.bytes };
-    for (const { items, bytes } of open) {
-      used.items += items;
-      used.bytes += bytes;
-    }
-    return used;
+  private hold(account: Account, added: StorageUse, { once }: Pick<IntendedWrite, 'once'>): number {
+    const untilMs = this.parts.clock.monotonicMs() + 2 * this.parts.requestTimeoutMs;
+    const reservation: Reservation = { ...added, account, number: 0, once, untilMs };
+    account.open.add(reservation);
+    return (reservation.number = this.reservations.add(reservation));
   }
 
-  /** Asks the shards, unless they were since `sinceMs`. One question at a time: the next answers all that came meanwhile. */
-  private async read(record: CollectionRecord, account: Account, call: CallOptions, sinceMs: number): Promise<void> {
+  /** What the shards say, or said since `sinceMs`. One question at a time: the next answers all that came meanwhile. */
+  private async read(record: CollectionRecord, account: Account, call: CallOptions, sinceMs: number): Promise<Reading> {
     for (;;) {
       const { pending } = account;
       if (pending === null) break;
       await pending.done;
-      if (pending.atMs >= sinceMs) return;
+      if (pending.atMs >= sinceMs) return account.reading!;
     }
     const atMs = this.parts.clock.monotonicMs();
-    account.settledSincePending = { items: 0, bytes: 0 };
+    const settled = { ...account.settled };
     const done = this.useOf(record, call)
       .then((use) => {
-        account.reading = { ...use, atMs };
-        account.settled = account.settledSincePending;
+        account.reading = { ...use, atMs, settled };
         this.dropLost(account, atMs);
       })
       .finally(() => (account.pending = null));
     account.pending = { done, atMs };
     await done;
+    return account.reading!;
   }
 
   private async useOf(record: CollectionRecord, call: CallOptions): Promise<StorageUse> {
@@ -182,7 +212,7 @@ export class QuotaLedger implements QuotaGate {
     let account = this.accounts.get(identity);
     if (account === undefined) {
       for (const [other, { usedMs, open, pending }] of this.accounts) if (nowMs - usedMs > IDLE_MS && open.size === 0 && pending === null) this.accounts.delete(other);
-      account = { reading: null, pending: null, open: new Set(), settled: { items: 0, bytes: 0 }, settledSincePending: { items: 0, bytes: 0 }, usedMs: nowMs };
+      account = { reading: null, pending: null, open: new Set(), settled: { ...NOTHING }, endings: 0, line: new Set(), usedMs: nowMs };
       this.accounts.set(identity, account);
     }
     account.usedMs = nowMs;
@@ -193,4 +223,40 @@ export class QuotaLedger implements QuotaGate {
   private dropLost(account: Account, nowMs: number): void {
     for (const reservation of account.open) if (reservation.untilMs < nowMs) this.settle(reservation.number, 0);
   }
+}
+
+/** What there is at most: what the shards said, all that was settled since they were asked, and what is under way. */
+function usedOf({ open, settled }: Account, reading: Reading): StorageUse {
+  const used = { items: reading.items + settled.items - reading.settled.items, bytes: reading.bytes + settled.bytes - reading.settled.bytes };
+  for (const { items, bytes } of open) {
+    used.items += items;
+    used.bytes += bytes;
+  }
+  return used;
+}
+
+/** Whether another call of the same write is, which is done once. */
+function isUnderWay({ open }: Account, { once }: IntendedWrite): boolean {
+  return once !== undefined && [...open].some((other) => other.once === once);
+}
+
+/** Of two calls of one write, the other may still write what this one did not. */
+function inherit({ open }: Account, { once, items, bytes }: Reservation): void {
+  const [other] = [...open].filter((one) => one.once === once);
+  if (other === undefined) return;
+  other.items += items;
+  other.bytes += bytes;
+}
+
+function takesNothing(quota: StorageQuota, { items, bytes }: StorageUse): boolean {
+  return (quota.items === null || items === 0) && (quota.bytes === null || bytes === 0);
+}
+
+function first<Item>(line: ReadonlySet<Item>): Item | undefined {
+  return line.values().next().value;
+}
+
+function undecided(name: string): QuiverError {
+  const message = `whether the write is within the quota of collection "${name}" depends on others that are under way, and these did not end in time; nothing was written, and the call may be retried`;
+  return new QuiverError('unavailable', message);
 }

@@ -62,7 +62,7 @@ export function endpointTable(parts: {
     ...backupEndpoints({ backups: service.backups }),
     ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage, keyQuotas: service.keyQuotas }),
-    ...signInEndpoints({ signIn }),
+    ...signInEndpoints({ signIn, keyQuotas: service.keyQuotas }),
     ...operationsEndpoints({ operations }),
     ...activityEndpoints({ activity }),
   ];

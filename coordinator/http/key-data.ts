@@ -1,5 +1,6 @@
 import type { CollectionScope } from '../keys/collection-scope';
 import type { ApiKeyView, Role } from '../keys/keys-service';
+import type { KeyQuotaUse } from '../keys/quota/key-quota';
 
 /** A key as answers show it. */
 export function keyData(view: ApiKeyView) {
@@ -17,6 +18,11 @@ export function keyData(view: ApiKeyView) {
     quota: view.quota,
     previous_expires_at: view.previousExpiresAt,
   };
+}
+
+/** What a caller has stored of its quota. */
+export function quotaUsedData({ items, bytes, period, resetsAt }: KeyQuotaUse) {
+  return { items, bytes, period, resets_at: resetsAt };
 }
 
 /** What a key is limited to, each with the role that is in force. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ApiKeyView } from './keys-service';
+import { keyIdentity, type KeyWriter } from './quota/key-quota';
 
 /** Who makes a request: a key, or the subject of a bearer token. */
 export interface Caller extends Pick<ApiKeyView, 'name' | 'role' | 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota' | 'expiresAt'> {
@@ -14,7 +15,12 @@ export const TOKENS_USAGE_ID = 0;
 
 /** The name of a caller that no other has, of a bounded length and without marks: `key:7`, `token:…`. */
 export function identityOf({ id, token }: Pick<Caller, 'id' | 'token'>): string {
-  return token?.identity ?? `key:${id}`;
+  return token?.identity ?? keyIdentity(id as number);
+}
+
+/** The caller's quota as writes need it; undefined, nearly always: it has none. */
+export function writerOf(caller: Caller | null): KeyWriter | undefined {
+  return caller === null || caller.quota === null ? undefined : { identity: identityOf(caller), quota: caller.quota };
 }
 
 /** The identity of a subject. What an issuer calls its subjects may be long, and hold anything. */

@@ -7,13 +7,15 @@ export const KEYS_PREFIX = '/q/keys/';
 /** The highest id ever given, so that none is given twice. */
 export const KEY_COUNTER_PATH = '/q/key-counter';
 /** Keys that were deleted here, by id, with when they were made: a backup that has one of them does not bring it back. */
-export const DELETED_KEYS_PREFIX = '/q/deleted-keys/';
+const DELETED_KEYS_PREFIX = '/q/deleted-keys/';
 /** The key that belongs to the deployment: it always exists and is always an active admin. */
 export const DEFAULT_KEY_ID = 1;
 
 /** A key as the cluster store holds it. */
 export interface KeyRecord extends KeyBounds {
   id: number;
+  /** Its number in the service that it was made in, where it came here by a backup and that was taken; absent: the same. */
+  origin?: number;
   name: string;
   role: Role;
   /** SHA-256 of the secret, hexadecimal. */
@@ -30,6 +32,11 @@ export interface KeyRecord extends KeyBounds {
 
 export function keyPath(id: number): string {
   return `${KEYS_PREFIX}${id}`;
+}
+
+/** What says that a key was deleted here. One that has another number here than in backups has an entry that no other key has. */
+export function deletedKeyPath({ id, origin, createdAt }: Pick<KeyRecord, 'id' | 'origin' | 'createdAt'>): string {
+  return origin === undefined ? `${DELETED_KEYS_PREFIX}${id}` : `${DELETED_KEYS_PREFIX}${origin}/${createdAt}`;
 }
 
 /** A key without any of the limits that it may have. */

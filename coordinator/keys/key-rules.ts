@@ -63,6 +63,11 @@ export function checkBounds({ role, collections, allowedNetworks, rateLimitPerMi
     if (allowedNetworks.length > NETWORKS_MAX) throw new QuiverError('invalid_parameter', `allowed_networks has more than ${NETWORKS_MAX} entries`);
     void new NetworkList(allowedNetworks);
   }
+  checkLimits({ rateLimitPerMinute, quota });
+}
+
+/** The limits that keys and subjects of tokens have alike. */
+export function checkLimits({ rateLimitPerMinute, quota }: Pick<KeyBounds, 'rateLimitPerMinute' | 'quota'>): void {
   if (rateLimitPerMinute !== null && (!Number.isInteger(rateLimitPerMinute) || rateLimitPerMinute < 0 || rateLimitPerMinute > KEY_RATE_MAX)) {
     throw new QuiverError('invalid_parameter', `rate_limit_per_minute must be an integer from 0 to ${KEY_RATE_MAX}`);
   }

@@ -5,7 +5,7 @@ import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark'
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
-import { DEFAULT_KEY_ID, DELETED_KEYS_PREFIX, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
+import { DEFAULT_KEY_ID, deletedKeyPath, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
 import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
 import type { ApiKeyView, KeyChange, KeysService, NewKey } from './keys-service';
 import type { KeyQuota } from './quota/key-quota';
@@ -199,7 +199,7 @@ export class StoreKeysService implements KeysService {
       const { guards, changes } = besides(mark, deleted);
       const result = await this.store.transact(
         [{ key: path, revision: entry.revision }, ...guards],
-        [{ type: 'delete', key: path }, { type: 'put', key: DELETED_KEYS_PREFIX + id, value: record.createdAt }, { type: 'delete', key: keyQuotaPath(id) }, ...changes],
+        [{ type: 'delete', key: path }, { type: 'put', key: deletedKeyPath(record), value: record.createdAt }, { type: 'delete', key: keyQuotaPath(id) }, ...changes],
       );
       mustBeFirst(mark, result);
       if (result.applied) {

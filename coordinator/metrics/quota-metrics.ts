@@ -3,7 +3,7 @@ import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { QuotaLedger } from '../collections/quota-ledger';
-import type { KeyQuota, KeyQuotaUse } from '../keys/quota/key-quota';
+import { keyIdentity, type KeyQuota, type KeyQuotaUse } from '../keys/quota/key-quota';
 import type { KeyQuotaLedger } from '../keys/quota/key-quota-ledger';
 
 interface BoundedKey {
@@ -43,7 +43,7 @@ export function addQuotaMetrics(
     bytes: table('key_id', 'quiver_key_quota_used_bytes', 'Bytes of its quota that the key has stored in this period'),
   };
   metrics.gauge('quiver_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a collection', () => parts.quotas.refusals);
-  metrics.gauge('quiver_key_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a key', () => parts.keyQuotas.refusals);
+  metrics.gauge('quiver_key_quota_refusals', 'Writes of this process that were refused since its start because of a quota of a key or of a subject of tokens', () => parts.keyQuotas.refusals);
   metrics.add<CollectionRecord[]>({
     measure: parts.collections,
     show: (records) => {
@@ -54,7 +54,7 @@ export function addQuotaMetrics(
   metrics.add<(BoundedKey & { use: KeyQuotaUse })[]>({
     measure: async () => {
       const bounded = parts.keys().slice(0, LABELLED_SHARDS_MAX);
-      const uses = await parts.keyQuotas.usedOfAll(bounded);
+      const uses = await parts.keyQuotas.usedOfAll(bounded.map(({ id, quota }) => ({ identity: keyIdentity(id), quota })));
       return bounded.map((key, i) => ({ ...key, use: uses[i] }));
     },
     show: (keys) => {

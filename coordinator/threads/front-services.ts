@@ -69,11 +69,11 @@ export function frontServices(parts: {
 /** What keys store is counted on the main thread. */
 function frontKeyQuotas(main: ThreadPeer): KeyQuotasService {
   return {
-    take: ({ id, quota }, written) => main.ask('keyQuotas.take', { id, quota }, written),
+    take: ({ identity, quota }, written) => main.ask('keyQuotas.take', { identity, quota }, written),
     settle: (charge, written) => main.tell('keyQuotas.settle', charge, written),
-    giveBack: ({ id, quota }, written, sinceMs) => main.tell('keyQuotas.giveBack', { id, quota }, written, sinceMs),
+    giveBack: ({ identity, quota }, written, sinceMs) => main.tell('keyQuotas.giveBack', { identity, quota }, written, sinceMs),
     noteRefusal: () => main.tell('keyQuotas.noteRefusal'),
-    usedOf: ({ id, quota }) => main.ask('keyQuotas.usedOf', { id, quota }),
+    usedOf: ({ identity, quota }) => main.ask('keyQuotas.usedOf', { identity, quota }),
   };
 }
 

@@ -104,6 +104,26 @@ export const SETTINGS = {
     meaning: 'Claim with the collections that a token is limited to: names, prefixes as `team-a-*`, or `*` for all, each perhaps with a role of its own, as `team-a-*:readwrite`; empty: tokens are for all collections',
   },
   jwtSubjectClaim: { name: 'JWT_SUBJECT_CLAIM', kind: 'text', fallback: 'sub', meaning: 'Claim that says who the caller is: what requests are counted by, and the audit log has' },
+  jwtRateLimitPerMinute: {
+    name: 'JWT_RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000,
+    meaning: 'Requests per subject of tokens in any 60 seconds, unless its token says another number; 0: as RATE_LIMIT_PER_MINUTE',
+  },
+  jwtQuotaItems: {
+    name: 'JWT_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
+    meaning: 'Items that each subject of tokens may write in a period, unless its token has another quota; 0: any number ([guide](guides/security.md#quotas-of-keys))',
+  },
+  jwtQuotaBytes: {
+    name: 'JWT_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
+    meaning: 'The same for bytes of vectors, metadata, texts and ids',
+  },
+  jwtQuotaPeriod: {
+    name: 'JWT_QUOTA_PERIOD', kind: 'choice', fallback: 'month', choices: ['day', 'month', 'total'],
+    meaning: 'The period of these quotas: a day or a month of UTC, or in all',
+  },
+  jwtLimitsClaim: {
+    name: 'JWT_LIMITS_CLAIM', kind: 'text', fallback: '',
+    meaning: 'Claim with limits of the subject that count in the place of these four: an object with `rate_limit_per_minute` and `quota`, as keys have them, or a text of such JSON; empty: none has its own',
+  },
   jwtToleranceSeconds: {
     name: 'JWT_TOLERANCE_SECONDS', kind: 'integer', fallback: 30, minimum: 0, maximum: 300,
     meaning: 'How far the issuer’s clock may be from this one, in seconds',

@@ -3,6 +3,15 @@ import { QuiverError } from '../errors/quiver-error';
 /** The role of a caller, as settings name it. */
 export type SettingRole = 'admin' | 'readwrite' | 'readonly';
 
+/** What a subject of tokens may write in a period, as settings name it; one of the two is a number. */
+export interface SettingQuota {
+  items: number | null;
+  bytes: number | null;
+  period: SettingPeriod;
+}
+
+export type SettingPeriod = 'day' | 'month' | 'total';
+
 /** Which bearer tokens are taken, and what their claims mean. */
 export interface TokenSettings {
   /** What `iss` must be. */
@@ -20,6 +29,14 @@ export interface TokenSettings {
   /** Empty: tokens are for all collections. */
   collectionsClaim: string;
   subjectClaim: string;
+  /** Of a subject whose token says nothing of it; null: as any caller's. */
+  rateLimitPerMinute: number | null;
+  /** The same; null: none. */
+  quota: SettingQuota | null;
+  /** Of a quota that names none. */
+  quotaPeriod: SettingPeriod;
+  /** Empty: no token has limits of its own. */
+  limitsClaim: string;
   toleranceSeconds: number;
 }
 
@@ -35,6 +52,11 @@ export interface TokenVariables {
   jwtDefaultRole: string;
   jwtCollectionsClaim: string;
   jwtSubjectClaim: string;
+  jwtRateLimitPerMinute: number;
+  jwtQuotaItems: number;
+  jwtQuotaBytes: number;
+  jwtQuotaPeriod: string;
+  jwtLimitsClaim: string;
   jwtToleranceSeconds: number;
 }
 
@@ -48,7 +70,7 @@ const URL_OF_KEYS = /^https?:\/\/[^\s/?#@]+(?:\/[^\s#]*)?$/;
 export function tokenSettings(values: TokenVariables): TokenSettings | null {
   const issuer = values.jwtIssuer.trim();
   if (issuer === '') {
-    const [stray] = [['JWT_AUDIENCE', values.jwtAudience] as const, ['JWT_JWKS_URL', values.jwtJwksUrl] as const, ['JWT_JWKS_FILE', values.jwtJwksFile] as const].filter(([, value]) => value !== '');
+    const [stray] = strayOf(values);
     if (stray !== undefined) refuse(stray[0], stray[1], 'JWT_ISSUER to be set, too');
     return null;
   }
@@ -68,8 +90,32 @@ export function tokenSettings(values: TokenVariables): TokenSettings | null {
     defaultRole: values.jwtDefaultRole === '' ? null : (values.jwtDefaultRole as SettingRole),
     collectionsClaim: values.jwtCollectionsClaim,
     subjectClaim: values.jwtSubjectClaim,
+    rateLimitPerMinute: values.jwtRateLimitPerMinute || null,
+    quota: quotaOf(values),
+    quotaPeriod: values.jwtQuotaPeriod as SettingPeriod,
+    limitsClaim: values.jwtLimitsClaim,
     toleranceSeconds: values.jwtToleranceSeconds,
   };
+}
+
+/** What is set and would have no effect, though somebody relies on it. */
+function strayOf(values: TokenVariables): (readonly [name: string, value: string])[] {
+  const texts = [
+    ['JWT_AUDIENCE', values.jwtAudience],
+    ['JWT_JWKS_URL', values.jwtJwksUrl],
+    ['JWT_JWKS_FILE', values.jwtJwksFile],
+    ['JWT_LIMITS_CLAIM', values.jwtLimitsClaim],
+  ] as const;
+  const numbers = [
+    ['JWT_RATE_LIMIT_PER_MINUTE', values.jwtRateLimitPerMinute],
+    ['JWT_QUOTA_ITEMS', values.jwtQuotaItems],
+    ['JWT_QUOTA_BYTES', values.jwtQuotaBytes],
+  ] as const;
+  return [...texts.filter(([, value]) => value !== ''), ...numbers.filter(([, value]) => value !== 0).map(([name, value]) => [name, String(value)] as const)];
+}
+
+function quotaOf({ jwtQuotaItems: items, jwtQuotaBytes: bytes, jwtQuotaPeriod: period }: TokenVariables): SettingQuota | null {
+  return items === 0 && bytes === 0 ? null : { items: items || null, bytes: bytes || null, period: period as SettingPeriod };
 }
 
 function keysOf(issuer: string, { jwtJwksUrl: url, jwtJwksFile: path }: TokenVariables): TokenSettings['keys'] {

@@ -26,6 +26,9 @@ beforeAll(async () => {
       JWT_ROLE_CLAIM: 'realm_access.roles',
       JWT_ROLE_MAP: 'operators=admin,apps=readwrite,people=readonly',
       JWT_COLLECTIONS_CLAIM: 'collections',
+      JWT_LIMITS_CLAIM: 'limits',
+      JWT_QUOTA_ITEMS: '1000',
+      JWT_QUOTA_PERIOD: 'total',
     },
   });
   Object.assign((server as unknown as { environment: Record<string, string> }).environment, { AUDIT_LOG: join(server.dataDir, 'audit.jsonl') });
@@ -100,6 +103,26 @@ test('a subject has its requests per minute through all threads and whatever its
   const tokens = usage.find((one: { key_id: number }) => one.key_id === 0);
   expect(tokens).toMatchObject({ key_name: 'bearer tokens' });
   expect(tokens.by_endpoint['GET /v1/me']).toBeGreaterThanOrEqual(LIMIT + 1);
+});
+
+test('a subject writes as much as its quota has, through all threads and whatever its tokens, and may have limits of its own', async () => {
+  dataOf(await api.post('/v1/collections', { name: 'bounded', dim: 2 }));
+  const wanda = (items: number, more: object = {}) => by(tokenOf('wanda', 'apps', ['*'], { limits: { quota: { items } }, ...more }));
+  const write = (id: string, caller: ReturnType<typeof by>) => api.post('/v1/collections/bounded/upsert', { external_id: id, vector: [1, 2] }, caller);
+  const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => write(`w-${i}`, wanda(3, { jti: String(i % 2) }))));
+  const refused = answers.flatMap(({ json }) => (json?.error ? [json.error] : []));
+  expect(refused).toHaveLength(5);
+  for (const { code, message } of refused)
+    expect([code, message]).toEqual([400, expect.stringMatching(/^the subject of this token has stored 3 items, and 1 more are beyond its quota of 3 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/)]);
+  expect(dataOf(await api.get('/v1/me', wanda(3)))).toMatchObject({ quota: { items: 3, bytes: null, period: 'total' }, quota_used: { items: 3, bytes: null, period: 'total', resets_at: null } });
+  // Raised by its issuer, it goes on from there.
+  dataOf(await write('more', wanda(4)));
+  errorOf(await write('too-much', wanda(4)), 400);
+  const other = by(tokenOf('walter', 'apps'));
+  dataOf(await write('other', other));
+  expect(dataOf(await api.get('/v1/me', other))).toMatchObject({ quota: { items: 1000, bytes: null, period: 'total' }, quota_used: { items: 1 } });
+  expect((await api.get('/v1/me', by(tokenOf('rapid', 'people', ['*'], { limits: '{"rate_limit_per_minute": 5}' })))).headers['ratelimit-limit']).toBe('5');
+  expect(errorOf(await api.get('/v1/me', by(tokenOf('odd', 'people', ['*'], { limits: { rate: 5 } }))), 403)).toContain('claim limits has "rate"');
 });
 
 test('an Idempotency-Key counts for a subject, whatever its tokens and the thread that serves it, and for no other', async () => {

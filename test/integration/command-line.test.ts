@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ApiClient, dataOf } from '../support/api-client';
 import { CommandLine } from '../support/command-line';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { eventually } from '../support/eventually';
@@ -83,6 +84,47 @@ describe('quiver', () => {
     expect(await cli.run(['collections'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({ code: 6 });
     await cli.succeed(['keys', 'delete', String(id)]);
     expect(await cli.run(['keys', 'delete', String(id)])).toMatchObject({ code: 5 });
+  });
+
+  test('limits keys, shows their limits, and changes a part of them', async () => {
+    await server.data('POST', '/v1/collections', { name: 'team-a-1', dim: 1 });
+    const limits = ['--role', 'readonly', '--collections', 'team-a-*:readwrite,things', '--networks', '127.0.0.0/8,::1', '--rate', '50', '--quota-items', '3', '--quota-period', 'day', '--days', '7'];
+    const environment = { QUIVER_API_KEY: (await cli.succeed(['keys', 'create', 'bounded', ...limits])).output.trim() };
+    const keys = async () => JSON.parse((await cli.succeed(['keys', 'list', '--json'])).output) as { id: number; name: string }[];
+    const bounded = async () => (await keys()).find(({ name }) => name === 'bounded')!;
+    const { id } = await bounded();
+    expect(await bounded()).toMatchObject({
+      role: 'readonly',
+      collections: [
+        { prefix: 'team-a-', role: 'readwrite' },
+        { name: 'things', role: 'readonly' },
+      ],
+      allowed_networks: ['127.0.0.0/8', '::1'],
+      rate_limit_per_minute: 50,
+      quota: { items: 3, bytes: null, period: 'day' },
+      expires_at: expect.any(String),
+    });
+    expect((await cli.succeed(['keys'])).output).toMatch(/bounded .* team-a-\*:readwrite,things; from 127\.0\.0\.0\/8,::1; 50 a minute; 3 items a day\n/);
+    const writer = new ApiClient({ baseUrl: server.baseUrl, adminKey: environment.QUIVER_API_KEY });
+    dataOf(await writer.post('/v1/collections/team-a-1/upsert', { external_id: 'a', vector: [1] }));
+    expect((await cli.succeed(['keys', 'usage', String(id)])).messages).toMatch(/\nstored of its quota: 1 item, which counts anew at \d{4}-\d\d-\d\dT00:00:00\.000Z\n$/);
+    expect((await cli.run(['delete', 'things', 'x'], { environment })).code).toBe(6);
+    // What is left out stays.
+    expect((await cli.succeed(['keys', 'set', String(id), '--quota-bytes', '1000000', '--rate', 'default', '--networks', 'all', '--name', 'limited'])).messages).toBe(
+      `key ${id} "limited" (readonly): team-a-*:readwrite,things; 3 items and 977 KiB a day\n`,
+    );
+    expect((await cli.succeed(['keys', 'set', String(id), '--quota-items', 'any', '--collections', '*', '--role', 'readwrite', '--days', 'never'])).messages).toBe(
+      `key ${id} "limited" (readwrite): 977 KiB a day\n`,
+    );
+    expect((await cli.succeed(['keys', 'set', String(id), '--no-quota'])).messages).toBe(`key ${id} "limited" (readwrite): no limits\n`);
+    expect((await keys()).find((one) => one.id === id)).toMatchObject({ collections: null, allowed_networks: null, rate_limit_per_minute: null, quota: null, expires_at: null });
+    for (const wrong of [[], ['--rate', 'x'], ['--collections', 'a:owner'], ['--collections', ','], ['--quota-items', '0'], ['--quota-period', 'week']]) {
+      expect(await cli.run(['keys', 'set', String(id), ...wrong])).toMatchObject({ code: 2 });
+    }
+    expect(await cli.run(['keys', 'set', String(id), '--networks', 'nowhere'])).toMatchObject({ code: 1 });
+    expect(await cli.run(['keys', 'set', '1', '--quota-items', '5'])).toMatchObject({ code: 1, messages: expect.stringContaining('cannot have a quota') });
+    await cli.succeed(['keys', 'delete', String(id)]);
+    await cli.succeed(['delete', 'team-a-1', '--yes']);
   });
 
   test('shows the cluster, and says why this form can not be drained', async () => {

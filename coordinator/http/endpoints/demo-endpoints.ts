@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { writerOf } from '../../keys/quota/key-quota';
+import { writerOf } from '../../keys/caller';
 import type { DemoService } from '../../service';
 import { DEMO_COLLECTION } from '../../demo/collection-demo-service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';

@@ -1,4 +1,4 @@
-import { writerOf } from '../../keys/quota/key-quota';
+import { writerOf } from '../../keys/caller';
 import type { DocumentsService } from '../../service';
 import { timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';

@@ -1,10 +1,10 @@
 import type { CollectionScope } from '../../keys/collection-scope';
 import type { KeyBounds, KeysService, KeyUsage, UsageView } from '../../keys/keys-service';
-import type { KeyQuota, KeyQuotaUse } from '../../keys/quota/key-quota';
+import { keyIdentity, type KeyQuota } from '../../keys/quota/key-quota';
 import type { KeyQuotasService } from '../../service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
-import { keyData } from '../key-data';
+import { keyData, quotaUsedData } from '../key-data';
 import * as schemas from '../schema/key-schemas';
 
 const tag = 'Administration';
@@ -29,10 +29,6 @@ function boundsOf(body: { collections?: CollectionScope[] | null; allowed_networ
     ...(rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute }),
     ...(quota === undefined ? {} : { quota }),
   };
-}
-
-function quotaUsedData({ items, bytes, period, resetsAt }: KeyQuotaUse) {
-  return { items, bytes, period, resets_at: resetsAt };
 }
 
 export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuotas: KeyQuotasService }): Endpoint[] {
@@ -151,7 +147,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
       errors: [404],
       handle: async ({ path: { id } }) => {
         const [{ quota }, own] = await Promise.all([keys.get(id), usage.ofKey(id)]);
-        return dataAnswer({ ...usageData(own), quota_used: quota === null ? null : quotaUsedData(await keyQuotas.usedOf({ id, quota })) });
+        return dataAnswer({ ...usageData(own), quota_used: quota === null ? null : quotaUsedData(await keyQuotas.usedOf({ identity: keyIdentity(id), quota })) });
       },
     }),
     defineEndpoint({

@@ -1,6 +1,9 @@
-import type { Caller } from '../../keys/caller';
+import { isQuiverError } from '../../../shared/errors/quiver-error';
+import { type Caller, writerOf } from '../../keys/caller';
+import type { KeyQuotaUse } from '../../keys/quota/key-quota';
 import type { SignIn } from '../../keys/sign-in';
-import { scopesData } from '../key-data';
+import type { KeyQuotasService } from '../../service';
+import { quotaUsedData, scopesData } from '../key-data';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import * as schemas from '../schema/sign-in-schemas';
@@ -9,7 +12,17 @@ const tag = 'Service';
 /** Strangers may send it. */
 const BODY_BYTES_MAX = 1024;
 
-export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
+/** null: it has no quota, or nobody can tell at present: who it is must be known all the same. */
+async function usedBy(caller: Caller, keyQuotas: Pick<KeyQuotasService, 'usedOf'>): Promise<KeyQuotaUse | null> {
+  const writer = writerOf(caller);
+  if (writer === undefined) return null;
+  return keyQuotas.usedOf(writer).catch((error: unknown) => {
+    if (isQuiverError(error) && error.kind === 'unavailable') return null;
+    throw error;
+  });
+}
+
+export function signInEndpoints({ signIn, keyQuotas }: { signIn: SignIn; keyQuotas: Pick<KeyQuotasService, 'usedOf'> }): Endpoint[] {
   return [
     defineEndpoint({
       method: 'POST',
@@ -40,8 +53,11 @@ export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
       summary: 'Show which key or token this is, and what it may do',
       answer: { type: 'data', schema: schemas.meAnswer },
       handle: async ({ key }) => {
-        const { id, name, role, expiresAt, collections, quota, token } = key as Caller;
-        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }), quota });
+        const caller = key as Caller;
+        const { id, name, role, expiresAt, collections, quota, token } = caller;
+        const used = await usedBy(caller, keyQuotas);
+        const rights = { role, expires_at: expiresAt, collections: scopesData({ role, collections }), quota };
+        return dataAnswer({ key_id: id, subject: token?.subject ?? null, name, ...rights, quota_used: used === null ? null : quotaUsedData(used) });
       },
     }),
   ];

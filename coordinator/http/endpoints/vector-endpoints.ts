@@ -1,6 +1,6 @@
 import type { UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
-import { writerOf } from '../../keys/quota/key-quota';
+import { writerOf } from '../../keys/caller';
 import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, timingMember, vectorJson, versionMember } from '../answer-json';

@@ -102,7 +102,7 @@ export const quotaField = z
   .nullable()
   .meta({ description: 'The most that it may store; null: as much as there is room for.' });
 
-const quotaUsedField = z
+export const quotaUsedField = z
   .object({ items: z.int().nullable(), bytes: z.int().nullable(), period: z.enum(QUOTA_PERIODS), resets_at: z.iso.datetime().nullable() })
   .nullable()
   .meta({ description: 'What it has stored of its quota in this period, and when that counts anew; null: it has none.' });

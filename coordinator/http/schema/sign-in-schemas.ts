@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KEY_ROLES, quotaField, scopesField } from './key-schemas';
+import { KEY_ROLES, quotaField, quotaUsedField, scopesField } from './key-schemas';
 
 /** Far longer than a token. */
 const TOKEN_CHARACTERS_MAX = 256;
@@ -17,5 +17,8 @@ export const meAnswer = z
     expires_at: z.iso.datetime().nullable(),
     collections: scopesField,
     quota: quotaField,
+    quota_used: quotaUsedField.meta({
+      description: 'What it has stored of its quota in this period, and when that counts anew; null: it has none, or that can not be told while the cluster store can not be reached.',
+    }),
   })
   .meta({ id: 'Caller' });

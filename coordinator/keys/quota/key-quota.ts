@@ -19,9 +19,10 @@ export interface Written {
 
 export const NOTHING_WRITTEN: Readonly<Written> = { items: 0, bytes: 0 };
 
-/** A key whose quota a write counts in. */
+/** Whose quota a write counts in: a key, or the subject of a bearer token. */
 export interface KeyWriter {
-  id: number;
+  /** `key:7`, `token:…` (caller.ts). */
+  identity: string;
   quota: KeyQuota;
   /** Counts in place of the service's own gate: of an upload, which is whole or nothing. */
   gate?: Pick<KeyQuotaGate, 'take' | 'settle' | 'noteRefusal'>;
@@ -29,12 +30,12 @@ export interface KeyWriter {
 
 /** Lets writes of keys with a quota through. */
 export interface KeyQuotaGate {
-  /** Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; unavailable. */
-  take(writer: Pick<KeyWriter, 'id' | 'quota'>, written: Written): Promise<number>;
+  /** Takes what a write may store, and answers a number for {@link settle}. Errors: limit_exceeded for a write that is beyond the quota; unavailable, also when that could not be decided in time. */
+  take(writer: Pick<KeyWriter, 'identity' | 'quota'>, written: Written): Promise<number>;
   /** Says what a write has stored; null when that is not known: then it counts as a whole. */
   settle(charge: number, written: Written | null): void;
   /** What was stored since `sinceMs` (wall time), and settled, was taken back. */
-  giveBack(writer: Pick<KeyWriter, 'id' | 'quota'>, written: Written, sinceMs: number): void;
+  giveBack(writer: Pick<KeyWriter, 'identity' | 'quota'>, written: Written, sinceMs: number): void;
   /** A write was refused because of its key's quota. */
   noteRefusal(): void;
 }
@@ -49,9 +50,22 @@ export interface KeyQuotaUse {
   resetsAt: string | null;
 }
 
-/** The caller's quota as writes need it; undefined, nearly always: it has none. */
-export function writerOf(caller: { id: number | null; quota: KeyQuota | null } | null): KeyWriter | undefined {
-  return caller === null || caller.quota === null || caller.id === null ? undefined : { id: caller.id, quota: caller.quota };
+const KEY_IDENTITY = 'key:';
+
+/** The identity of a key. */
+export function keyIdentity(id: number): string {
+  return `${KEY_IDENTITY}${id}`;
+}
+
+/** The key of an identity; null: it is that of a subject. */
+export function keyIdOf(identity: string): number | null {
+  return identity.startsWith(KEY_IDENTITY) ? Number(identity.slice(KEY_IDENTITY.length)) : null;
+}
+
+/** A writer in the messages of errors. */
+export function writerName({ identity }: Pick<KeyWriter, 'identity'>): string {
+  const id = keyIdOf(identity);
+  return id === null ? 'the subject of this token' : `API key ${id}`;
 }
 
 /** The name of the period that a time is in. Of two of one kind, the later one's is the greater text. */
@@ -68,8 +82,8 @@ export function resetOf(period: QuotaPeriod, wallMs: number): string | null {
   return new Date(period === 'day' ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1)).toISOString();
 }
 
-/** Why a write is beyond what a quota has left; null: it is not. `left`: of what is not bounded, Infinity. */
-export function keyExcessOf({ id, quota }: Pick<KeyWriter, 'id' | 'quota'>, left: Written, written: Written, wallMs: number): QuiverError | null {
+/** Why a write is beyond what a quota has left; null: it is not. */
+export function keyExcessOf({ identity, quota }: Pick<KeyWriter, 'identity' | 'quota'>, left: Written, written: Written, wallMs: number): QuiverError | null {
   for (const part of ['items', 'bytes'] as const) {
     const most = quota[part];
     if (most === null || written[part] <= left[part]) continue;
@@ -77,7 +91,8 @@ export function keyExcessOf({ id, quota }: Pick<KeyWriter, 'id' | 'quota'>, left
     const reset = resetOf(quota.period, wallMs);
     const span = quota.period === 'total' ? '' : ` this ${quota.period} (UTC)`;
     const after = reset === null ? 'have an admin raise it' : `wait until ${reset}, or have an admin raise it`;
-    const message = `API key ${id} has stored ${stored} ${part}${span}, and ${written[part]} more are beyond its quota of ${most} (quota.${part} of the key); they were not written: ${after}`;
+    const source = keyIdOf(identity) === null ? `JWT_QUOTA_${part.toUpperCase()} or JWT_LIMITS_CLAIM` : `quota.${part} of the key`;
+    const message = `${writerName({ identity })} has stored ${stored} ${part}${span}, and ${written[part]} more are beyond its quota of ${most} (${source}); they were not written: ${after}`;
     return new QuiverError('limit_exceeded', message);
   }
   return null;

@@ -1,19 +1,23 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
-import type { KeyQuota, Written } from './key-quota';
+import { type KeyQuota, type KeyWriter, keyIdOf, periodAt, QUOTA_PERIODS, type Written } from './key-quota';
 
 /**
- * What coordinators have taken of the quotas of keys, one entry for each key that ever had one:
+ * What coordinators have taken of the quotas of keys and of the subjects of tokens, one entry for each that ever had one:
  *
- *     /q/key-quotas/<id>  {period, items, bytes}
+ *     /q/key-quotas/<id>                           {period, items, bytes}
+ *     /q/token-quotas/<identity>/<kind of period>  the same
  *
  * A coordinator takes more than a write needs, by a transaction that is guarded by the entry, and uses it up in memory. So
  * the quota is never exceeded, whoever writes at once and whoever dies, and most writes cost no call.
  */
 export const KEY_QUOTAS_PREFIX = '/q/key-quotas/';
+export const TOKEN_QUOTAS_PREFIX = '/q/token-quotas/';
 
 /** Of what is left beyond what a write needs, the share that is taken with it: little enough that others are not kept out. */
 const SHARE = 1 / 32;
+
+const DAY_MS = 86_400_000;
 
 /** What was taken in a period. */
 export interface TakenQuota extends Written {
@@ -22,6 +26,12 @@ export interface TakenQuota extends Written {
 
 export function keyQuotaPath(id: number): string {
   return `${KEY_QUOTAS_PREFIX}${id}`;
+}
+
+/** Tokens of one subject may come with quotas of different periods, which count side by side: one would end the count of the other. */
+export function quotaPath({ identity, quota: { period } }: Pick<KeyWriter, 'identity' | 'quota'>): string {
+  const id = keyIdOf(identity);
+  return id === null ? `${TOKEN_QUOTAS_PREFIX}${identity}/${period}` : keyQuotaPath(id);
 }
 
 export function takenToValue({ period, items, bytes }: TakenQuota): string {
@@ -42,6 +52,20 @@ export function takenFromEntry({ key, value }: Pick<StoreEntry, 'key' | 'value'>
 /** Whether `one` is a later period than `other`, of the same kind. */
 export function isLater(one: string, other: string): boolean {
   return one.length === other.length && one > other;
+}
+
+/**
+ * Whether an entry counts nothing any more, for nobody: its period is over since a day, by any clock. Subjects of tokens come
+ * and go, and nobody says that one is gone.
+ */
+export function isOver({ period }: Pick<TakenQuota, 'period'>, wallMs: number): boolean {
+  return QUOTA_PERIODS.some((kind) => kind !== 'total' && isLater(periodAt(kind, wallMs - DAY_MS), period));
+}
+
+/** What is left when `taken` is gone. Of what is not bounded, nothing is counted. */
+export function roomBeside(quota: KeyQuota, taken: Written): Written {
+  const part = (most: number | null, before: number): number => (most === null ? 0 : Math.max(0, most - before));
+  return { items: part(quota.items, taken.items), bytes: part(quota.bytes, taken.bytes) };
 }
 
 /**

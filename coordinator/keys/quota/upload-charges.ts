@@ -7,15 +7,15 @@ export class UploadCharges {
 
   constructor(
     private readonly gate: KeyQuotaGate,
-    private readonly given: Pick<KeyWriter, 'id' | 'quota'>,
+    private readonly given: Pick<KeyWriter, 'identity' | 'quota'>,
     private readonly startedMs: number,
   ) {}
 
   /** For the writes of the upload. */
   get writer(): KeyWriter {
-    const { id, quota } = this.given;
+    const { identity, quota } = this.given;
     return {
-      id,
+      identity,
       quota,
       gate: {
         take: async (writer, written) => {

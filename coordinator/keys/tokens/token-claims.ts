@@ -4,11 +4,12 @@ import { type Caller, tokenIdentity } from '../caller';
 import type { CollectionScope } from '../collection-scope';
 import { SCOPES_MAX } from '../key-rules';
 import { reaches, type Role } from '../role';
+import { limitsIn } from './token-limits';
 
 /** The claims of a token whose signature, issuer, audience and times were found to be right. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-type Rules = Pick<TokenSettings, 'issuer' | 'roleClaim' | 'roleOf' | 'defaultRole' | 'collectionsClaim' | 'subjectClaim'>;
+type Rules = Omit<TokenSettings, 'audiences' | 'algorithms' | 'keys' | 'toleranceSeconds'>;
 
 const SUBJECT_CHARACTERS_MAX = 255;
 /** `name`, or `prefix*`, each perhaps with `:role`. Names of collections hold neither mark. */
@@ -16,7 +17,7 @@ const SCOPE = /^([A-Za-z0-9_-]{0,255})(\*?)(?::(admin|readwrite|readonly))?$/;
 
 /**
  * Whom a token speaks for, and what that caller may do. Errors: unauthenticated without a subject; forbidden when its claims
- * give no role, no collection, or what is no collection.
+ * give no role, no collection, or what is no collection or no limit.
  */
 export function callerOf(claims: Claims, rules: Rules): Caller {
   const subject = claimAt(claims, rules.subjectClaim);
@@ -31,8 +32,7 @@ export function callerOf(claims: Claims, rules: Rules): Caller {
     name: subject,
     token: { subject, identity: tokenIdentity(rules.issuer, subject) },
     allowedNetworks: null,
-    rateLimitPerMinute: null,
-    quota: null,
+    ...limitsIn(rules.limitsClaim === '' ? undefined : claimAt(claims, rules.limitsClaim), rules),
     expiresAt: typeof claims.exp === 'number' ? dateOf(claims.exp) : null,
   };
 }

@@ -80,7 +80,7 @@ export function operationsSuite(context: SuiteContext): void {
     });
 
     test('a caller learns which key it has and what that may do', async () => {
-      expect(dataOf(await context.api.get('/v1/me'))).toEqual({ key_id: 1, name: 'default', role: 'admin', expires_at: null, collections: null, quota: null, subject: null });
+      expect(dataOf(await context.api.get('/v1/me'))).toEqual({ key_id: 1, name: 'default', role: 'admin', expires_at: null, collections: null, quota: null, quota_used: null, subject: null });
       const created = dataOf(await context.api.post('/v1/admin/keys', { name: 'who', role: 'readonly', expires_in_days: 1 }));
       expect(dataOf(await context.api.get('/v1/me', { key: created.key }))).toEqual({
         key_id: created.id,
@@ -89,6 +89,7 @@ export function operationsSuite(context: SuiteContext): void {
         expires_at: created.expires_at,
         collections: null,
         quota: null,
+        quota_used: null,
         subject: null,
       });
     });

@@ -769,6 +769,8 @@ class Caller:
     """The most that the key may store; None: as much as there is room for."""
     subject: str | None = None
     """Whom the bearer token speaks for; None for a key."""
+    quota_used: KeyQuotaUse | None = None
+    """What it has stored of its quota; None: it has none, or that can not be told at present."""
 
 
 @dataclass(frozen=True)

@@ -513,6 +513,13 @@ export interface Caller {
     bytes: number | null;
     period: 'day' | 'month' | 'total';
   } | null;
+  /** What it has stored of its quota in this period, and when that counts anew; null: it has none, or that can not be told while the cluster store can not be reached. */
+  quota_used: {
+    items: number | null;
+    bytes: number | null;
+    period: 'day' | 'month' | 'total';
+    resets_at: string | null;
+  } | null;
 }
 
 export interface Node {

@@ -65,6 +65,27 @@ test('one whose secret was replaced stays as it is when the one before has ended
   expect(keys.authenticate(key)).toMatchObject({ id: old.id });
 });
 
+test.each(['rotate', 'delete'] as const)('one that got another number here stays as it is after a %s, however often it comes from backups', async (change) => {
+  const { store, keys } = await open();
+  const old = await keys.create(newKey('old'));
+  const backup = await backupOf(store);
+  const other = await open();
+  clock.advance(1);
+  await other.keys.create(newKey('another'));
+  await restoreKeys(other.store, backup);
+  const { id } = other.keys.authenticate(old.key)!;
+  expect(id).not.toBe(old.id);
+  const later = await backupOf(other.store);
+  await other.keys[change](id);
+  for (const one of [backup, later, backup]) await restoreKeys(other.store, one);
+  expect(other.keys.authenticate(old.key)).toBeNull();
+  expect(await other.keys.list()).toHaveLength(change === 'rotate' ? 3 : 2);
+  // In a third service it is one key, wherever it comes from.
+  const third = await open();
+  for (const one of [later, backup]) await restoreKeys(third.store, one);
+  expect((await third.keys.list()).map(({ name }) => name).sort()).toEqual(['another', 'default', 'old']);
+});
+
 test('one whose secret was replaced, and works for some time yet, does not become two', async () => {
   const { store, keys } = await open();
   const old = await keys.create(newKey('rotated'));

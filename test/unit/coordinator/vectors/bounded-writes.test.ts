@@ -11,7 +11,7 @@ import { item, newCollection, plainService, type PlainService } from '../../../s
 /** What is refused because of a quota, and what is counted as refused. */
 
 const COLLECTION = 'bounded';
-const writer: KeyWriter = { id: 7, quota: { items: 4, bytes: null, period: 'total' } };
+const writer: KeyWriter = { identity: 'key:7', quota: { items: 4, bytes: null, period: 'total' } };
 
 let plain: PlainService;
 let metrics: ReturnType<typeof metricsOfProcess>['metrics'];
@@ -20,7 +20,7 @@ beforeEach(async () => {
   plain = await plainService();
   const { quotas, keyQuotas, catalog } = plain.service;
   ({ metrics } = metricsOfProcess());
-  addQuotaMetrics(metrics, { quotas, keyQuotas, keys: () => [writer], collections: () => catalog.list() });
+  addQuotaMetrics(metrics, { quotas, keyQuotas, keys: () => [{ id: 7, quota: writer.quota }], collections: () => catalog.list() });
 });
 afterEach(async () => {
   await plain.service.keyQuotas.close();
@@ -67,7 +67,7 @@ test('a change of what matches is refused step by step, and says how far it came
   });
   await expect(update(2_100, onceOf('update'))).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringMatching(/^1000 vectors were updated, then/) });
   expect(await update(2_500, onceOf('update'))).toEqual({ updatedCount: 1_500 });
-  expect(await keyQuotas.usedOf({ id: 7, quota: { ...writer.quota, items: 2_500 } })).toMatchObject({ items: 2_500 });
+  expect(await keyQuotas.usedOf({ ...writer, quota: { ...writer.quota, items: 2_500 } })).toMatchObject({ items: 2_500 });
   expect(await update(2_500, onceOf('update'))).toEqual({ updatedCount: 1_500 });
   expect(keyQuotas.refusals).toBe(2);
 });

@@ -35,6 +35,11 @@ describe('configuration', () => {
       jwtDefaultRole: '',
       jwtCollectionsClaim: '',
       jwtSubjectClaim: 'sub',
+      jwtRateLimitPerMinute: 0,
+      jwtQuotaItems: 0,
+      jwtQuotaBytes: 0,
+      jwtQuotaPeriod: 'month',
+      jwtLimitsClaim: '',
       jwtToleranceSeconds: 30,
       rateLimitPerMinute: 100,
       badKeyLimitPerMinute: 100,
@@ -136,6 +141,11 @@ describe('configuration', () => {
       jwtDefaultRole: 'readonly',
       jwtCollectionsClaim: 'collections',
       jwtSubjectClaim: 'email',
+      jwtRateLimitPerMinute: 35,
+      jwtQuotaItems: 36,
+      jwtQuotaBytes: 37,
+      jwtQuotaPeriod: 'day',
+      jwtLimitsClaim: 'limits',
       jwtToleranceSeconds: 5,
       rateLimitPerMinute: 0,
       badKeyLimitPerMinute: 3,
@@ -218,7 +228,8 @@ describe('configuration', () => {
     '$name accepts its limits and refuses what is past them or no number',
     (setting) => {
       const { minimum, maximum } = setting as Setting & { minimum: number; maximum: number };
-      const room: Record<string, string> = setting.name === 'CHUNK_OVERLAP' ? { CHUNK_SIZE: '1000000' } : setting.name === 'CHUNK_SIZE' ? { CHUNK_OVERLAP: '0' } : {};
+      const rooms: Record<string, Record<string, string>> = { CHUNK_OVERLAP: { CHUNK_SIZE: '1000000' }, CHUNK_SIZE: { CHUNK_OVERLAP: '0' } };
+      const room = setting.name.startsWith('JWT_') ? { JWT_ISSUER: 'https://issuer.example', JWT_AUDIENCE: 'quiver' } : rooms[setting.name];
       for (const value of [minimum, maximum]) expect(refusalOf({ ...room, [setting.name]: String(value) })).toBe('accepted');
       for (const value of [minimum - 1, maximum + 1, 'many', '0x10', '1e999', 'NaN', '1,000', ' ']) {
         const message = refusalOf({ ...room, [setting.name]: String(value) });

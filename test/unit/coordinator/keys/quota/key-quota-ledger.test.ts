@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 4, 30, 12);
 
 const quotaOf = (given: Partial<KeyQuota>): KeyQuota => ({ items: null, bytes: null, period: 'day', ...given });
-const writer = (given: Partial<KeyQuota>, id = 2): Pick<KeyWriter, 'id' | 'quota'> => ({ id, quota: quotaOf(given) });
+const writer = (given: Partial<KeyQuota>, id = 2): KeyWriter => ({ identity: `key:${id}`, quota: quotaOf(given) });
 const items = (count: number, bytes = count * 10): Written => ({ items: count, bytes });
 
 let store: ClusterStore;
@@ -32,14 +32,14 @@ afterEach(async () => {
 });
 
 /** A coordinator: one of several that share the store. */
-function coordinator(over: Pick<ClusterStore, 'get' | 'list' | 'transact'> = store, idleMs = 3_600_000): KeyQuotaLedger {
-  const ledger = new KeyQuotaLedger({ store: over, clock, idleMs });
+function coordinator(over: Pick<ClusterStore, 'get' | 'list' | 'transact'> = store, idleMs = 3_600_000, waitMs = 60_000): KeyQuotaLedger {
+  const ledger = new KeyQuotaLedger({ store: over, clock, idleMs, waitMs });
   ledgers.push(ledger);
   return ledger;
 }
 
 /** How many items are let through, one at a time, before one is refused. */
-async function writeUntilRefused(ledger: KeyQuotaLedger, key: Pick<KeyWriter, 'id' | 'quota'>, most = 10_000): Promise<number> {
+async function writeUntilRefused(ledger: KeyQuotaLedger, key: KeyWriter, most = 10_000): Promise<number> {
   for (let count = 0; count < most; count += 1) {
     const charge = await ledger.take(key, items(1)).catch((error: unknown) => {
       expect(error).toMatchObject({ kind: 'limit_exceeded' });
@@ -82,8 +82,114 @@ test('bytes are bounded the same way, alone or with items; what is not bounded i
 test('a write that is too large is refused, and smaller ones that wait with it are not', async () => {
   const ledger = coordinator();
   const key = writer({ items: 10 });
-  const outcomes = await Promise.allSettled([11, 4, 7, 6].map((count) => ledger.take(key, items(count))));
+  const settled = (count: number): Promise<void> => ledger.take(key, items(count)).then((charge) => ledger.settle(charge, items(count)));
+  const outcomes = await Promise.allSettled([11, 4, 7, 6].map(settled));
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled']);
+});
+
+test('a write that has room if others fail waits until they have ended', async () => {
+  const ledger = coordinator();
+  const key = writer({ items: 10 });
+  const [first, second] = [await ledger.take(key, items(4)), await ledger.take(key, items(4))];
+  const [third, fourth] = [ledger.take(key, items(6)), ledger.take(key, items(3))];
+  // Nothing that is under way could make room for this one.
+  await expect(ledger.take(key, items(11))).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('has stored 8 items') });
+  ledger.settle(first, NOTHING_WRITTEN);
+  const charge = await third;
+  ledger.settle(second, items(2));
+  ledger.settle(charge, items(6));
+  await expect(fourth).rejects.toMatchObject({ kind: 'limit_exceeded', message: expect.stringContaining('has stored 8 items') });
+  expect(await writeUntilRefused(ledger, key)).toBe(2);
+});
+
+test('a write that could not be decided in time may be repeated', async () => {
+  const ledger = coordinator(store, 3_600_000, 50);
+  const key = writer({ items: 10 });
+  const first = await ledger.take(key, items(8));
+  const second = ledger.take(key, items(8));
+  clock.advance(51);
+  await expect(second).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringMatching(/^whether the write is within the quota of API key 2 depends on others.*nothing was written/) });
+  ledger.settle(first, NOTHING_WRITTEN);
+  expect(await writeUntilRefused(ledger, key)).toBe(10);
+});
+
+test('a write that is beyond the quota keeps nothing of it from other coordinators', async () => {
+  const [one, two] = [coordinator(), coordinator()];
+  const key = writer({ items: 1_000 });
+  await expect(one.take(key, items(1_001))).rejects.toMatchObject({ kind: 'limit_exceeded' });
+  expect(await two.take(key, items(900))).toEqual(expect.any(Number));
+});
+
+test('what came back goes to other coordinators also while the key is busy', async () => {
+  const busy = coordinator(store, 20);
+  const key = writer({ items: 100 });
+  busy.settle(await busy.take(key, items(100)), items(1));
+  // The clock stands, so the key was used just now.
+  await eventually('it has given it back', async () => (await store.get('/q/key-quotas/2'))?.value === '{"period":"2026-05-30","items":1,"bytes":0}');
+});
+
+test('of what was not bounded when it was written, nothing comes back', async () => {
+  const ledger = coordinator();
+  const charge = await ledger.take(writer({ bytes: 1_000 }), items(5));
+  expect(await writeUntilRefused(ledger, writer({ items: 10 }))).toBe(10);
+  ledger.settle(charge, NOTHING_WRITTEN);
+  expect(await writeUntilRefused(ledger, writer({ items: 10 }))).toBe(0);
+});
+
+test('each write counts under the quota that it comes with, whatever others of the same caller come with at once', async () => {
+  const ledger = coordinator();
+  const sizes = [3, 100, 3, 100, 3, 100];
+  const outcomes = await Promise.allSettled(sizes.map((quota) => ledger.take(writer({ items: quota }), items(4)).then((charge) => ledger.settle(charge, items(4)))));
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(await ledger.usedOf(writer({ items: 100 }))).toMatchObject({ items: 12 });
+});
+
+test('of a key that was deleted nothing is left behind', async () => {
+  const ledger = coordinator();
+  ledger.settle(await ledger.take(writer({ items: 1_000 }), items(1)), items(1));
+  await store.transact([], [{ type: 'delete', key: '/q/key-quotas/2' }]);
+  await ledger.close();
+  expect(await store.get('/q/key-quotas/2')).toBeNull();
+});
+
+describe('a subject of tokens', () => {
+  const subject = (given: Partial<KeyQuota>, name = 'ada'): KeyWriter => ({ identity: `token:${name}`, quota: quotaOf(given) });
+
+  test('has a quota of its own, of which a refusal names the settings', async () => {
+    const [one, two] = [coordinator(), coordinator()];
+    expect((await writeUntilRefused(one, subject({ items: 5 }))) + (await writeUntilRefused(two, subject({ items: 5 })))).toBe(5);
+    expect(await writeUntilRefused(two, subject({ items: 5 }, 'bob'))).toBe(5);
+    await expect(one.take(subject({ items: 5 }), items(1))).rejects.toMatchObject({
+      message: expect.stringMatching(/^the subject of this token has stored 5 items this day \(UTC\), and 1 more are beyond its quota of 5 \(JWT_QUOTA_ITEMS or JWT_LIMITS_CLAIM\)/),
+    });
+  });
+
+  test('counts by the day and by the month side by side, where its tokens have both', async () => {
+    const ledger = coordinator();
+    expect(await writeUntilRefused(ledger, subject({ items: 3 }))).toBe(3);
+    expect(await writeUntilRefused(ledger, subject({ items: 4, period: 'month' }))).toBe(4);
+    expect(await writeUntilRefused(ledger, subject({ items: 3 }))).toBe(0);
+    expect(await writeUntilRefused(ledger, subject({ items: 4, period: 'month' }))).toBe(0);
+    expect(await ledger.usedOf(subject({ items: 4, period: 'month' }))).toMatchObject({ items: 4 });
+  });
+
+  test('is forgotten a day after its period, and what still counts is not', async () => {
+    const ledger = coordinator();
+    for (let i = 0; i < 120; i += 1) ledger.settle(await ledger.take(subject({ items: 5 }, `day-${i}`), items(1)), items(1));
+    ledger.settle(await ledger.take(subject({ items: 5, period: 'month' }, 'month'), items(1)), items(1));
+    ledger.settle(await ledger.take(subject({ items: 5, period: 'total' }, 'total'), items(1)), items(1));
+    ledger.settle(await ledger.take(writer({ items: 5 }), items(1)), items(1));
+    const kept = async (): Promise<number> => {
+      await ledger.sweep();
+      return (await store.list('/q/')).entries.filter(({ key }) => key.includes('-quotas/')).length;
+    };
+    clock.advance(DAY_MS);
+    expect(await kept()).toBe(123);
+    clock.advance(DAY_MS);
+    expect(await kept()).toBe(3);
+    clock.advance(DAY_MS);
+    expect(await kept()).toBe(2);
+  });
 });
 
 test('coordinators together never let more through, and in the end all of it, whatever they give back', async () => {
@@ -146,6 +252,25 @@ test('a new day or month begins with the whole quota; a total never does', async
   ledger.settle(late, items(0));
   ledger.settle(charge, NOTHING_WRITTEN);
   expect(await writeUntilRefused(ledger, daily)).toBe(5);
+});
+
+test('what comes back from yesterday while today is begun is none of today', async () => {
+  let onGet = (): void => undefined;
+  const watched = {
+    get: async (key: string) => {
+      const entry = await store.get(key);
+      onGet();
+      return entry;
+    },
+    list: store.list.bind(store),
+    transact: store.transact.bind(store),
+  };
+  const ledger = coordinator(watched);
+  const key = writer({ items: 5 });
+  const charge = await ledger.take(key, items(5));
+  clock.advance(DAY_MS);
+  onGet = () => ledger.settle(charge, NOTHING_WRITTEN);
+  expect(await writeUntilRefused(ledger, key)).toBe(5);
 });
 
 test('what was held since yesterday takes nothing from what others have stored today', async () => {

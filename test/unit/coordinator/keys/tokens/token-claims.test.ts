@@ -59,6 +59,40 @@ test('another claim may say who it is', () => {
   expect(caller({ role: 'readonly', act: { email: 'ada@x.example' } }, { JWT_SUBJECT_CLAIM: 'act.email' })).toMatchObject({ name: 'ada@x.example' });
 });
 
+describe('the limits of a token', () => {
+  const set = { JWT_RATE_LIMIT_PER_MINUTE: '600', JWT_QUOTA_ITEMS: '1000', JWT_QUOTA_PERIOD: 'day' };
+  const limits = (claim: unknown, environment: Record<string, string> = { ...set, JWT_LIMITS_CLAIM: 'app.limits' }) => {
+    const { rateLimitPerMinute, quota } = caller({ role: 'readwrite', app: { limits: claim } }, environment);
+    return { rateLimitPerMinute, quota };
+  };
+  const defaults = { rateLimitPerMinute: 600, quota: { items: 1000, bytes: null, period: 'day' } };
+
+  test('are none where nothing is set, and else those of the settings', () => {
+    expect(limits({ quota: { items: 1 } }, {})).toEqual({ rateLimitPerMinute: null, quota: null });
+    expect(limits({ quota: { items: 1 } }, set)).toEqual(defaults);
+    expect(limits(undefined, { JWT_QUOTA_BYTES: '5' })).toEqual({ rateLimitPerMinute: null, quota: { items: null, bytes: 5, period: 'month' } });
+    for (const claim of [undefined, null, {}]) expect(limits(claim)).toEqual(defaults);
+  });
+
+  test('are those of its claim, an object or a text of JSON, as far as it has them', () => {
+    expect(limits({ rate_limit_per_minute: 0 })).toEqual({ ...defaults, rateLimitPerMinute: 0 });
+    expect(limits({ quota: { bytes: 7 } })).toEqual({ ...defaults, quota: { items: null, bytes: 7, period: 'day' } });
+    expect(limits('{"rate_limit_per_minute": 9, "quota": {"items": 5, "period": "total"}}')).toEqual({ rateLimitPerMinute: 9, quota: { items: 5, bytes: null, period: 'total' } });
+    expect(limits({ rate_limit_per_minute: null, quota: null })).toEqual({ ...defaults, quota: null });
+  });
+
+  test('are not guessed from a claim that is not understood: the token is refused', () => {
+    for (const claim of ['gold', 7, true, [], [{ quota: null }]]) expect(() => limits(claim)).toThrow(/^the token's claim app\.limits is no object with limits/);
+    expect(() => limits({ quotas: {} })).toThrow(/app\.limits has "quotas", which is none of rate_limit_per_minute, quota/);
+    expect(() => limits('{"__proto__": {}}')).toThrow(/has "__proto__"/);
+    expect(() => limits({ quota: { item: 1 } })).toThrow(/has "item" in its quota/);
+    expect(() => limits({ quota: 5 })).toThrow(/a quota that is no object/);
+    for (const quota of [{}, { items: 0 }, { items: '5' }, { items: 1.5 }, { items: 1, period: 'hour' }, { items: 1, period: null }])
+      expect(() => limits({ quota })).toThrow(/does not hold limits: quota/);
+    for (const rate of [-1, 1.5, '60', {}]) expect(() => limits({ rate_limit_per_minute: rate })).toThrow(/does not hold limits: rate_limit_per_minute/);
+  });
+});
+
 test('only public parts of public keys are kept', () => {
   const keys = [{ kty: 'oct', k: 'c2VjcmV0', kid: 'shared' }, { kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'private', kid: 'a', x5u: 'https://elsewhere.example' }, null, 'x'];
   expect(keysIn(JSON.stringify({ keys }), 'here')).toEqual([{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'a' }]);
@@ -67,6 +101,10 @@ test('only public parts of public keys are kept', () => {
 
 test.each([
   [{ JWT_ISSUER: '', JWT_AUDIENCE: 'x' }, /JWT_ISSUER to be set/],
+  [{ JWT_ISSUER: '', JWT_AUDIENCE: '', JWT_QUOTA_ITEMS: '5' }, /JWT_QUOTA_ITEMS="5" is not valid: expected JWT_ISSUER to be set/],
+  [{ JWT_ISSUER: '', JWT_AUDIENCE: '', JWT_LIMITS_CLAIM: 'limits' }, /JWT_LIMITS_CLAIM/],
+  [{ JWT_QUOTA_ITEMS: '-1' }, /JWT_QUOTA_ITEMS/],
+  [{ JWT_QUOTA_PERIOD: 'week' }, /JWT_QUOTA_PERIOD/],
   [{ JWT_AUDIENCE: ' , ' }, /JWT_AUDIENCE/],
   [{ JWT_ALGORITHMS: 'RS256,HS256' }, /JWT_ALGORITHMS="HS256"/],
   [{ JWT_ALGORITHMS: 'none' }, /JWT_ALGORITHMS="none"/],
