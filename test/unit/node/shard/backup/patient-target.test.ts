@@ -15,13 +15,13 @@ function targetWith(fail: () => ErrorKind | null): BackupTarget {
   return { name: 'x', get, put: async () => undefined, list: async () => [], delete: async () => undefined };
 }
 
-function patient(fail: () => ErrorKind | null, ended = new AbortController().signal): PatientTarget {
-  return new PatientTarget(targetWith(fail), { ended, log: { warn: () => undefined }, patience: { unavailableMs: 300, refusedMs: 20, firstPauseMs: 1 } });
+function patient(fail: () => ErrorKind | null, { ended = new AbortController().signal, unavailableMs = 300 } = {}): PatientTarget {
+  return new PatientTarget(targetWith(fail), { ended, log: { warn: () => undefined }, patience: { unavailableMs, refusedMs: 20, firstPauseMs: 1 } });
 }
 
 test('a target that is away for a while is waited for', async () => {
   let left = 5;
-  expect(await patient(() => (left-- > 0 ? 'unavailable' : null)).get('a')).toBe(CONTENT);
+  expect(await patient(() => (left-- > 0 ? 'unavailable' : null), { unavailableMs: 60_000 }).get('a')).toBe(CONTENT);
 });
 
 test.each(['unavailable', 'storage_failed'] as const)('one that fails for good (%s) ends it, with the reason', async (kind) => {
@@ -37,9 +37,12 @@ test('a read that succeeds begins the time anew', async () => {
 
 test('nobody waits for a shard that is not wanted any more', async () => {
   const ending = new AbortController();
-  const target = patient(() => {
-    ending.abort();
-    return 'unavailable';
-  }, ending.signal);
+  const target = patient(
+    () => {
+      ending.abort();
+      return 'unavailable';
+    },
+    { ended: ending.signal },
+  );
   await expect(target.get('a')).rejects.toMatchObject({ kind: 'unavailable' });
 });
