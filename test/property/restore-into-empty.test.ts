@@ -153,7 +153,7 @@ class Life {
         error = found?.error ?? null;
         return found === undefined || found.state === 'done' || found.state === 'failed';
       },
-      60_000,
+      120_000,
     );
     await writing;
     await this.check((await this.record()).uid !== uid, error);
@@ -245,7 +245,7 @@ class Life {
     // What the last one left.
     const drivers = await Drivers.start(this.service, await this.offices.next());
     for (const { id, state } of await this.service.backups.restores()) if (state === 'running') await restoreEnded(this.service.backups, id);
-    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0, 60_000);
+    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0, 120_000);
     await drivers.close();
   }
 }
