@@ -30,8 +30,8 @@ onSmallDisk('a full disk refuses writes clearly; once there is room again they w
     expect((await server.data('GET', '/v1/collections')).collections).toMatchObject([{ name: 'c', description: null }]);
 
     (disk as SmallDisk).free();
-    await eventually('the shard takes writes', async () => (await upsert('after')).status === 'success', 20_000);
-    await eventually('the collections take changes', async () => (await describe('after')).status === 'success', 20_000);
+    await eventually('the shard takes writes', async () => (await upsert('after')).status === 'success');
+    await eventually('the collections take changes', async () => (await describe('after')).status === 'success');
     await server.data('POST', '/v1/collections', { name: 'd', dim: 2 });
     const { key } = await server.data('POST', '/v1/admin/keys', { name: 'late', role: 'readonly' });
 

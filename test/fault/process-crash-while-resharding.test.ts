@@ -8,8 +8,6 @@ import { RegisterWorkload } from '../support/register-workload';
 const COLLECTION = 'ledger';
 const BALLAST = 2000;
 
-jest.setTimeout(120_000);
-
 /** The numbers of shards that it gets, and most milliseconds from when each is asked for to the kill. */
 const KILLS: [number, number][] = [
   [4, 300],

@@ -6,8 +6,6 @@ import { EmbeddedProcess } from '../support/embedded-process';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/random';
 
-jest.setTimeout(180_000);
-
 const ITEMS = 3000;
 /** The numbers of shards that each collection is restored into, and most milliseconds from when it is asked for to the kill. */
 const KILLS: [number, number][] = [

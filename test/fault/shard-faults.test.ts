@@ -146,11 +146,12 @@ describe.each([
 
   test('when it cannot be opened anew either, calls fail unavailable at once until it can', async () => {
     await write(put('a', 1));
-    // The write, and the repairs of the first attempt.
-    faults.vectorPuts = 2;
+    // The write, and the repairs of each attempt until the disk is good again.
+    faults.vectorPuts = 1_000;
     await expect(write(put('b', 2))).rejects.toMatchObject({ kind: 'commit_unknown' });
     await expect(ids()).rejects.toMatchObject({ kind: 'unavailable' });
     await expect(write(put('c', 3))).rejects.toMatchObject({ kind: 'unavailable' });
+    faults.vectorPuts = 0;
     await eventually('the shard is back', () =>
       ids().then(
         () => true,

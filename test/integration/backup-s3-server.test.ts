@@ -26,8 +26,6 @@ let way: TcpProxy;
 let service: EmbeddedProcess;
 const call: AdminCall = (method, path, body) => service.data(method, path, body);
 
-jest.setTimeout(180_000);
-
 async function write(from: number, count: number): Promise<void> {
   for (let at = from; at < from + count; at += 500)
     await call('POST', '/v1/collections/things/bulk_upsert', {

@@ -8,8 +8,6 @@ import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
 
 /** Backups and restores of real processes: embedded, a cluster, and from one to the other. */
 
-jest.setTimeout(180_000);
-
 const folder = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
 const environment = { BACKUP_TARGET: `file:${folder}` };
 const embedded = new EmbeddedProcess({ environment });
@@ -211,11 +209,12 @@ test('from embedded to a cluster and back, with replicas', async () => {
     const second = await takeBackup((method, path, body) => cluster.data(method, path, body, 1), { collections: ['five'] });
     // Its graphs are built by and by, and a backup takes new ones: once all is built, one changed item is little.
     let changes = 0;
-    await eventually('a backup of little', async () => {
+    const isLittle = async (): Promise<boolean> => {
       await store(there, 'five', [8], 4 + changes++);
       const { copied_bytes: copied, total_bytes: total } = await takeBackup(there, { collections: ['five'] });
       return copied < total / 5;
-    });
+    };
+    await eventually('a backup of little', isLittle, 120_000);
     expect((await restored(call, { backup: second.id, rename: { five: 'back' }, shards: 2 })).state).toBe('done');
     expect(await contentOf(call, 'back')).toEqual(after);
     await call('POST', '/v1/collections', { name: 'back-into', dim: 4, shards: 3, language: 'en' });
@@ -232,7 +231,7 @@ test('from embedded to a cluster and back, with replicas', async () => {
     await node.stop();
     for (const path of [`shards/${uid}`, `stores/${uid}.0`]) rmSync(join(node.dataDir, 'node', path), { recursive: true });
     node.spawn();
-    await eventually('the node misses what it held', () => node.output.includes('the data of a replica are gone'), 30_000);
+    await eventually('the node misses what it held', () => node.output.includes('the data of a replica are gone'), 60_000);
     expect((await cluster.call('GET', '/v1/collections/alone/vectors/id-9000', undefined)).error).toMatchObject({ code: 500 });
   } finally {
     await cluster.destroy();

@@ -8,7 +8,7 @@ beforeAll(async () => {
   cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 2, replicas: 2, shards: 1, environment: { MAX_SHARDS: '5', MAX_COLLECTIONS: '100' } });
 });
 
-afterAll(() => cluster.destroy(), 60_000);
+afterAll(() => cluster?.destroy());
 
 const create = (coordinator: number, name: string, more: object = {}) => cluster.call('POST', '/v1/collections', { name, dim: 2, ...more }, coordinator);
 

@@ -26,7 +26,7 @@ let cli: CommandLine;
 beforeAll(async () => {
   await server.start();
   cli = new CommandLine({ QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey });
-}, 120_000);
+});
 afterAll(async () => {
   cli.remove();
   await server.destroy();

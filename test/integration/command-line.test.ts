@@ -24,7 +24,7 @@ beforeAll(async () => {
       { external_id: 'c', vector: [0.5, 0.5], metadata: { year: 3 } },
     ],
   });
-}, 120_000);
+});
 afterAll(async () => {
   cli.remove();
   await server.destroy();

@@ -56,8 +56,12 @@ describe('the dashboard', () => {
     const { page, misdeeds } = await browser.signedIn(server.baseUrl, server.apiKey);
     await page.getByRole('heading', { name: 'Collections', level: 1 }).waitFor();
     await page.evaluate('document.fonts.ready.then(() => undefined)');
-    const files = [...misdeeds.bytes].filter(([path]) => path.startsWith('/ui'));
-    expect(files.length).toBeGreaterThanOrEqual(4);
+    let files: [path: string, bytes: number][] = [];
+    await eventually('its files have come', async () => {
+      await Promise.all(misdeeds.measured);
+      files = [...misdeeds.bytes].filter(([path]) => path.startsWith('/ui'));
+      return files.length >= 4;
+    });
     expect(files.reduce((sum, [, bytes]) => sum + bytes, 0)).toBeLessThanOrEqual(300_000);
     expect(misdeeds).toMatchObject({ violations: [], errors: [], strangers: [] });
     await page.context().close();
@@ -590,8 +594,10 @@ describe('the first minutes', () => {
     const fresh = new EmbeddedProcess({ environment: { API_KEY: '' } });
     try {
       await fresh.start();
-      const link = /http\S+\/ui(#sign-in=\S+)/.exec(fresh.output);
-      const { page, misdeeds } = await browser.open(fresh.baseUrl, { hash: link?.[1], viewport: { width: 360, height: 740 } });
+      let link: RegExpExecArray | null = null;
+      await eventually('the link is printed', () => (link = /http\S+\/ui(#sign-in=\S+)\s/.exec(fresh.output)) !== null);
+      const [, hash] = link!;
+      const { page, misdeeds } = await browser.open(fresh.baseUrl, { hash, viewport: { width: 360, height: 740 } });
       await page.getByRole('button', { name: 'Load the demo' }).click();
       await page.getByRole('heading', { level: 1, name: 'demo' }).waitFor();
       expect(page.url()).not.toContain('sign-in');
@@ -609,7 +615,7 @@ describe('the first minutes', () => {
       expect(misdeeds).toMatchObject({ violations: [], errors: [], strangers: [] });
       await page.context().close();
       // A link works once.
-      const again = await browser.open(fresh.baseUrl, { hash: link?.[1] });
+      const again = await browser.open(fresh.baseUrl, { hash });
       await again.page.getByRole('alert').waitFor();
       await again.page.getByLabel('API key').waitFor();
       await again.page.context().close();

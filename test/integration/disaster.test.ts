@@ -6,8 +6,6 @@ import { type AdminCall, takeBackup } from '../support/backup-calls';
 import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
 import { S3_KEY, TinyS3 } from '../support/tiny-s3';
 
-jest.setTimeout(180_000);
-
 /** The commands of a section of docs/operations.md, as they stand there. */
 function commandsOf(title: string): string {
   const page = readFileSync(join(__dirname, '../../docs/operations.md'), 'utf8');

@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { COLLECTIONS_PREFIX } from '../../coordinator/collections/collection-record';
 import { NodeLinks } from '../../coordinator/cluster/node-links';
 import { ANY_REPLICA } from '../../shared/shard/shard-client';
 import { systemClock } from '../../shared/time/clock';
 import { ClusterProcesses, SECRET } from '../support/cluster-processes';
 import { eventually } from '../support/eventually';
+import { filesWith } from '../support/files-below';
 import { runSeed, seededRandom } from '../support/random';
 import { replicaDigests } from '../support/replica-digests';
 
@@ -25,7 +24,7 @@ const item = (id: string, more: Record<string, unknown>) => ({ external_id: id, 
 
 beforeAll(async () => {
   cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 1, shards: 1, replicas: 3 });
-}, 120_000);
+});
 
 afterAll(async () => cluster?.destroy());
 
@@ -42,7 +41,7 @@ test('expired items are gone for every read at once, and from every replica late
   await cluster.inSync();
   expect((await cluster.data('GET', '/v1/collections/c')).vector_count).toBe(GOING + STAYING);
   for (const ids of await idsByReplica()) expect(ids).toHaveLength(GOING + STAYING);
-  for (const { dataDir } of cluster.nodes) expect(wordsIn(dataDir)).not.toEqual([]);
+  for (const { dataDir } of cluster.nodes) expect(filesWithWords(dataDir)).not.toEqual([]);
 
   const untilMs = Date.now() + 1000;
   await cluster.data('POST', '/v1/collections/c/update_by_filter', { filters: { group: 'go' }, expires_at: new Date(untilMs).toISOString() });
@@ -68,10 +67,10 @@ test('expired items are gone for every read at once, and from every replica late
   await eventually('their records are gone from every replica', async () => (await stored()).every((items) => items === STAYING + 1), 90_000);
   expect(await cluster.differences()).toEqual([]);
   for (const found of await idsByReplica()) expect(found).toEqual([...ids, 'go-0']);
-}, 300_000);
+});
 
 test('after a purge no node has a file with them, also where one was killed meanwhile', async () => {
-  for (const { dataDir } of cluster.nodes) expect(wordsIn(dataDir)).not.toEqual([]);
+  for (const { dataDir } of cluster.nodes) expect(filesWithWords(dataDir)).not.toEqual([]);
   const primary = await cluster.primaryOf('c');
   const killed = cluster.nodes.find((node) => node !== primary)!;
   expect((await cluster.data('POST', '/v1/collections/c/purge')).state).toBe('running');
@@ -90,10 +89,10 @@ test('after a purge no node has a file with them, also where one was killed mean
     },
     150_000,
   );
-  for (const { dataDir } of cluster.nodes) expect(wordsIn(dataDir)).toEqual([]);
+  for (const { dataDir } of cluster.nodes) expect(filesWithWords(dataDir)).toEqual([]);
   expect(await cluster.differences()).toEqual([]);
   expect((await cluster.data('GET', '/v1/collections/c')).vector_count).toBe(STAYING + 1);
-}, 300_000);
+});
 
 /** What each replica of the collection's shard answers, whoever leads it. */
 async function idsByReplica(): Promise<string[][]> {
@@ -144,24 +143,10 @@ async function stored(): Promise<number[]> {
   return items;
 }
 
-/** Those of the expired items that are in a file below the folder, byte for byte. */
-function wordsIn(folder: string): string[] {
-  const needles = [words[1], words[GOING / 2], words[GOING - 1]].map((text) => Buffer.from(text));
-  const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
-  return files
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((path) => {
-      const bytes = bytesOf(path);
-      return needles.some((needle) => bytes.includes(needle));
-    });
-}
-
-/** Nothing for a file that went meanwhile. */
-function bytesOf(path: string): Buffer {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return Buffer.alloc(0);
-  }
+/** The files below the folder that have some of the expired items. */
+function filesWithWords(folder: string): string[] {
+  return filesWith(
+    folder,
+    [words[1], words[GOING / 2], words[GOING - 1]].map((text) => Buffer.from(text)),
+  );
 }

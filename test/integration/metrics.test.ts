@@ -67,6 +67,8 @@ describe('the metrics of the embedded form and of a cluster', () => {
       await service.data('POST', '/v1/query', { collection_name: 'films', query: 'rivers' });
     }
     await cluster.settled();
+    const held = async (): Promise<number> => (await Promise.all(cluster.nodes.map(({ opsPort }) => scrape(opsPort)))).reduce((sum, text) => sum + sumOf(text, 'quiver_replica_vectors'), 0);
+    await eventually('followers have applied what is written', async () => (await held()) === 200);
     for (const member of [...cluster.coordinators, ...cluster.nodes]) texts.set(member.id, await scrape(member.opsPort));
     texts.set('embedded', await scrape(embedded.opsPort));
   });

@@ -9,8 +9,6 @@ import { S3_KEY, TinyS3 } from '../support/tiny-s3';
 
 /** Restores to a moment, of real processes that are killed in between: embedded into a folder, a cluster into a bucket. */
 
-jest.setTimeout(180_000);
-
 const SHIPPING = { BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1' };
 
 const itemOf = (n: number, version: number) => ({ external_id: `id-${n}`, vector: [Math.cos(n + version), Math.sin(n)], metadata: { n, version }, content: `text number ${n}` });

@@ -39,17 +39,17 @@ const binary = findPrometheus();
   test.each(['sum(max by (collection) (vectordb_vectors_total))', 'sum(quiver_replicas_vectors)', 'sum(quiver_replica_vectors and quiver_replica_leads == 1)'])(
     '%s is what was written',
     async (expression) => {
-      expect((await prometheus.query(expression)).map(({ value }) => value)).toEqual([VECTORS]);
+      await eventually(`${expression} is ${VECTORS}`, async () => (await prometheus.query(expression)).map(({ value }) => value).join() === String(VECTORS));
     },
   );
 
   test('the names of collections join what nodes say of uids', async () => {
     const byName = 'sum by (collection) (quiver_replica_vectors * on (collection_uid) group_left (collection) max by (collection_uid, collection) (quiver_collection_info))';
-    const found = (await prometheus.query(byName)).map(({ metric, value }) => [metric.collection, value]);
-    expect(found.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))).toEqual([
-      ['books', 2 * (VECTORS - 100)],
-      ['films', 200],
-    ]);
+    // Followers apply what is written after it is answered.
+    await eventually('both have all of it', async () => {
+      const found = new Map((await prometheus.query(byName)).map(({ metric, value }) => [metric.collection, value]));
+      return found.size === 2 && found.get('books') === 2 * (VECTORS - 100) && found.get('films') === 200;
+    });
   });
 
   test('every question of the dashboard has an answer', async () => {

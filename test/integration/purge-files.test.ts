@@ -1,12 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { eventually } from '../support/eventually';
+import { filesWith } from '../support/files-below';
 import { runSeed, seededRandom } from '../support/random';
 
 /** After a purge nothing in the data folder of a process names what was deleted, whatever remembers how it was written. */
-
-jest.setTimeout(120_000);
 
 const random = seededRandom(runSeed('purged files'));
 /** One that no compression shortens to something else. */
@@ -17,15 +14,9 @@ beforeAll(() => embedded.start());
 afterAll(() => embedded.destroy());
 
 /** The files that have one of the words in one of the ways in which strings are stored. */
-function filesWith(words: readonly string[]): string[] {
+function filesNaming(words: readonly string[]): string[] {
   const needles = words.flatMap((one) => [Buffer.from(one), Buffer.from(one, 'utf16le'), Buffer.from(one, 'utf16le').swap16()]);
-  const files = readdirSync(embedded.dataDir, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
-  return files
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((path) => {
-      const bytes = readFileSync(path);
-      return needles.some((needle) => bytes.includes(needle));
-    });
+  return filesWith(embedded.dataDir, needles);
 }
 
 /** The sum of a metric of the process. */
@@ -61,12 +52,12 @@ test('marks of Idempotency-Keys name nothing that a purge has removed, and still
   expect(await once('five', 'POST', 'delete_by_filter', { filters: { kind: 'a' } })).toMatchObject({ status: 'success' });
   await embedded.data('POST', '/v1/collections/things/upsert', itemOf('later'));
   const gone = [plain, bound, large, deleted, note, field];
-  expect(filesWith(gone)).not.toEqual([]);
+  expect(filesNaming(gone)).not.toEqual([]);
 
   await embedded.data('POST', '/v1/collections/things/purge');
   await eventually('the purge is over', async () => (await embedded.data('GET', '/v1/collections/things/purge')).state !== 'running', 60_000);
   expect(await embedded.data('GET', '/v1/collections/things/purge')).toMatchObject({ state: 'done' });
-  expect(filesWith(gone)).toEqual([]);
+  expect(filesNaming(gone)).toEqual([]);
   // Who has the request is answered as the first time, also by the next process.
   expect(await conflict()).toMatchObject({ error: (refused as { error: object }).error });
   expect(await steps()).toMatchObject({ error: (excess as { error: object }).error });

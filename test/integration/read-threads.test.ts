@@ -18,7 +18,7 @@ beforeAll(async () => {
   await cluster.data('POST', '/v1/collections', { name: 'c', dim: DIM });
   await cluster.data('POST', '/v1/collections/c/bulk_upsert', { items });
   await cluster.inSync();
-}, 180_000);
+});
 
 afterAll(async () => cluster?.destroy());
 

@@ -242,8 +242,11 @@ test('other threads may not read a replica that leads no more, hears nothing, or
   await eventually('another leads', () => group.primary === 'b');
   expect(before.permit.holds(before.grant)).toBe(false);
   await group.write('two');
-  await eventually('the new one may be read', () => group.mayThreadRead('b'));
-  expect(group.threadRead('b')).toEqual(['one', 'two']);
+  await eventually('the new one may be read', () => {
+    const texts = group.threadRead('b');
+    if (texts !== null) expect(texts).toEqual(['one', 'two']);
+    return texts !== null;
+  });
   const closed = group.permits.get('b') as PermitWatch;
   group.stop('b');
   expect(closed.begin()).toBe(-1);
@@ -344,7 +347,7 @@ test('a primary whose disk hangs without an error is followed by another', async
   expect(group.primary).not.toBe('a');
   await group.write('three');
   expect(await group.read()).toEqual(expect.arrayContaining(['one', 'three']));
-}, 20_000);
+});
 
 test('a copy that is on its way to a node is not begun again by a new epoch', async () => {
   group = new Group(['a', 'b']);

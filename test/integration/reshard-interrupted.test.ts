@@ -18,8 +18,6 @@ import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } 
 
 /** What happens to a collection when its reshard is interrupted where clients wait for it. */
 
-jest.setTimeout(60_000);
-
 /** The store, but for the change of a collection's record, which fails as long as `isRefused`. */
 function refusing(store: ClusterStore, isRefused: () => boolean): ClusterStore {
   return {
@@ -41,7 +39,7 @@ test('a process that ends when the new shards were opened and the collection doe
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   let isEnding = true;
-  const environment = { REQUEST_TIMEOUT_MS: '15000' };
+  const environment = { REQUEST_TIMEOUT_MS: '60000' };
   const start = async (): Promise<{ service: RunningService; resharder: Resharder }> => {
     let driven: Promise<Resharder> | null = null;
     const onOpened = async (of: RunningService): Promise<void> => void (await (driven = of.driveReshards(ONLY_DRIVER, 0)));
@@ -63,9 +61,10 @@ test('a process that ends when the new shards were opened and the collection doe
     isEnding = false;
     const startMs = performance.now();
     ({ service, resharder } = await start());
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    // No call waited for its deadline.
+    expect(performance.now() - startMs).toBeLessThan(30_000);
     expect(await new UploadJournal(store).list()).toEqual([]);
-    await eventually('it has three shards', async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3, 10_000);
+    await eventually('it has three shards', async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3);
     expect((await service.vectors.fetch('c', ['a', 'b'], { vectors: false })).map(({ externalId }) => externalId)).toEqual(['a', 'b']);
   } finally {
     await resharder.close();
@@ -98,7 +97,7 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
       return node.client.read(id, kind, request, call);
     },
   };
-  const { service, store } = await plainService({ shardClient, environment: { REQUEST_TIMEOUT_MS: '4000' } });
+  const { service, store } = await plainService({ shardClient, environment: { REQUEST_TIMEOUT_MS: '20000' } });
   await service.collections.create(newCollection('large', { shards: 1 }));
   slowUid = collectionFromEntry((await store.get(collectionPath('large')))!).uid;
   await service.collections.create(newCollection('c', { shards: 1 }));
@@ -167,7 +166,7 @@ test('a collection that is deleted while its reshard is stuck takes everything a
     await store.transact([], [{ type: 'put', key: entries[0].key, value: reshardToValue({ ...record, state: 'stuck' }) }]);
     isEnding = false;
     await service.collections.delete('c');
-    await eventually('nothing is left', async () => node.host.shardCount === 0 && (await service.reshards()).length === 0, 10_000);
+    await eventually('nothing is left', async () => node.host.shardCount === 0 && (await service.reshards()).length === 0);
   } finally {
     await resharder.close();
     service.close();

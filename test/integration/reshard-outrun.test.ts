@@ -8,8 +8,6 @@ import { eventually } from '../support/eventually';
 import { item, newCollection, plainService } from '../support/plain-service';
 import { openMemoryStore, plainFactories, ShardNode } from '../support/shard-node';
 
-jest.setTimeout(120_000);
-
 const LANES = 4;
 const BATCH = 50;
 /** Clients store at most 4,000 items a second. */

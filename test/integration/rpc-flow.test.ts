@@ -146,9 +146,14 @@ test('a read that nobody waits for any more gives back its place when it ends', 
   let release: () => void = () => undefined;
   const held = new Promise<void>((done) => (release = done));
   shards.before = () => held;
-  // One whose time is over before it arrives takes no place: then another is sent.
+  // One whose time is over before it arrives takes no place: then another is sent. One may also begin only after its client
+  // has given it up: then the next finds the place taken.
   await eventually('a read runs that nobody waits for', async () => {
-    await expect(search(client, 100)).rejects.toMatchObject({ kind: 'unavailable' });
+    const kind = await search(client, 100).then(
+      () => 'answered',
+      (error) => error.kind,
+    );
+    expect(kind).toBe(kind === 'overloaded' && shards.reads === 1 ? 'overloaded' : 'unavailable');
     return shards.reads === 1;
   });
   await expect(search()).rejects.toMatchObject({ kind: 'overloaded' });
@@ -222,7 +227,7 @@ describe('a reader that does not read', () => {
     slow.call.on('data', (frame: AnswerFrame__Output) => {
       for (const answer of frame.answers) if (!answer.more) answered.add(answer.id);
     });
-    await eventually('all are answered', () => answered.size === COUNT, 20_000);
+    await eventually('all are answered', () => answered.size === COUNT);
   });
 
   test('is cut after a while, and told why when it reads at last', async () => {

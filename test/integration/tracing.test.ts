@@ -68,6 +68,14 @@ async function profileEach(api: ApiClient, place: 'inline' | 'shard' | 'node'): 
   errorOf(await api.post('/v1/collections/c/search?profile=perhaps', { vector }), 400);
 }
 
+/** The lines of a log that have come whole. */
+function linesOf(output: string): any[] {
+  return output
+    .split('\n')
+    .slice(0, -1)
+    .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+}
+
 /** The spans of a trace by name, once all with these names are there. */
 async function traceOf(receiver: TraceReceiver, traceId: string, names: string[]): Promise<(name: string) => ReceivedSpan[]> {
   const named = (name: string): ReceivedSpan[] => receiver.trace(traceId).filter((span) => span.name === name);
@@ -140,9 +148,10 @@ test.each([
     await eventually('the metrics count what was sent', async () => Number(/^quiver_trace_spans_exported_total (\d+)$/m.exec(await metrics())?.[1]) > 100);
     expect(await metrics()).toMatch(/^quiver_trace_spans_dropped_total 0$/m);
 
-    const lines = server.output.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
-    expect(lines.find((line) => line.requestId === 'ours')).toMatchObject({ trace_id: TRACE, span_id: request.spanId, collection: 'c', profile: { shards: expect.any(Array) } });
-    expect(lines.find((line) => line.trace_id === unsampled)).toMatchObject({ endpoint: '/v1/collections/{name}/search' });
+    const inLog = (field: string, value: string): any => linesOf(server.output).find((line) => line[field] === value);
+    await eventually('both are in the log', () => inLog('requestId', 'ours') !== undefined && inLog('trace_id', unsampled) !== undefined);
+    expect(inLog('requestId', 'ours')).toMatchObject({ trace_id: TRACE, span_id: request.spanId, collection: 'c', profile: { shards: expect.any(Array) } });
+    expect(inLog('trace_id', unsampled)).toMatchObject({ endpoint: '/v1/collections/{name}/search' });
     expect(await server.stop()).toBe(0);
     expect(receiver.trace(unsampled)).toEqual([]);
     expect(JSON.stringify(receiver.spans)).not.toContain(SECRET_WORD);
@@ -160,8 +169,8 @@ test('without an endpoint nothing of OpenTelemetry is loaded, and slow searches 
     const api = new ApiClient({ baseUrl: server.baseUrl, adminKey: server.apiKey });
     await store(api);
     for (let i = 0; i < 2; i += 1) dataOf(await api.post('/v1/collections/c/search', { text: 'words' }, { headers: { 'x-request-id': `s${i}`, traceparent: `00-${TRACE}-${CALLER}-01` } }));
-    const lineOf = (id: string): any => JSON.parse(server.output.split('\n').find((line) => line.includes(`"requestId":"${id}"`)) ?? 'null');
-    await eventually('both are in the log', () => lineOf('s1') !== null);
+    const lineOf = (id: string): any => linesOf(server.output).find(({ requestId }) => requestId === id);
+    await eventually('both are in the log', () => lineOf('s0') !== undefined && lineOf('s1') !== undefined);
     expect(lineOf('s0')).toMatchObject({
       trace_id: TRACE,
       steps: { wait: expect.any(Number), parse: expect.any(Number), embed: expect.any(Number), search: expect.any(Number), serialise: expect.any(Number) },

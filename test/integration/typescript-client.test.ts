@@ -247,7 +247,7 @@ describe('items', () => {
 
   test('are complete when the service dies while they are written', async () => {
     await client.createCollection({ name: 'killed', dim: DIM });
-    const patient = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey, retry: { retries: 40, delayMs: 50, delayMaxMs: 500 } });
+    const patient = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey, retry: { retries: 400, delayMs: 50, delayMaxMs: 500 } });
     const killed = patient.collection('killed');
     const restarts: Promise<void>[] = [];
     const onProgress = ({ batches }: { batches: number }): void => {

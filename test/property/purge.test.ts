@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Shard } from '../../node/shard/shard';
@@ -9,22 +9,12 @@ import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { ManualClock } from '../../shared/time/clock';
 import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
+import { filesWith } from '../support/files-below';
 import { runSeed, seededRandom } from '../support/random';
 import { LogMemory, NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
-
-/** Files of a folder in which one of the needles is, byte for byte. */
-function filesWith(folder: string, needles: Buffer[]): string[] {
-  const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
-  return files
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .filter((path) => {
-      const bytes = readFileSync(path);
-      return needles.some((needle) => bytes.includes(needle));
-    });
-}
 
 test('after a purge no file holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays', async () => {
   const random = seededRandom(runSeed('purge'));

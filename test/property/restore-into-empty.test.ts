@@ -156,7 +156,7 @@ class Life {
         last = found;
         return found.state === 'done' || found.state === 'failed';
       },
-      60_000,
+      120_000,
     );
     await writing;
     const { state, error } = last!;
@@ -252,7 +252,7 @@ class Life {
     // What the last one left.
     const drivers = await Drivers.start(this.service, await this.offices.next());
     for (const { id, state } of await this.service.backups.restores()) if (state === 'running') await restoreEnded(this.service.backups, id);
-    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0, 60_000);
+    await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0, 120_000);
     await drivers.close();
   }
 }

@@ -8,8 +8,6 @@ const SEEDS = Number(process.env.RESTORE_SEEDS ?? 8);
 /** As many schedules as a broken variant may survive here, from a seed that is known to catch it. */
 const MUTANT_SEEDS = 20;
 
-jest.setTimeout(120_000);
-
 async function run(seed: number): Promise<Record<string, number>> {
   return simulateRestoring({ seed }).catch((error: unknown) => {
     throw new Error(`node scripts/simulate.mjs --world restoring --seeds 1 --from ${seed}`, { cause: error });

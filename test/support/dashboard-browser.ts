@@ -5,7 +5,7 @@ import { findChromium } from './headless-browser';
 /** Rules of accessibility that a person would trip over. */
 const SERIOUS = ['serious', 'critical'];
 /** A page's parts come by themselves; a busy machine takes its time. */
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 /** What a page did that it must not do. */
 export interface Misdeeds {
@@ -16,6 +16,8 @@ export interface Misdeeds {
   strangers: string[];
   /** Bytes of the answers as they came over the line, by path. */
   bytes: Map<string, number>;
+  /** Of each answer that has come: resolves when its bytes are known. */
+  measured: Promise<void>[];
 }
 
 /** A real Chromium that shows the dashboard of a server, drawing in software as a machine without a graphics card does. */
@@ -86,7 +88,7 @@ export function overflow(page: Page): Promise<number> {
 }
 
 async function watch(page: Page, origin: string): Promise<Misdeeds> {
-  const misdeeds: Misdeeds = { violations: [], errors: [], strangers: [], bytes: new Map() };
+  const misdeeds: Misdeeds = { violations: [], errors: [], strangers: [], bytes: new Map(), measured: [] };
   await page.exposeFunction('tellViolation', (text: string) => misdeeds.violations.push(text));
   await page.addInitScript({
     content: `document.addEventListener('securitypolicyviolation', (event) => tellViolation(event.effectiveDirective + ' ' + event.blockedURI + ' ' + event.sample))`,
@@ -102,9 +104,11 @@ async function watch(page: Page, origin: string): Promise<Misdeeds> {
   });
   page.on('requestfinished', (request) => {
     const path = new URL(request.url()).pathname;
-    void request.sizes().then(
-      ({ responseBodySize }) => misdeeds.bytes.set(path, responseBodySize),
-      () => undefined,
+    misdeeds.measured.push(
+      request.sizes().then(
+        ({ responseBodySize }) => void misdeeds.bytes.set(path, responseBodySize),
+        () => undefined,
+      ),
     );
   });
   return misdeeds;

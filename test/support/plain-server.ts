@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { dashboardFolderOf } from '../../coordinator/http/dashboard-folder';
-import { closeHttpServer, createHttpServer, type HttpServerParts } from '../../coordinator/http/http-server';
+import { closeHttpServer, createHttpServer, type HttpServerParts, overloadBounds } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import type { RunningService } from '../../coordinator/service-factory';
 import type { ApiTarget } from './api-target';
@@ -17,7 +17,8 @@ export interface PlainServer extends ApiTarget {
 
 /**
  * The real HTTP layer in this process, listening on a port of its own, over a plain service: nothing is kept, and shards
- * are searched by brute force. `environment` as for the process.
+ * are searched by brute force. `environment` as for the process. It refuses nobody because the event loop runs late: that is
+ * the tests' own, which stands still for seconds while modules are loaded on a busy machine.
  */
 export async function startPlainServer(environment: Record<string, string> = {}, replace: Partial<HttpServerParts> = {}): Promise<PlainServer> {
   const { config, adminKey, answered, parts, close } = await plainParts(environment);
@@ -29,6 +30,7 @@ export async function startPlainServer(environment: Record<string, string> = {},
     dashboardFolder: dashboardFolderOf(config),
     limits: config,
     trustedProxies: config.trustedProxies,
+    overload: { ...overloadBounds(config), delayMsMax: Infinity },
     ...replace,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

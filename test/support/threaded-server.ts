@@ -58,6 +58,9 @@ export async function startThreadedServer(
     duplicateHandle: (loadBodyScanner() as BodyScannerAddon).duplicateHandle,
     logger: log as never,
     lookMs: options.lookMs,
+  }).catch(async (error: unknown) => {
+    await close();
+    throw error;
   });
   const port = await threads.listen(0, '127.0.0.1');
   const stop = async (): Promise<void> => {

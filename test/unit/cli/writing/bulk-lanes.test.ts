@@ -48,7 +48,7 @@ function setUp(answer: (items: Sent[], call: number) => Promise<void> | void, op
     batchItemsMax: 4,
     batchCharactersMax: 10_000,
     requestTimeoutMs: 1000,
-    patienceMs: 1000,
+    patienceMs: 60_000,
     signal: new AbortController().signal,
     onWait: (_reason, ms) => waits.push(ms),
     ...options,

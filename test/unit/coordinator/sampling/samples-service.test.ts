@@ -97,7 +97,7 @@ describe('the samples of a collection', () => {
   });
 
   test('don’t wait for a projection longer than a call may take, and then free its place', async () => {
-    const stuck = samples({ timeoutMs: 300, worker: workerOf(`require('node:worker_threads').parentPort.on('message', () => undefined)`) });
+    const stuck = samples({ timeoutMs: 1_000, worker: workerOf(`require('node:worker_threads').parentPort.on('message', () => undefined)`) });
     const outcomes = await Promise.allSettled([1, 2, 3].map((seed) => stuck.sample('c', { ...ALL, seed, dimensions: 2 })));
     for (const outcome of outcomes) expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
     expect((await stuck.sample('c', { ...ALL, size: 3 })).items).toHaveLength(3);

@@ -10,7 +10,7 @@ import { eventually } from '../../../support/eventually';
 
 /** How a watch finds out that it is behind, or that the store has another history, without reading everything again. */
 
-const TIMEOUT_MS = 100;
+const TIMEOUT_MS = 1_000;
 /** Longer than any time until keys are compared. */
 const LONG_MS = 30 * 60_000;
 
