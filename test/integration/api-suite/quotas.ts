@@ -137,8 +137,8 @@ export function quotasSuite(context: SuiteContext): void {
       const { id, key } = await keyWith({ bytes: 10_000, items: 100 });
       dataOf(await api.post(`${path}/upsert`, { external_id: 'abcd', vector: [1, 2, 3], metadata: { a: 1 }, text: 'some text' }, { key }));
       const bytes = 4 + 12 + 7 + 9;
-      const { resets_at: resets, ...used } = await usedBy(id);
-      expect(used).toEqual({ items: 1, bytes, period: 'month' });
+      const { resets_at: resets, ...written } = await usedBy(id);
+      expect(written).toEqual({ items: 1, bytes, period: 'month' });
       // The beginning of a month, and not one that is more than a month away.
       expect(resets).toMatch(/^\d{4}-\d\d-01T00:00:00\.000Z$/);
       expect(Date.parse(resets) - Date.now()).toBeLessThanOrEqual(31 * 86_400_000);
