@@ -43,12 +43,15 @@ export class ShardExpiry {
   }
 
   now(): number {
-    return (this.atMs = Math.max(this.atMs, this.wallMs()));
+    this.advance(this.wallMs());
+    return this.atMs;
   }
 
-  /** A write of this moment is applied: no later read may be of an earlier one. */
+  /** A write of this moment is applied: no later read may be of an earlier one, on other threads neither, whatever their clock says. */
   advance(toMs: number): void {
-    this.atMs = Math.max(this.atMs, toMs);
+    if (toMs <= this.atMs) return;
+    this.atMs = toMs;
+    if (this.queue.nextAt <= toMs) this.publish();
   }
 
   /** Whether any item expires: if not, nothing here costs anything. */
@@ -171,7 +174,9 @@ export class ShardExpiry {
     this.queue.add(slot, expiryTime(expiry));
   }
 
+  /** Other threads compare with the wall clock, and that of the shard may be ahead: what is due by this one is so by theirs. */
   private publish(): void {
-    this.indexes.directory.changes.nextExpiryMs = this.queue.nextAt;
+    const { nextAt } = this.queue;
+    this.indexes.directory.changes.nextExpiryMs = nextAt <= this.atMs ? -Infinity : nextAt;
   }
 }
