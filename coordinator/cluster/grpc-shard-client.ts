@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
+import { notInTime } from '../../shared/shard/not-in-time';
 import { isMarked, mustBeCounted, mustBeTimed, operationsToBytes } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
@@ -9,7 +10,7 @@ import type { NamedWrite } from './node-link';
 import { NodeLinks } from './node-links';
 import { type OpenCall, OpenCalls } from './open-calls';
 import { OpenWrites } from './open-writes';
-import { RoutedCalls, type Verdict, isLost, kindOf, notInTime } from './routed-calls';
+import { RoutedCalls, type Verdict, isLost, kindOf } from './routed-calls';
 import type { ShardRoute, ShardRoutes } from './shard-routes';
 
 /** Makes and removes shards: the client leaves that to the cluster's controller. Calls as in ShardClient. */

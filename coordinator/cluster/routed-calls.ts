@@ -1,4 +1,5 @@
 import { type ErrorKind, QuiverError, isQuiverError } from '../../shared/errors/quiver-error';
+import { notInTime } from '../../shared/shard/not-in-time';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
@@ -84,10 +85,6 @@ export function isLost(error: unknown): error is ConnectionLost {
 /** The kind of an operating error; undefined for any other error. */
 export function kindOf(error: unknown): ErrorKind | undefined {
   return isQuiverError(error) ? error.kind : undefined;
-}
-
-export function notInTime(id: ShardId): QuiverError {
-  return new QuiverError('unavailable', `shard ${id.shard} did not answer in time; the call may be retried`);
 }
 
 function unreachable(id: ShardId, cause: ConnectionLost): QuiverError {

@@ -15,12 +15,18 @@ interface Stream {
   close(end: StreamEnd): void;
 }
 
+interface OpenStream<Of> {
+  /** null: it is being made. */
+  stream: Of | null;
+  isReady: boolean;
+}
+
 /**
  * The stream to a thread of a node that answers reads, over a connection of its own. It is opened when it is first asked for,
  * and again, after a pause, when it has ended: that breaks only what was under way on it.
  */
 export class ThreadReads<Of extends Stream> {
-  private open: { stream: Of; isReady: boolean; timer: NodeJS.Timeout } | null = null;
+  private open: OpenStream<Of> | null = null;
   private channel: RpcChannel | null = null;
   private readonly backoff = new RetryBackoff(PAUSES);
   private notBeforeMs = -Infinity;
@@ -47,7 +53,7 @@ export class ThreadReads<Of extends Stream> {
 
   close(end: StreamEnd): void {
     this.isClosed = true;
-    this.open?.stream.close(end);
+    this.open?.stream?.close(end);
     this.channel?.close();
   }
 
@@ -56,27 +62,25 @@ export class ThreadReads<Of extends Stream> {
     if (this.isClosed || clock.monotonicMs() < this.notBeforeMs) return;
     // One that could not connect is used again: grpc-js connects once more after it is closed, and nobody would own that connection.
     this.channel ??= newChannel();
+    const opened: OpenStream<Of> = { stream: null, isReady: false };
     const timer = setTimeout(() => {
-      opened.stream.close(SILENT);
+      opened.stream?.close(SILENT);
       this.channel?.close();
       this.channel = null;
     }, CONNECT_TIMEOUT_MS);
-    const opened: { stream: Of; isReady: boolean; timer: NodeJS.Timeout } = {
-      isReady: false,
-      timer,
-      stream: openStream(this.channel, {
-        ready: () => {
-          clearTimeout(timer);
-          opened.isReady = true;
-          this.backoff.reset();
-        },
-        ended: () => {
-          clearTimeout(timer);
-          this.notBeforeMs = clock.monotonicMs() + this.backoff.nextMs();
-          if (this.open === opened) this.open = null;
-        },
-      }),
-    };
+    // Before the call: the stream may end, or be ready, within it.
     this.open = opened;
+    opened.stream = openStream(this.channel, {
+      ready: () => {
+        clearTimeout(timer);
+        opened.isReady = true;
+        this.backoff.reset();
+      },
+      ended: () => {
+        clearTimeout(timer);
+        this.notBeforeMs = clock.monotonicMs() + this.backoff.nextMs();
+        if (this.open === opened) this.open = null;
+      },
+    });
   }
 }

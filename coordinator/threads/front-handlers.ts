@@ -1,8 +1,8 @@
-import { ShardNote } from '../../shared/shard/call-notes';
 import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
+import { answerNoted } from '../../shared/threads/noted-question';
 import { ownDeadline } from '../../shared/time/shared-clock';
 import { inSlices, inTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -103,13 +103,14 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       const call = callUntil(deadline);
       return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
     },
-    'shards.notedRead': async <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
-      const note = new ShardNote({ clock, kind, shard: id.shard, query: null, startMs: clock.monotonicMs(), span: null });
-      const call = { ...callUntil(deadline), note };
-      const answer = await deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
-      note.end(null);
-      return { answer, served: note.served };
-    },
+    'shards.notedRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
+      answerNoted(
+        (note) => {
+          const call = { ...callUntil(deadline), note };
+          return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+        },
+        { kind, shard: id.shard, clock },
+      ),
     'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
       const call = callUntil(deadline);
       const operations = await inSlices(operationsInSteps(bufferOver(payload)));

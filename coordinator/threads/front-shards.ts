@@ -1,5 +1,4 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
-import type { ServedTimes, ShardNote } from '../../shared/shard/call-notes';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
@@ -8,32 +7,29 @@ import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/s
 import type { Clock } from '../../shared/time/clock';
 import { sharedDeadline } from '../../shared/time/shared-clock';
 import { inSlices } from '../../shared/time/work-slices';
-import { TURN_MS, Turns } from '../http/turns';
+import { askNoted } from '../../shared/threads/noted-question';
+import { SearchTurns } from '../../shared/threads/search-turns';
 import type { ThreadPeer } from '../../shared/threads/thread-peer';
 
 /**
  * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
- * enough; else the main thread does the shard's part. Searches here occupy the thread, so after some milliseconds of them
- * in one round of the event loop, further ones wait for turns.
+ * enough; else the main thread does the shard's part.
  */
 export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
   private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
   private readonly inline: InlineSearches | null;
   private readonly clock: Clock;
-  private readonly turns = new Turns();
-  /** Time of searches in this round of the event loop. */
-  private spentMs = 0;
+  private readonly turns: SearchTurns;
 
   constructor(parts: { main: Pick<ThreadPeer, 'ask' | 'hand'>; inline: InlineSearches | null; clock: Clock }) {
     this.main = parts.main;
     this.inline = parts.inline;
     this.clock = parts.clock;
+    this.turns = new SearchTurns(parts.clock);
   }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    if (kind !== 'search' || this.inline === null) return this.ask(id, kind, request, call);
-    if (this.spentMs < TURN_MS) return this.search(id, kind, request, call);
-    return this.turns.next().then(() => this.search(id, kind, request, call));
+    return kind === 'search' && this.inline !== null ? this.search(this.inline, id, kind, request, call) : this.ask(id, kind, request, call);
   }
 
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
@@ -43,13 +39,12 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
     return resultFromBytes(outcomes, versions);
   }
 
-  private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  private async search<Kind extends ReadKind>(inline: InlineSearches, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     const { note } = call;
-    const startMs = this.clock.monotonicMs();
-    note?.begun();
-    const found = this.inline?.search(id, request as VectorSearch) ?? null;
-    if (this.spentMs === 0) setImmediate(() => (this.spentMs = 0));
-    this.spentMs += this.clock.monotonicMs() - startMs;
+    const found = await this.turns.take(() => {
+      note?.begun();
+      return inline.search(id, request as VectorSearch);
+    });
     if (found === null) return this.ask(id, kind, request, call);
     if (note !== undefined) note.place = 'inline';
     return found as AnswerOf<Kind>;
@@ -59,15 +54,7 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
     // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by one.
     if (isLong(request)) await this.main.ask('turn');
     const asked = [id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock)];
-    return call.note === undefined ? this.main.ask('shards.read', ...asked) : this.askNoted(asked, call.note);
-  }
-
-  private async askNoted<Answer>(asked: unknown[], note: ShardNote): Promise<Answer> {
-    const sentMs = this.clock.monotonicMs();
-    const { answer, served } = await this.main.ask<{ answer: Answer; served: ServedTimes | null }>('shards.notedRead', ...asked);
-    // On its way to the other thread and back it waits, too.
-    if (served !== null) note.served = { waitMs: sentMs - note.startMs + served.waitMs, runMs: served.runMs };
-    return answer;
+    return call.note === undefined ? this.main.ask('shards.read', ...asked) : askNoted(() => this.main.ask('shards.notedRead', ...asked), call.note, this.clock);
   }
 }
 

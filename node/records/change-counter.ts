@@ -18,7 +18,7 @@ export class ChangeCounter {
   private readonly nextExpiry = new Float64Array(this.memory, NEXT_EXPIRY_OFFSET, 1).fill(Infinity);
   private depth = 0;
 
-  /** Milliseconds since the Unix epoch. Set it before an item that expires can be found. */
+  /** Milliseconds since the Unix epoch; -Infinity: one has, and is still to be hidden. Set it before an item that expires can be found. */
   set nextExpiryMs(atMs: number) {
     this.nextExpiry[0] = atMs;
   }

@@ -9,7 +9,7 @@ const WORDS = 4;
 
 const PRIMARY = 1;
 
-/** A grant without an end is made again before this. Half of what a difference of two wrapped numbers can be. */
+/** No grant is longer, and one without an end is made again before this. Half of what a difference of two wrapped numbers can be. */
 const LONGEST_MS = 2 ** 30;
 
 /**
@@ -63,6 +63,11 @@ export class ReadPermit {
     this.granted = { role, epoch, untilMs };
   }
 
+  /** Whether the grant is over, or has to be made again, though nothing happened since it was told. */
+  isOutdated(): boolean {
+    return this.granted !== null && (this.granted.untilMs === Infinity || this.granted.untilMs <= this.clock.monotonicMs());
+  }
+
   /** Nothing that was read before counts any more, unless its reader has seen that it does. */
   withdraw(): void {
     if (this.granted === null) return;
@@ -101,8 +106,13 @@ export class PermitWatch {
   private lasts(): boolean {
     const monotonicLeft = Atomics.load(this.words, UNTIL[0]) - wrapped(this.clocks.monotonicMs());
     const bootLeft = Atomics.load(this.words, UNTIL[1]) - wrapped(this.clocks.bootMs());
-    return (monotonicLeft | 0) > 0 && (bootLeft | 0) > 0;
+    return isLeft(monotonicLeft | 0) && isLeft(bootLeft | 0);
   }
+}
+
+/** More than a grant can have is what the numbers say of one that was over weeks ago. */
+function isLeft(ms: number): boolean {
+  return ms > 0 && ms <= LONGEST_MS;
 }
 
 function wrapped(ms: number): number {

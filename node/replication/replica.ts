@@ -3,6 +3,7 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
+import { notInTime } from '../../shared/shard/not-in-time';
 import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
 import { momentOf, stampMoment } from '../../shared/shard/operation-codec';
 import type { WriteSource } from '../../shared/shard/write-source';
@@ -234,9 +235,9 @@ export class Replica implements ShippableLog {
    * that does: everything acknowledged before the call began is seen. Errors: misrouted, unavailable.
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
+    // A replica may have nothing to do for weeks, and by numbers that wrap, the end of a permit would come again.
+    if (!this.closed && !this.installing && this.permit?.isOutdated() === true) this.tellPermit();
     if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
-    // A permit without an end is told as one that has one, and such a replica may have nothing to do for weeks.
-    if (!this.closed && !this.installing && this.core.readableUntil === Infinity) this.tellPermit();
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       // A follower that got a share meanwhile: it has not noted up to where it must have applied.
@@ -574,7 +575,7 @@ export class Replica implements ShippableLog {
       const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
       if (verdict === 'misrouted' && !isAhead) throw this.elsewhere();
       if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
-      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
+      if (!(await this.waiters.next(call.deadlineMs))) throw notInTime(this.id);
     }
   }
 

@@ -30,9 +30,9 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
   };
 }
 
-/** The service of reads on a thread of a node: what of them runs at once is counted where it runs, on the main thread. */
+/** The service of reads on a thread of a node, with a bound of its own: what waits for the thread. The main thread counts what is passed on to it. */
 export function threadReads(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): RpcService {
-  return new ReadsService({ ...parts, stallMs: STALL_MS, limit: new RunningLimit(Infinity, 'reads') });
+  return new ReadsService({ ...parts, stallMs: STALL_MS, limit: nodeLimits().reads });
 }
 
 /** The services through which coordinators reach a node's shards, for its RpcServer. */

@@ -1,4 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { notInTime } from '../../shared/shard/not-in-time';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
@@ -69,8 +70,4 @@ export class LocalShardClient implements ShardClient {
         .finally(() => clearTimeout(timer));
     });
   }
-}
-
-function notInTime(id: ShardId): QuiverError {
-  return new QuiverError('unavailable', `shard ${id.shard} did not answer in time; the call may be retried`);
 }

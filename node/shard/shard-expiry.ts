@@ -47,7 +47,7 @@ export class ShardExpiry {
     return this.atMs;
   }
 
-  /** A write of this moment is applied: no later read may be of an earlier one. */
+  /** A write of this moment is applied: no later read may be of an earlier one, on other threads neither, whatever their clock says. */
   advance(toMs: number): void {
     if (toMs <= this.atMs) return;
     this.atMs = toMs;
@@ -174,9 +174,9 @@ export class ShardExpiry {
     this.queue.add(slot, expiryTime(expiry));
   }
 
-  /** What is due already is so for other threads, too, though the clock that they look at may be behind this one. */
+  /** Other threads compare with the wall clock, and that of the shard may be ahead: what is due by this one is so by theirs. */
   private publish(): void {
     const { nextAt } = this.queue;
-    this.indexes.directory.changes.nextExpiryMs = nextAt <= this.atMs ? 0 : nextAt;
+    this.indexes.directory.changes.nextExpiryMs = nextAt <= this.atMs ? -Infinity : nextAt;
   }
 }

@@ -1,6 +1,6 @@
-import { ShardNote } from '../../shared/shard/call-notes';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { answerNoted } from '../../shared/threads/noted-question';
 import type { ThreadHandlers } from '../../shared/threads/thread-peer';
 import type { Clock } from '../../shared/time/clock';
 import { ownDeadline } from '../../shared/time/shared-clock';
@@ -21,11 +21,7 @@ export function readHandlers(parts: { shards: Pick<NodeShards, 'read'>; limit: R
   };
   return {
     [READ]: <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, epoch: number, deadline: number) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock) }),
-    [NOTED_READ]: async <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, epoch: number, deadline: number) => {
-      const note = new ShardNote({ clock, kind, shard: id.shard, query: null, startMs: clock.monotonicMs(), span: null });
-      const answer = await read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), note });
-      note.end(null);
-      return { answer, served: note.served };
-    },
+    [NOTED_READ]: <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, epoch: number, deadline: number) =>
+      answerNoted((note) => read(id, kind, request, { epoch, deadlineMs: ownDeadline(deadline, clock), note }), { kind, shard: id.shard, clock }),
   };
 }

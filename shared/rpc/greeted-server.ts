@@ -1,18 +1,15 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { READS_GREETING } from './reads-greeting';
 
-/** Whoever connects and says nothing for so long is cut; a member sends its first bytes at once. */
-const FIRST_BYTES_MS = 10_000;
-
 /**
  * A listening socket that looks at how each connection begins: one that begins with READS_GREETING is `greeted`, any other one
- * `plain`, with all of its bytes still to be read.
+ * `plain`, with all of its bytes still to be read. `arrived` is called before anything is read, and bounds how long and how many
+ * say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
-  private readonly waiting = new Set<Socket>();
 
-  constructor(private readonly parts: { greeted: (socket: Socket) => void; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: (socket: Socket) => void; plain: (socket: Socket) => void }) {
     this.server = createServer((socket) => this.take(socket));
   }
 
@@ -34,26 +31,17 @@ export class GreetedServer {
   /** Takes no further connections. */
   close(): void {
     if (this.server.listening) this.server.close();
-    for (const socket of this.waiting) socket.destroy();
   }
 
   private take(socket: Socket): void {
     let seen: Buffer = Buffer.alloc(0);
-    const end = (): void => {
-      clearTimeout(timer);
-      this.waiting.delete(socket);
-    };
     const cut = (): void => void socket.destroy();
-    const timer = setTimeout(cut, FIRST_BYTES_MS);
-    this.waiting.add(socket);
     const see = (chunk: Buffer): void => {
       seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
       const isGreeting = READS_GREETING.subarray(0, seen.length).equals(seen.subarray(0, READS_GREETING.length));
       if (isGreeting && seen.length < READS_GREETING.length) return;
       socket.off('data', see);
-      socket.off('close', end);
       socket.off('error', cut);
-      end();
       socket.pause();
       // Who greets waits for the welcome: nothing follows before that.
       if (isGreeting && seen.length === READS_GREETING.length) return this.parts.greeted(socket);
@@ -61,7 +49,7 @@ export class GreetedServer {
       this.parts.plain(socket);
     };
     socket.on('data', see);
-    socket.on('close', end);
     socket.on('error', cut);
+    this.parts.arrived(socket);
   }
 }

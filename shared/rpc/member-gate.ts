@@ -58,18 +58,20 @@ export class MemberGate {
   private readonly log: Logger;
   private readonly version: MemberVersion;
   private readonly nowMs: () => number;
+  private readonly admitted: (peer: string) => void;
   private readonly markKey = randomBytes(32);
   private readonly sessions = new Map<string, Session>();
   private readonly warnedAtMs = new Map<string, number>();
 
-  /** `address`: the host:port by which other members know this one. */
-  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; version?: MemberVersion; nowMs?: () => number }) {
+  /** `address`: the host:port by which other members know this one. `admitted`: told of whom a stream was admitted from. */
+  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; version?: MemberVersion; nowMs?: () => number; admitted?: (peer: string) => void }) {
     this.proof = parts.proof;
     this.name = parts.name;
     this.address = parts.address;
     this.log = parts.log;
     this.version = parts.version ?? OWN_VERSION;
     this.nowMs = parts.nowMs ?? (() => performance.now());
+    this.admitted = parts.admitted ?? (() => undefined);
   }
 
   readonly interceptor: ServerInterceptor = (method, call) =>
@@ -79,7 +81,10 @@ export class MemberGate {
           onReceiveMetadata: (metadata, pass) => {
             const isHello = method.path === membersDefinition.Hello.path;
             const refusal = isHello ? this.greet(metadata, (answer) => call.sendMetadata(answer)) : this.admit(metadata, method.path);
-            if (refusal === null && !isHello) return pass(metadata);
+            if (refusal === null && !isHello) {
+              this.admitted(call.getPeer());
+              return pass(metadata);
+            }
             if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer: call.getPeer(), member: textOf(metadata, 'name').slice(0, 64) });
             call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '', metadata: refusal?.metadata });
           },

@@ -1,5 +1,6 @@
 import { ChannelCredentials } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
+import { inTime } from '../time/deadline';
 
 /**
  * What a connection begins with that is meant for a thread that answers reads, before TLS and HTTP/2, and what the thread
@@ -9,11 +10,17 @@ import type { Socket } from 'node:net';
 export const READS_GREETING = Buffer.from('QUIVER READS 1\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
 
+/** From the greeting until TLS is there: longer than a caller waits, and short beside what a peer that says nothing could hold. */
+const CONNECTED_WITHIN_MS = 5_000;
+
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /** The credentials `inner` on connections that begin with {@link READS_GREETING}. */
 export class GreetingCredentials extends ChannelCredentials {
-  constructor(private readonly inner: ChannelCredentials) {
+  constructor(
+    private readonly inner: ChannelCredentials,
+    private readonly withinMs = CONNECTED_WITHIN_MS,
+  ) {
     super();
   }
 
@@ -28,10 +35,13 @@ export class GreetingCredentials extends ChannelCredentials {
   _createSecureConnector(...args: Parameters<ChannelCredentials['_createSecureConnector']>): SecureConnector {
     const connector = this.inner._createSecureConnector(...args);
     return {
-      connect: async (socket) => {
-        await greet(socket);
-        return connector.connect(socket);
-      },
+      // grpc-js closes the connection when this fails, and has no time of its own for it.
+      connect: (socket) =>
+        inTime(
+          greet(socket).then(() => connector.connect(socket)),
+          this.withinMs,
+          () => new Error('no thread took the connection in time'),
+        ),
       waitForReady: () => connector.waitForReady(),
       getCallCredentials: () => connector.getCallCredentials(),
       destroy: () => connector.destroy(),

@@ -59,7 +59,7 @@ export class RpcChannel {
     });
   }
 
-  /** Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames. */
+  /** Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames; none of them within this call. */
   open<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>): RpcStream<Out> {
     const session = this.session.current;
     if (session !== null) return this.start(method, listener, session);

@@ -8,6 +8,7 @@ import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import type { ClusterCredentials } from './rpc-channel';
 import { type ClusterTls, serverCredentials } from './transport-security';
+import { UnprovenConnections } from './unproven-connections';
 
 /** One gRPC service of a process. */
 export interface RpcService {
@@ -30,16 +31,23 @@ export class RpcServer {
   private listensAt = '';
   private port = 0;
   private greeted: GreetedServer | null = null;
+  /** Of connections that this process accepts by itself: those of `listen` are gRPC's. */
+  private readonly unproven: UnprovenConnections;
   private closing: Promise<void> | null = null;
 
-  /** `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on. */
-  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string }) {
+  /**
+   * `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on.
+   * `unproven`: bounds of connections; see UnprovenConnections.
+   */
+  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string; unproven?: { withinMs?: number; most?: number } }) {
+    this.unproven = new UnprovenConnections(parts.unproven);
     const gate = new MemberGate({
       proof: new MemberProof(parts),
       name: parts.name ?? '',
       address: () => this.addressOf?.(this.port) ?? this.listensAt,
       version: parts.version,
       log: parts.log ?? silentLogger,
+      admitted: (peer) => this.unproven.proven(peer),
     });
     this.server = new Server({ ...serverOptions, interceptors: [gate.interceptor] });
     this.addressOf = parts.addressOf ?? null;
@@ -62,7 +70,7 @@ export class RpcServer {
 
   /** As `listen`; connections that begin with READS_GREETING are not served here but given to `take`, unread. */
   async listenBeside(address: string, take: (socket: Socket) => void): Promise<number> {
-    this.greeted = new GreetedServer({ greeted: take, plain: this.acceptor() });
+    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: this.injector() });
     const port = await this.greeted.listen(address);
     this.listens(address, port);
     return port;
@@ -70,8 +78,11 @@ export class RpcServer {
 
   /** Serves connections that were accepted elsewhere. To be called once. */
   acceptor(): (socket: Socket) => void {
-    const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
-    return (socket) => injector.injectConnection(socket);
+    const inject = this.injector();
+    return (socket) => {
+      this.unproven.add(socket);
+      inject(socket);
+    };
   }
 
   /**
@@ -83,6 +94,11 @@ export class RpcServer {
     return this.closing;
   }
 
+  private injector(): (socket: Socket) => void {
+    const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
+    return (socket) => injector.injectConnection(socket);
+  }
+
   private listens(address: string, port: number): void {
     this.port = port;
     this.listensAt = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
@@ -90,6 +106,7 @@ export class RpcServer {
 
   private async shutDown(graceMs: number): Promise<void> {
     this.greeted?.close();
+    this.unproven.close();
     if (graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;
       const patience = new Promise<void>((over) => (timer = setTimeout(over, graceMs)));

@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
@@ -41,13 +42,20 @@ interface Node {
 let node: Node;
 const opened: { close(): void }[] = [];
 
-/** `knownAs`: the address of a proxy before it; default: its own. */
-async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null): Promise<Node> {
+/** `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. */
+async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number): Promise<Node> {
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
   const limits = nodeLimits();
   const services = shardServices({ shards, clock: systemClock, logger: silentLogger, limits, observer: { done: (operation) => onMain.push(operation) } });
-  const server = new RpcServer({ services, ...credentials, version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] }, addressOf: (own) => knownAs ?? `127.0.0.1:${own}` });
+  const unproven = provenWithinMs === undefined ? {} : { withinMs: provenWithinMs };
+  const server = new RpcServer({
+    services,
+    ...credentials,
+    unproven,
+    version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] },
+    addressOf: (own) => knownAs ?? `127.0.0.1:${own}`,
+  });
   let threads: ReadThreads | null = null;
   const port = await server.listenBeside(
     '127.0.0.1:0',
@@ -189,6 +197,57 @@ test('a thread that ends breaks only what was under way on its connections, whic
   await eventually('it is replaced, and its coordinator is back', async () => {
     await Promise.all([one, other].map(({ client: from }) => from.read(SHARD, 'search', SEARCH, within(10_000))));
     return node.threads.connections.reduce((sum, count) => sum + count) === 2 && node.threads.ids.every((id) => id > 0);
+  });
+});
+
+describe('a connection over which nobody proves to be a member is cut in time, and that of a member stays', () => {
+  const WITHIN_MS = 3_000;
+  /** Connected; on a machine that is very busy, only after some attempts. */
+  const provenClient = async (credentials?: ClusterCredentials) => {
+    const made = client(credentials);
+    await eventually('a member is connected', () =>
+      made.client.read(SHARD, 'count', null, within(10_000)).then(
+        () => true,
+        () => false,
+      ),
+    );
+    return made;
+  };
+  const closed = (socket: { destroyed: boolean; once(event: 'close', listener: () => void): unknown }): Promise<void> =>
+    socket.destroyed ? Promise.resolve() : new Promise((done) => socket.once('close', done));
+  const open = (bytes = ''): Socket => {
+    const socket = connect(node.port, '127.0.0.1');
+    socket.on('error', () => undefined).resume();
+    if (bytes !== '') socket.write(bytes, 'latin1');
+    return socket;
+  };
+
+  test('without TLS', async () => {
+    node = await start(PLAIN, null, WITHIN_MS);
+    const { client: member, ended } = await provenClient();
+    const endedBefore = ended.length;
+    // The last one speaks HTTP/2 as it should, answers pings, and is no member.
+    const stranger = connectHttp2(`http://127.0.0.1:${node.port}`);
+    stranger.on('error', () => undefined);
+    await Promise.all([closed(open()), closed(open('P')), closed(open('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), closed(stranger)]);
+    await member.read(SHARD, 'count', null, within(10_000));
+    expect(ended).toHaveLength(endedBefore);
+  });
+
+  test('with TLS, of which the handshake is begun', async () => {
+    const authority = new CertificateAuthority('members');
+    try {
+      const { cert, key } = authority.issue('member');
+      const credentials: ClusterCredentials = { ...PLAIN, tls: { ca: Buffer.from(authority.pem), cert: Buffer.from(cert), key: Buffer.from(key) } };
+      node = await start(credentials, null, WITHIN_MS);
+      const { client: member, ended } = await provenClient(credentials);
+      const endedBefore = ended.length;
+      await Promise.all([closed(open()), closed(open('\x16\x03\x01'))]);
+      await member.read(SHARD, 'count', null, within(10_000));
+      expect(ended).toHaveLength(endedBefore);
+    } finally {
+      authority.destroy();
+    }
   });
 });
 

@@ -11,7 +11,8 @@ interface Opened {
   closedWith: StreamEnd | null;
 }
 
-function threadReads() {
+/** `atOnce`: what becomes of a stream within the call that opens it. */
+function threadReads(atOnce: (listener: Pick<Opened, 'ready' | 'ended'>) => void = () => undefined) {
   const clock = new ManualClock();
   const opened: Opened[] = [];
   const closed: object[] = [];
@@ -32,6 +33,7 @@ function threadReads() {
         },
       };
       opened.push(one);
+      atOnce(listener);
       return one;
     },
   });
@@ -78,6 +80,17 @@ test('a connection on which nothing happens is given up for another', () => {
   clock.advance(5_000);
   void reads.ready;
   expect(opened[1].channel).not.toBe(opened[0].channel);
+});
+
+test('a stream that ends within the call that opens it is opened again, and one that is ready by then is used', () => {
+  let happens = ({ ended }: Pick<Opened, 'ready' | 'ended'>): void => ended(GONE);
+  const { clock, opened, reads } = threadReads((listener) => happens(listener));
+  expect(reads.ready).toBeNull();
+  expect(reads.stream).toBeNull();
+  expect(jest.getTimerCount()).toBe(0);
+  clock.advance(1_000);
+  happens = ({ ready }) => ready();
+  expect(reads.ready).toBe(opened[1]);
 });
 
 test('what is closed is not opened again', () => {

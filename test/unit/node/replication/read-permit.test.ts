@@ -52,6 +52,20 @@ test('a grant that is over stays over, however long nothing changes', () => {
   expect(watch.begin()).toBe(-1);
 });
 
+test('a grant that is over stays over for a month in which nothing is told, and until then whoever is asked knows that it is', () => {
+  const { now, permit, watch, inMs } = permitAt();
+  permit.set('primary', 3, inMs(1_000));
+  expect(permit.isOutdated()).toBe(false);
+  now.ms += 1_000;
+  for (let days = 0; days < 37; days += 1) {
+    expect(watch.begin()).toBe(-1);
+    expect(permit.isOutdated()).toBe(true);
+    now.ms += 86_400_000;
+  }
+  permit.set('primary', 3, -Infinity);
+  expect(permit.isOutdated()).toBe(false);
+});
+
 test('what was read under one grant does not count under the next', () => {
   const { permit, watch, inMs } = permitAt();
   permit.set('primary', 3, inMs(1_000));

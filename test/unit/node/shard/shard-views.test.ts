@@ -4,14 +4,16 @@ import type { IndexFactories } from '../../../../node/shard/shard-indexes';
 import { nativeBinding } from '../../../../node/vector/native-binding';
 import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
+import { operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../shared/shard/shard-client';
 import type { VectorSearch } from '../../../../shared/shard/shard-read';
+import type { ShardStage } from '../../../../shared/shard/shard-stage';
 import { ManualClock } from '../../../../shared/time/clock';
 import { METRICS } from '../../../../shared/vector/metric';
 import { eventually } from '../../../support/eventually';
 import { filterOf, metadataOf } from '../../../support/inline-story';
 import { runSeed, seededRandom } from '../../../support/random';
-import { nativeFactories, NO_HURRY, openMemoryStore, plainFactories, ShardNode } from '../../../support/shard-node';
+import { nativeFactories, NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../../../support/shard-node';
 
 /** A shard as other threads see it, on this one: messages are cloned as they are between threads. What truly runs at once is tested by test/property/inline-search. */
 
@@ -23,8 +25,8 @@ let views: ShardViews;
 let messages: ShardMessage[];
 let stamp = 0;
 
-async function start(factories: IndexFactories = nativeFactories): Promise<void> {
-  node = await new ShardNode({ factories, openStore: openMemoryStore }).start();
+async function start(factories: IndexFactories = nativeFactories, openStore = openMemoryStore): Promise<void> {
+  node = await new ShardNode({ factories, openStore }).start();
   views = new ShardViews();
   messages = [];
 }
@@ -278,6 +280,75 @@ describe('null, for the shard itself to answer', () => {
     views.take(messages[0]);
     expect(views.search(SPEC, at(1))).toBeNull();
     views.close();
+  });
+});
+
+test('a shard on its way to others is answered as long as it answers reads itself, at each start too', async () => {
+  await start(nativeFactories, openRocksStore);
+  follow();
+  await node.client.open(SPEC);
+  await write(items(0, 10));
+  const pass = (stage: ShardStage): Promise<unknown> => write([{ type: 'stage', term: 1, reshard: 'r', stage, forget: 0 }]);
+  for (const stage of ['tracking', 'sealed'] as const) {
+    await pass(stage);
+    expect(firstOf(at(1))).toBe('id-1');
+  }
+  await pass('closed');
+  expect(views.search(SPEC, at(1))).toBeNull();
+  await expect(asked(at(1))).rejects.toMatchObject({ kind: 'resharded' });
+  await node.restart();
+  follow();
+  await node.client.open(SPEC);
+  expect(messages.at(-1)?.type).toBe('opened');
+  expect(views.search(SPEC, at(1))).toBeNull();
+  await pass('open');
+  expect(firstOf(at(1))).toBe('id-1');
+});
+
+describe('what has expired by the clock of the shard is not shown, whatever the clock says by then', () => {
+  const LIFE_MS = 5_000;
+  let clock: ManualClock;
+
+  /** Two items, of which the second expires. */
+  beforeEach(async () => {
+    clock = new ManualClock();
+    node = await new ShardNode({ factories: nativeFactories, openStore: openMemoryStore, clock }).start();
+    views = new ShardViews(() => clock.wallMs());
+    messages = [];
+    follow();
+    await node.client.open(SPEC);
+    await write([item(0), item(1, { expiresAt: clock.wallMs() + LIFE_MS })]);
+    expect(firstOf(at(1))).toBe('id-1');
+  });
+
+  async function expectGone(): Promise<void> {
+    expect(firstOf(at(1))).not.toBe('id-1');
+    expect((await asked(at(1))).hits.map(({ externalId }) => externalId)).not.toContain('id-1');
+    expect(views.search(SPEC, at(1))).toEqual(await asked(at(1)));
+  }
+
+  test('after a write that a primary gave a later moment', async () => {
+    const payload = operationsToBytes([item(2)], { counted: true, timed: true });
+    stampMoment(payload, clock.wallMs() + LIFE_MS);
+    const shard = await node.host.shard(SPEC);
+    await shard.applyLogged([payload], () => []);
+    await expectGone();
+  });
+
+  test('after a write, when the clock is put back', async () => {
+    clock.advance(LIFE_MS);
+    await write([item(2)]);
+    clock.advance(-LIFE_MS);
+    await expectGone();
+  });
+
+  test('when it is put with a time that is over by then', async () => {
+    await write([{ type: 'delete', externalId: 'id-1' }]);
+    clock.advance(LIFE_MS);
+    await write([item(2)]);
+    clock.advance(-LIFE_MS);
+    await write([item(1, { expiresAt: clock.wallMs() + LIFE_MS / 2 })]);
+    await expectGone();
   });
 });
 

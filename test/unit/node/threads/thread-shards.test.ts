@@ -116,6 +116,31 @@ test('after some milliseconds of searches the others have their turn', async () 
   expect(rounds.reduce((sum, count) => sum + count)).toBe(10);
 });
 
+test('a search whose time is over when its turn comes is not done any more', async () => {
+  const clock = new ManualClock();
+  let searches = 0;
+  const client = new ThreadShards({
+    main: { ask: async () => undefined as any },
+    views: {
+      search: () => {
+        clock.advance(10);
+        searches += 1;
+        return { result: HERE, isPrimary: true };
+      },
+    },
+    clock,
+    searched: () => undefined,
+  });
+  const read = (withinMs: number) => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: clock.monotonicMs() + withinMs });
+  const first = read(1_000);
+  const others = Promise.allSettled([read(0), read(1_000)]);
+  expect(await first).toEqual(HERE);
+  const [late, inTime] = await others;
+  expect(late).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable', message: 'shard 0 did not answer in time; the call may be retried' } });
+  expect(inTime).toMatchObject({ status: 'fulfilled', value: HERE });
+  expect(searches).toBe(2);
+});
+
 test('what a thread counts arrives at the main thread, and nothing twice', () => {
   const sent: Float64Array[] = [];
   const reports = new OperationReports((report) => sent.push(report));

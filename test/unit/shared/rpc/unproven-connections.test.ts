@@ -1,0 +1,67 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { UnprovenConnections } from '../../../../shared/rpc/unproven-connections';
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress = '10.0.0.1';
+  isCut = false;
+
+  constructor(readonly remotePort: number) {
+    super();
+  }
+
+  destroy(): void {
+    this.isCut = true;
+  }
+}
+
+/** So many connections, from the ports 1, 2 and so on. */
+function connectionsOf(count: number, bounds: { withinMs?: number; most?: number } = {}) {
+  const connections = new UnprovenConnections(bounds);
+  const sockets = Array.from({ length: count }, (_, i) => new FakeSocket(i + 1));
+  for (const socket of sockets) connections.add(socket as unknown as Socket);
+  return { connections, sockets, cut: () => sockets.filter(({ isCut }) => isCut).map(({ remotePort }) => remotePort) };
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test('one that is not proven in time is cut, whatever it says meanwhile; one that is stays', () => {
+  const { connections, sockets, cut } = connectionsOf(3, { withinMs: 1_000 });
+  sockets[2].emit('data', Buffer.of(1));
+  jest.advanceTimersByTime(999);
+  connections.proven('10.0.0.1:2');
+  connections.proven('10.0.0.1:9');
+  expect(cut()).toEqual([]);
+  jest.advanceTimersByTime(1);
+  expect(cut()).toEqual([1, 3]);
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('of too many, the oldest is cut at once', () => {
+  const { connections, cut } = connectionsOf(10, { most: 4 });
+  expect(cut()).toEqual([1, 2, 3, 4, 5, 6]);
+  connections.proven('10.0.0.1:7');
+  connections.add(new FakeSocket(20) as unknown as Socket);
+  expect(cut()).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+test('one that is gone is forgotten, and another of the same address and port is another', () => {
+  const { connections, sockets, cut } = connectionsOf(2, { withinMs: 1_000, most: 2 });
+  sockets[0].emit('close');
+  expect(jest.getTimerCount()).toBe(1);
+  const again = new FakeSocket(2);
+  connections.add(again as unknown as Socket);
+  expect(cut()).toEqual([2]);
+  sockets[1].emit('close');
+  expect(jest.getTimerCount()).toBe(1);
+  jest.advanceTimersByTime(1_000);
+  expect(again.isCut).toBe(true);
+});
+
+test('the closing cuts them all', () => {
+  const { connections, cut } = connectionsOf(3);
+  connections.close();
+  expect(cut()).toEqual([1, 2, 3]);
+  expect(jest.getTimerCount()).toBe(0);
+});
