@@ -43,11 +43,26 @@ export interface FaultMix {
   slowApplies: boolean;
   /** Again and again, clients write nothing for a while: shards are quiet. */
   lulls: boolean;
-  /** The disk of a replica is put back to before the shard, and its primary may end at the same time. */
+  /** The disk of a replica is put back to before the shard, and its primary ends at the same time. */
   putBacks: boolean;
 }
 
-export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions' | 'splits' | 'lostHandovers' | 'putBacks';
+export type Strike =
+  | 'partitions'
+  | 'crashes'
+  | 'pauses'
+  | 'leases'
+  | 'outages'
+  | 'zombies'
+  | 'moves'
+  | 'handovers'
+  | 'trims'
+  | 'sleeps'
+  | 'hangs'
+  | 'desertions'
+  | 'splits'
+  | 'lostHandovers'
+  | 'putBacks';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
@@ -109,7 +124,7 @@ const LULL_MS = 1700;
 const LULL_EVERY_MS = 2900;
 
 /** The first primary of a shard ends this soon at most, when it does: most of the others have not opened the shard by then. */
-const EARLY_DEATH_MS = 150;
+const EARLY_DEATH_MS = 300;
 
 /**
  * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after the
@@ -288,7 +303,10 @@ export class Faults {
     return true;
   }
 
-  /** Only once something was written: before, what a disk that is put back lacks is worth nothing, but the oracle knows of barriers. */
+  /**
+   * Only once something was written: before, what a disk that is put back lacks is worth nothing, but the oracle knows of
+   * barriers. The primary ends, too, because what it knows of a store holds for its epoch.
+   */
   private putBacks(_node: SimulatedNode, duration: number): void {
     const { chance, counts, etcd, nodes, oracle, schedule } = this.around;
     const primary = this.primary();
@@ -298,15 +316,12 @@ export class Faults {
     if (!this.mayLose(node)) return;
     this.wipedAt = schedule.now;
     counts.putBacks++;
+    counts.crashes += 2;
     node.putBack();
-    const struck = [node];
-    if (chance.happens(0.7)) {
-      primary.crash();
-      struck.push(primary);
-    }
-    // A disk is not put back within the time of a lease.
-    for (const one of struck) etcd.endSession(one.id);
-    for (const one of struck) {
+    primary.crash();
+    for (const one of [node, primary]) {
+      // A disk is not put back within the time of a lease.
+      etcd.endSession(one.id);
       schedule.after(one === node ? 50 + chance.unit() * 300 : 1500 + duration, () => {
         if (!one.up) one.start();
       });

@@ -609,11 +609,12 @@ export const MUTANTS: Mutant[] = [
     strikeEveryMs: 1500,
     faults: { putBacks: true },
     strikes: ['putBacks'],
-    core: (replica) => {
+    core: (replica, clock) => {
       const { membership } = anatomyOf(replica);
       const wasJustRefused = membership.wasJustRefused.bind(membership);
+      const endsMs = clock() + 5000;
       membership.isUnused = () => false;
-      membership.wasJustRefused = (kind, nowMs) => kind === 'use' || wasJustRefused(kind, nowMs);
+      membership.wasJustRefused = (kind, nowMs) => (kind === 'use' && nowMs < endsMs) || wasJustRefused(kind, nowMs);
     },
   },
   {

@@ -62,8 +62,8 @@ const WALL_ERROR_MS = 3000;
 /** Simulated time begins here by a clock that is right. */
 const WALL_START_MS = 1_700_000_000_000;
 const REMOVAL_GRACE_MS = 1500;
-/** How long it takes to open a replica, where that is not left out. */
-const OPENING_MS = 80;
+/** How long it takes until a replica is opened, where that is not left out. */
+const OPENING_MS = 200;
 /** How often a thread of a machine that sleeps is looked at. */
 const ASLEEP_LOOK_MS = 10;
 /** A follower's read waits this often and long for what the primary committed. */
@@ -354,7 +354,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const holds = current.assignment.replicas.includes(this.id);
     if (holds) this.goneSince = null;
     if (this.replica === null && holds) this.begin(current.assignment);
-    this.isRegistering = true;
+    if (!holds) this.isRegistering = true;
     this.step({ type: 'assignment', ...current });
     if (!holds && this.replica !== null) this.noteGone();
   }
@@ -394,21 +394,22 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     around.fill({ node, seed, isWanted: () => this.up && generation === this.generation, done });
   }
 
-  /** As node/cluster/replica-opening.ts decides and does it. It takes a while, in which the process may end. */
-  private beginUnused(assignment: ShardAssignment): void {
+  /** As node/cluster/replica-opening.ts decides and does it, after a while in which its process or another one may end. */
+  private beginUnused(first: ShardAssignment): void {
     const { around, storage, id: node } = this;
-    if (assignment.epoch === 0 || this.isOpening) return;
-    const mustHold = around.mutant?.mustHoldData ?? mustHoldData;
-    if (!this.isNoted && mustHold(assignment, { node, store: storage.store })) {
-      storage.wipe();
-      around.counts.renewals++;
-    }
+    if (first.epoch === 0 || this.isOpening) return;
     this.isOpening = true;
     this.after(around.chance.around(OPENING_MS), () => {
       this.isOpening = false;
-      const isMine = this.latest?.assignment.replicas.includes(node) ?? false;
-      if (this.replica !== null || !isMine) return;
+      const { assignment } = this.latest!;
+      if (this.replica !== null || !assignment.replicas.includes(node)) return;
+      const mustHold = around.mutant?.mustHoldData ?? mustHoldData;
+      if (!this.isNoted && mustHold(assignment, { node, store: storage.store })) {
+        storage.wipe();
+        around.counts.renewals++;
+      }
       this.isNoted = true;
+      this.isRegistering = true;
       this.create(assignment);
     });
   }
