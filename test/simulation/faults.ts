@@ -128,13 +128,13 @@ const EARLY_DEATH_MS = 300;
 
 /**
  * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after the
- * others have opened it.
+ * others have opened it. Not one that is made before `peaceUntil`.
  */
-export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeSurroundings): void {
+export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeSurroundings, peaceUntil = 0): void {
   etcd.onUsed = () => counts.uses++;
   etcd.onMade = ({ primary }) => {
     const node = nodes.get(primary!.node)!;
-    if (!chance.happens(0.6)) return;
+    if (schedule.now < peaceUntil || !chance.happens(0.6)) return;
     schedule.after(chance.unit() * EARLY_DEATH_MS, () => {
       if (!node.up) return;
       counts.earlyDeaths++;

@@ -87,6 +87,7 @@ export abstract class CoordinatedWorld implements Shards {
       replicas,
       minInSync: replicas === 3 ? 2 : 1,
       tamper,
+      peaceUntil: READY_MS,
       faultsUntil: READY_MS + FAULTS_MS,
       isUnused,
     };

@@ -35,7 +35,8 @@ export interface ShardGround {
   tamper: ShardTamper;
   /** Has fetched what a restored shard begins with. */
   fill?: (cell: ShardCell, id: ShardId, filling: Filling) => void;
-  /** Until then faults happen. */
+  /** Faults happen between these times. */
+  peaceUntil: number;
   faultsUntil: number;
   /** Shards are unused at first, and what happens to them begins while they are made. */
   isUnused: boolean;
@@ -82,7 +83,7 @@ export class ShardCell {
           () => Math.max(0, indexedAt - schedule.now) * ROWS_A_MS,
         ),
     };
-    if (isUnused) troubleBeginning(this.around);
+    if (isUnused) troubleBeginning(this.around, ground.peaceUntil);
     for (const node of nodes) replicaNodes.set(node, new SimulatedNode(node, this.around));
     for (const node of replicaNodes.values()) node.start();
     this.controllers = ground.controllers.map((name) => new SimulatedController(name, replicas, this.around));
