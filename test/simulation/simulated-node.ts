@@ -410,21 +410,21 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
       }
       this.isNoted = true;
       this.isRegistering = true;
-      this.create(assignment);
+      this.create(assignment, true);
     });
   }
 
-  private create(assignment: ShardAssignment): void {
+  private create(assignment: ShardAssignment, isNew = false): void {
     this.storage.disk.promisedEpoch = assignment.epoch;
-    this.open();
+    this.open(isNew);
     this.latest = null;
   }
 
-  private open(): void {
+  private open(isNew = false): void {
     const state = this.storage.state();
     const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
-    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, nowMs: this.clock() });
+    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, nowMs: this.clock() });
     this.committed = this.storage.applied;
     this.ticksAt = Infinity;
     this.around.mutant?.core?.(this.replica, () => this.clock());
