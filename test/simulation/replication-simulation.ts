@@ -50,7 +50,7 @@ const UNUSED_SHARE = 0.5;
 export function simulate(options: SimulationOptions): Record<string, number> {
   const chance = new Chance(options.seed);
   const mix: FaultMix = { ...drawFaults(chance), ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults) };
-  const isUnused = options.mutant === undefined ? new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE) : options.mutant.isUnused === true;
+  const isUnused = options.mutant?.isUnused ?? (options.mutant === undefined && options.outdates !== true && new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE));
   if (isUnused) mix.putBacks = true;
   const schedule = new Schedule();
   const network = new Network({ schedule, chance });
