@@ -19,7 +19,7 @@ import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
-import { getsShards, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
+import { getsShards, isUntouched, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
 
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
@@ -108,14 +108,14 @@ export class ClusterMap {
 
   /**
    * Every set of shards that is to be placed and kept, as the collection that has it or will have it, with the entry that
-   * says so.
+   * says so. `isNew`: by that, nobody can have written to its shards yet.
    */
-  shardSets(): { key: string; revision: number; record: CollectionRecord }[] {
-    const own = this.collections.all().map(({ key, revision, value }) => ({ key, revision, record: value }));
+  shardSets(): { key: string; revision: number; record: CollectionRecord; isNew: boolean }[] {
+    const own = this.collections.all().map(({ key, revision, value }) => ({ key, revision, record: value, isNew: value.state === 'creating' }));
     const byIdentity = new Map(own.map((set) => [set.record.identity, set]));
     const coming = this.reshards.all().flatMap(({ key, revision, value }) => {
       const collection = byIdentity.get(value.identity)?.record;
-      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: reshardedToBe(collection, value) }];
+      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: reshardedToBe(collection, value), isNew: isUntouched(value) }];
     });
     return [...own, ...coming];
   }

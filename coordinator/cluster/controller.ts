@@ -116,7 +116,8 @@ export class Controller {
     // Assign a shard only while its collection exists, and wants it: a collection that was deleted meanwhile must not come back.
     if (change.expectedRevision === 0) {
       const set = this.map.shardSets().find(({ record }) => record.uid === collectionUid);
-      if (set === undefined) return;
+      // Somebody may be writing to its shards since the plan was made.
+      if (set === undefined || (assignment.unused === true && !set.isNew)) return;
       guards.push({ key: set.key, revision: set.revision });
     }
     try {

@@ -4,8 +4,11 @@ import type { CollectionRecord } from '../collections/collection-record';
 
 /** The input of the controller's decisions: its view of the cluster at one moment. */
 export interface ClusterPicture {
-  /** Every collection, whether it is being created or ready, and once more as it will be with other shards that it is to get. */
-  collections: { record: CollectionRecord; revision: number }[];
+  /**
+   * Every collection, whether it is being created or ready, and once more as it will be with other shards that it is to get.
+   * `isNew`: nobody can have written to its shards yet.
+   */
+  collections: { record: CollectionRecord; revision: number; isNew?: boolean }[];
   assignments: { assignment: ShardAssignment; revision: number }[];
   /** Nodes that hold a session now, and those that are reprieved. */
   members: NodeMember[];

@@ -1,5 +1,5 @@
 import { shardKey } from '../../shared/cluster/members';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
@@ -35,8 +35,7 @@ export class ReplicaOpening {
     const condemnation = this.condemned.get(key);
     const isCondemned = condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
     // A shard that is restored holds something from its first opening on.
-    const wasHeld =
-      spec.seed === undefined && assignment !== null && assignment.epoch > 1 && [...assignment.inSync, ...assignment.eligible].some((one) => one.node === this.options.nodeId && one.store === store);
+    const wasHeld = spec.seed === undefined && assignment !== null && mustHoldData(assignment, { node: this.options.nodeId, store });
     if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
     else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {

@@ -19,6 +19,11 @@ export interface ReplicaId {
  */
 export interface ShardAssignment {
   spec: ShardSpec;
+  /**
+   * true: nobody has written to it, so a replica without data is a new one, in whatever epoch. The primary makes it false
+   * before it takes the first write, and nothing makes it true again. Absent: a version made it that does not say.
+   */
+  unused?: boolean;
   /** With fewer in-sync replicas than this, nothing is committed. */
   minInSync: number;
   /** 0: nobody has led it yet. */
@@ -93,6 +98,15 @@ export function isInSync({ inSync }: ShardAssignment, node: string): boolean {
 /** Whether the node's replica has every acknowledged write: it is in sync or eligible. */
 export function isComplete(assignment: ShardAssignment, node: string): boolean {
   return isInSync(assignment, node) || assignment.eligible.some((replica) => replica.node === node);
+}
+
+/**
+ * Whether the replica has lost its data if there are none: it counts as complete in a shard that is in use. Where the
+ * assignment does not say so, that is a shard of which this may not be the first epoch.
+ */
+export function mustHoldData({ unused, epoch, inSync, eligible }: ShardAssignment, replica: ReplicaId): boolean {
+  const isInUse = unused === undefined ? epoch > 1 : !unused;
+  return isInUse && [...inSync, ...eligible].some((one) => isSameReplica(one, replica));
 }
 
 /** The smallest in-sync set that commits. A shard with one replica needs no other. */

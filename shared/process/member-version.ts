@@ -26,6 +26,8 @@ export const FEATURES = [
   'expiry',
   /** A reshard may have its new shards filled from a backup (ReshardRecord.restored). */
   'restore-into',
+  /** A shard is unused until its primary says otherwise (ShardAssignment.unused). */
+  'unused-shards',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -25,6 +25,8 @@ export interface Anatomy {
     unsettled: ReplicaId[];
     maximal(): ReplicaId[];
     hasEnough(): boolean;
+    isUnused(): boolean;
+    wasJustRefused(kind: Proposal['kind'], nowMs: number): boolean;
     propose(proposal: Proposal, nowMs: number): void;
     adopt(assignment: ShardAssignment, revision: number): boolean;
     answered(changeId: string, revision: number, nowMs: number): void;

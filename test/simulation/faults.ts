@@ -43,13 +43,32 @@ export interface FaultMix {
   slowApplies: boolean;
   /** Again and again, clients write nothing for a while: shards are quiet. */
   lulls: boolean;
+  /** The disk of a replica is put back to before the shard, and its primary ends at the same time. */
+  putBacks: boolean;
 }
 
-export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions' | 'splits' | 'lostHandovers';
+export type Strike =
+  | 'partitions'
+  | 'crashes'
+  | 'pauses'
+  | 'leases'
+  | 'outages'
+  | 'zombies'
+  | 'moves'
+  | 'handovers'
+  | 'trims'
+  | 'sleeps'
+  | 'hangs'
+  | 'desertions'
+  | 'splits'
+  | 'lostHandovers'
+  | 'putBacks';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
 export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions', 'splits', 'lostHandovers'];
+/** Those of a shard that is unused at first. */
+export const STRIKES_OF_UNUSED: readonly Strike[] = [...ALL_STRIKES, 'putBacks', 'putBacks'];
 /** Longer than it takes to be replaced for it, and well within the time in which all heals. */
 const HANG_MS = 6000;
 
@@ -83,6 +102,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     lostHandovers: false,
     slowApplies: false,
     lulls: false,
+    putBacks: false,
   };
 }
 
@@ -102,6 +122,30 @@ export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<Faul
 /** Long enough to be quiet, and ends at another moment of the other faults each time. */
 const LULL_MS = 1700;
 const LULL_EVERY_MS = 2900;
+
+/** The first primary of a shard ends this soon at most, when it does: most of the others have not opened the shard by then. */
+const EARLY_DEATH_MS = 300;
+
+/**
+ * What happens to a shard that is unused at first, while it is made: most often its first primary ends, before or after the
+ * others have opened it. Not one that is made before `peaceUntil`.
+ */
+export function troubleBeginning({ etcd, chance, schedule, nodes, counts }: NodeSurroundings, peaceUntil = 0): void {
+  etcd.onUsed = () => counts.uses++;
+  etcd.onMade = ({ primary }) => {
+    const node = nodes.get(primary!.node)!;
+    if (schedule.now < peaceUntil || !chance.happens(0.6)) return;
+    schedule.after(chance.unit() * EARLY_DEATH_MS, () => {
+      if (!node.up) return;
+      counts.earlyDeaths++;
+      node.crash();
+      etcd.endSession(node.id);
+      schedule.after(500 + chance.around(2000), () => {
+        if (!node.up) node.start();
+      });
+    });
+  };
+}
 
 /** At most one store is lost within this time: more at once is beyond what the protocol promises. */
 const WIPE_INTERVAL_MS = 9000;
@@ -257,6 +301,31 @@ export class Faults {
       if (!node.up) node.start();
     });
     return true;
+  }
+
+  /**
+   * Only once something was written: before, what a disk that is put back lacks is worth nothing, but the oracle knows of
+   * barriers. The primary ends, too, because what it knows of a store holds for its epoch.
+   */
+  private putBacks(_node: SimulatedNode, duration: number): void {
+    const { chance, counts, etcd, nodes, oracle, schedule } = this.around;
+    const primary = this.primary();
+    const followers = etcd.current.assignment.inSync.filter(({ node, store }) => node !== primary?.id && nodes.get(node)!.up && nodes.get(node)!.storage.store === store);
+    if (primary === null || followers.length === 0 || !oracle.committed.some(({ write }) => write !== null)) return;
+    const node = nodes.get(chance.pick(followers).node)!;
+    if (!this.mayLose(node)) return;
+    this.wipedAt = schedule.now;
+    counts.putBacks++;
+    counts.crashes += 2;
+    node.putBack();
+    primary.crash();
+    for (const one of [node, primary]) {
+      // A disk is not put back within the time of a lease.
+      etcd.endSession(one.id);
+      schedule.after(one === node ? 50 + chance.unit() * 300 : 1500 + duration, () => {
+        if (!one.up) one.start();
+      });
+    }
   }
 
   /** Whether another complete replica is left when this node's store is lost. */

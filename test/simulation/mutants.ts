@@ -1,6 +1,6 @@
 import { planChanges } from '../../coordinator/cluster/plan';
 import { decidePromotion } from '../../coordinator/cluster/promotion';
-import { isInSync } from '../../shared/cluster/shard-assignment';
+import { isInSync, mustHoldData } from '../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import { decideExpand, type MembershipView } from '../../node/replication/core/membership-decision';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
@@ -39,6 +39,9 @@ export interface Mutant {
   plan?: typeof planChanges;
   /** Its nodes' clock is one that stands still while the machine sleeps. */
   forgetsSleep?: true;
+  /** The shard is unused at first, and its first primary may end before others have opened it. */
+  isUnused?: true;
+  mustHoldData?: typeof mustHoldData;
   change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
 }
 
@@ -596,6 +599,42 @@ export const MUTANTS: Mutant[] = [
     minInSync: 2,
     seed: 1,
     core: (replica) => void Object.defineProperty(anatomyOf(replica).log, 'latestTimeMs', { get: () => 0, set: () => {} }),
+  },
+  {
+    name: 'M47',
+    title: 'a primary takes writes while its shard counts as unused',
+    minInSync: 1,
+    seed: 2,
+    isUnused: true,
+    strikeEveryMs: 1500,
+    faults: { putBacks: true },
+    strikes: ['putBacks'],
+    core: (replica, clock) => {
+      const { membership } = anatomyOf(replica);
+      const wasJustRefused = membership.wasJustRefused.bind(membership);
+      const endsMs = clock() + 5000;
+      membership.isUnused = () => false;
+      membership.wasJustRefused = (kind, nowMs) => (kind === 'use' && nowMs < endsMs) || wasJustRefused(kind, nowMs);
+    },
+  },
+  {
+    name: 'M48',
+    title: 'a replica of an unused shard takes data that it never had for lost',
+    minInSync: 1,
+    seed: 16,
+    isUnused: true,
+    mustHoldData: ({ unused: _unused, ...assignment }, replica) => mustHoldData(assignment, replica),
+  },
+  {
+    name: 'M49',
+    title: 'without a note of them, missing data never count as lost',
+    minInSync: 1,
+    seed: 6,
+    isUnused: true,
+    strikeEveryMs: 1500,
+    faults: { putBacks: true },
+    strikes: ['putBacks'],
+    mustHoldData: () => false,
   },
 ];
 

@@ -1,5 +1,5 @@
 import { Chance } from './chance';
-import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix } from './faults';
+import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_UNUSED, troubleBeginning } from './faults';
 import type { Mutant } from './mutants';
 import { Network } from './network';
 import { Oracle } from './oracle';
@@ -28,7 +28,7 @@ const CONTROLLERS = ['k1', 'k2'];
 export const HAPPENS = [
   ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'beatAcks', 'snapshots'],
   ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
-  ...['drains', 'removals', 'move', 'finish-move', 'abort-move'],
+  ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals'],
 ];
 /** Counted besides: they need a minimum of two in sync, programs of two versions, or threads that read. */
 const SELDOM = ['fromEligible', 'lossy', 'outdated', 'threadReads', 'threadReadsAtFollowers', 'threadReadsPassedOn'];
@@ -39,6 +39,9 @@ const OUTDATED_MS = 1700;
 /** Apart from every seed of a run. */
 const MORE_FAULTS = 1e9;
 const WALL_CLOCKS = 2e9;
+const BEGINNINGS = 3e9;
+/** Of the schedules: those whose shard is made as the planner makes it, and not at peace. */
+const UNUSED_SHARE = 0.5;
 
 /**
  * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a Violation
@@ -47,11 +50,13 @@ const WALL_CLOCKS = 2e9;
 export function simulate(options: SimulationOptions): Record<string, number> {
   const chance = new Chance(options.seed);
   const mix: FaultMix = { ...drawFaults(chance), ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults) };
+  const isUnused = options.mutant?.isUnused ?? (options.mutant === undefined && options.outdates !== true && new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE));
+  if (isUnused) mix.putBacks = true;
   const schedule = new Schedule();
   const network = new Network({ schedule, chance });
   network.ordered = mix.ordered;
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
-  const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
+  const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: { ...firstAssignment(replicas, options.minInSync), ...(isUnused && { unused: true }) } });
   const counts = Object.fromEntries([...HAPPENS, ...SELDOM].map((name) => [name, 0]));
   const nodes = new Map<string, SimulatedNode<Registers>>();
   const around: NodeSurroundings<Registers> = {
@@ -70,6 +75,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   etcd.onChanged = (author, before, after) => {
     if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);
   };
+  if (isUnused) troubleBeginning(around);
   for (const id of NODES) nodes.set(id, new SimulatedNode(id, around));
   for (const node of nodes.values()) node.start();
   const controllers = CONTROLLERS.map((name) => new SimulatedController(name, replicas.length, around));
@@ -79,7 +85,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     around,
     controllers,
     bystanders: [...CLIENTS, ...CONTROLLERS],
-    strikes: options.mutant === undefined ? ALL_STRIKES : options.mutant.strikes,
+    strikes: options.mutant === undefined ? (isUnused ? STRIKES_OF_UNUSED : ALL_STRIKES) : options.mutant.strikes,
     everyMs: options.mutant?.strikeEveryMs,
     until: end,
   });

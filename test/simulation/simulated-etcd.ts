@@ -40,6 +40,10 @@ export class SimulatedEtcd {
   onLateCopy: (nodes: string[]) => void = () => {};
   /** Told of every change that is made, and by whom. */
   onChanged: (author: string, before: ShardAssignment, after: ShardAssignment) => void = () => {};
+  /** Told when the shard gets its first primary. */
+  onMade: (made: ShardAssignment) => void = () => {};
+  /** Told when it is unused no more. */
+  onUsed: () => void = () => {};
   /** Told of every node that a change takes into the in-sync set. */
   onJoined: (node: string) => void = () => {};
   /** By node: how many of its sessions have ended. */
@@ -111,6 +115,8 @@ export class SimulatedEtcd {
     this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
     this.history.push(this.current);
     this.onChanged(from, before, change.assignment);
+    if (before.epoch === 0 && change.assignment.epoch > 0) this.onMade(change.assignment);
+    if (before.unused === true && change.assignment.unused === false) this.onUsed();
     const seen = this.current;
     for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
     if (before.epoch === change.assignment.epoch) {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { BeatReceiver } from '../../node/replication/core/beat-receiver';
 import { BeatSender } from '../../node/replication/core/beat-sender';
 import type { Beat } from '../../node/replication/core/beat';
@@ -62,6 +62,8 @@ const WALL_ERROR_MS = 3000;
 /** Simulated time begins here by a clock that is right. */
 const WALL_START_MS = 1_700_000_000_000;
 const REMOVAL_GRACE_MS = 1500;
+/** How long it takes until a replica is opened, where that is not left out. */
+const OPENING_MS = 200;
 /** How often a thread of a machine that sleeps is looked at. */
 const ASLEEP_LOOK_MS = 10;
 /** A follower's read waits this often and long for what the primary committed. */
@@ -104,6 +106,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private latest: Versioned | null = null;
   private goneSince: number | null = null;
   private isFilling = false;
+  private isOpening = false;
+  /** What says on its disk, apart from the data, that the shard was open here. */
+  private isNoted = false;
+  /** What it reads after its disk was put back is no older than that, and it registers only when it knows what it has lost. */
+  private leastRevision = 0;
+  private isRegistering = true;
   /** By the node at the other end: of the streams to it, and from it. */
   private readonly beatsTo = new Map<string, BeatSender>();
   private readonly beatsFrom = new Map<string, BeatReceiver>();
@@ -143,6 +151,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.latest = null;
     this.goneSince = null;
     this.isFilling = false;
+    this.isOpening = false;
     this.beatsTo.clear();
     this.beatsFrom.clear();
     this.around.mutant?.restart?.(this.storage);
@@ -156,6 +165,15 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.generation++;
     this.close();
     this.storage.crash();
+  }
+
+  /** Its process ends, and its disk is put back to before the shard: the node's own store, and nothing that says what was in it. */
+  putBack(): void {
+    this.crash();
+    this.storage.remove();
+    this.isNoted = false;
+    this.leastRevision = this.around.etcd.current.revision;
+    this.isRegistering = false;
   }
 
   /** The shard is dropped: nothing of it comes back. */
@@ -321,7 +339,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   private keepRegistered(): void {
-    this.around.etcd.register(this.id, this.storage.store);
+    if (this.isRegistering) this.around.etcd.register(this.id, this.storage.store);
     this.after(400, () => this.keepRegistered());
   }
 
@@ -331,11 +349,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   private learn(current: Versioned): void {
-    if (this.latest !== null && current.revision < this.latest.revision) return;
+    if (current.revision < Math.max(this.latest?.revision ?? 0, this.leastRevision)) return;
     this.latest = current;
     const holds = current.assignment.replicas.includes(this.id);
     if (holds) this.goneSince = null;
     if (this.replica === null && holds) this.begin(current.assignment);
+    if (!holds) this.isRegistering = true;
     this.step({ type: 'assignment', ...current });
     if (!holds && this.replica !== null) this.noteGone();
   }
@@ -347,6 +366,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.goneSince = null;
     this.close();
     this.storage.remove();
+    this.isNoted = false;
     this.around.counts.removals++;
   }
 
@@ -354,6 +374,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private begin(assignment: ShardAssignment): void {
     const { around, storage, id: node } = this;
     const { seed } = assignment.spec;
+    if (assignment.unused !== undefined) return this.beginUnused(assignment);
     if (seed === undefined || around.fill === undefined) return this.create(assignment);
     if (assignment.epoch === 0 || this.isFilling) return;
     if (![...assignment.inSync, ...assignment.eligible].some((one) => one.node === node && one.store === storage.store)) return this.create(assignment);
@@ -373,17 +394,37 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     around.fill({ node, seed, isWanted: () => this.up && generation === this.generation, done });
   }
 
-  private create(assignment: ShardAssignment): void {
+  /** As node/cluster/replica-opening.ts decides and does it, after a while in which its process or another one may end. */
+  private beginUnused(first: ShardAssignment): void {
+    const { around, storage, id: node } = this;
+    if (first.epoch === 0 || this.isOpening) return;
+    this.isOpening = true;
+    this.after(around.chance.around(OPENING_MS), () => {
+      this.isOpening = false;
+      const { assignment } = this.latest!;
+      if (this.replica !== null || !assignment.replicas.includes(node)) return;
+      const mustHold = around.mutant?.mustHoldData ?? mustHoldData;
+      if (!this.isNoted && mustHold(assignment, { node, store: storage.store })) {
+        storage.wipe();
+        around.counts.renewals++;
+      }
+      this.isNoted = true;
+      this.isRegistering = true;
+      this.create(assignment, true);
+    });
+  }
+
+  private create(assignment: ShardAssignment, isNew = false): void {
     this.storage.disk.promisedEpoch = assignment.epoch;
-    this.open();
+    this.open(isNew);
     this.latest = null;
   }
 
-  private open(): void {
+  private open(isNew = false): void {
     const state = this.storage.state();
     const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
-    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, nowMs: this.clock() });
+    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, nowMs: this.clock() });
     this.committed = this.storage.applied;
     this.ticksAt = Infinity;
     this.around.mutant?.core?.(this.replica, () => this.clock());

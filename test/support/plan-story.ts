@@ -11,13 +11,13 @@ const DISK_BYTES = 1000;
 /**
  * A cluster whose controller makes every planned change at once, told by commands:
  *
- *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
+ *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=] [features=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
  *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
  *   behind books/0 …                                           shards of which nodes know a later assignment; none: of no shard
  *   drain a | undrain a | unreachable a … | reachable a …
  *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are well
- *   collection books shards= replicas= [min-in-sync=]          wanted from now on, or wanted otherwise than before
+ *   collection books shards= replicas= [min-in-sync=] [new=yes]   wanted from now on, or wanted otherwise than before
  *   shrink books/0 a …                                         replicas leave the in-sync set; eligible if too few are left
  *   round | catch-up | settle                                  what is planned; what primaries do meanwhile; both until nothing is left
  *   map | load                                                 every shard's assignment; replicas and primaries of each node
@@ -31,6 +31,7 @@ class PlanStory {
   private readonly assignments = new Map<string, { assignment: ShardAssignment; revision: number }>();
   private readonly members = new Map<string, NodeMember>();
   private readonly collections = new Map<string, CollectionRecord>();
+  private readonly isNew = new Set<string>();
   private readonly draining = new Set<string>();
   private reprieved = new Set<string>();
   private behind = new Set<string>();
@@ -93,10 +94,11 @@ class PlanStory {
     }
   }
 
-  private register(id: string, { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax }: Record<string, string>): void {
+  private register(id: string, { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax, features }: Record<string, string>): void {
     const disk = free === '' ? { diskBytes: 0, freeBytes: 0 } : { diskBytes: DISK_BYTES, freeBytes: Number(free) };
     const most = shardsMax === undefined ? {} : { shardsMax: Number(shardsMax) };
-    this.members.set(id, { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', ...disk, ...most });
+    const version = features === undefined ? {} : { protocol: 2, features: features.split(',') };
+    this.members.set(id, { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', ...disk, ...most, ...version });
     this.awayMs.delete(id);
   }
 
@@ -104,6 +106,8 @@ class PlanStory {
     const [shards, replicas] = [Number(options.shards), Number(options.replicas)];
     const minInSync = Number(options['min-in-sync'] ?? defaultMinInSync(replicas));
     const rest = { dim: 3, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
+    if (options.new === 'yes') this.isNew.add(name);
+    else this.isNew.delete(name);
     this.collections.set(name, { uid: name, identity: name, name, shards, replicas, minInSync, ...rest });
   }
 
@@ -111,7 +115,7 @@ class PlanStory {
   private round(): string[] {
     const { reprieved, behind, unreachable, failing, draining, awayMs } = this;
     const changes = planChanges({
-      collections: [...this.collections.values()].map((record) => ({ record, revision: 1 })),
+      collections: [...this.collections.values()].map((record) => ({ record, revision: 1, isNew: this.isNew.has(record.name) })),
       assignments: [...this.assignments.values()],
       members: [...this.members.values()],
       reprieved,
@@ -218,6 +222,7 @@ function told(assignment: ShardAssignment, before?: ShardAssignment): string {
     `adding ${list(one.adding)}`,
     `removing ${list(one.removing)}`,
     `min in sync ${one.minInSync}`,
+    ...(one.unused === true ? ['unused'] : []),
   ];
   const known = before === undefined ? ['eligible none', 'adding none', 'removing none'] : parts(before);
   return (

@@ -24,7 +24,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  * nothing more happens without time passing; `wait` lets it pass. Lines are what replicas want done, in order: `3@2` is
  * entry 3 of epoch 2, `a → b` a message, `✗` one that is lost. What is said to the same node again is left out.
  *
- *   shard a b c [min-in-sync=] [in-sync=a,b] [down=c] [deaf=c]   a new shard, with a running node for each replica
+ *   shard a b c [min-in-sync=] [in-sync=a,b] [down=c] [deaf=c] [unused=yes]   a new shard, with a running node for each replica
  *   serving-shard a b c …          the same, and a leads: how it came to that is left out
  *   write a x=1 [as=<number>] [settled-below=<number>]   a client's write of x through a, by a name of its own
  *   load a for=<ms> every=<ms>     such writes one after the other; only changes of the assignment are told
@@ -195,7 +195,7 @@ class ReplicaStory {
     }
     const inSync = (options['in-sync']?.split(',') ?? ids).map((node) => ({ node, store: `${node}.0` }));
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
-    const rest = { eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
+    const rest = { ...(options.unused === 'yes' && { unused: true }), eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
     this.assignment = { spec, minInSync: Number(options['min-in-sync'] ?? 2), epoch: 1, primary: inSync[0], inSync, ...rest };
     this.revision = 1;
     this.say(`store: ${toldAssignment(this.assignment)}`);
@@ -468,6 +468,7 @@ function toldAssignment(assignment: ShardAssignment, before?: ShardAssignment): 
     `replicas ${list(one.replicas)}`,
     `adding ${list(one.adding)}`,
     `removing ${list(one.removing)}`,
+    ...(one.unused === undefined ? [] : [one.unused ? 'unused' : 'in use']),
   ];
   const known = before === undefined ? ['eligible none', 'adding none', 'removing none'] : parts(before);
   return (

@@ -106,6 +106,11 @@ export function getsShards({ state }: ReshardRecord): boolean {
   return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
 }
 
+/** Whether nobody can have written to its new shards: that begins with what the old ones hold when they note their changes. */
+export function isUntouched({ state, restored, sources }: ReshardRecord): boolean {
+  return state === 'filling' && restored === undefined && sources.every(({ since }) => since === 0);
+}
+
 /** Whether it can be given up. */
 export function isCancellable({ state }: ReshardRecord): boolean {
   return state === 'seeding' || state === 'filling' || state === 'sealing' || state === 'stuck';

@@ -97,6 +97,8 @@ export class ReshardRequests {
     // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
     // have been given up by then and left the shards in a later term than they were found in.
     const creations = await store.get(CREATIONS_PATH);
+    // One that is under way now may be given up, too, before it is looked for below.
+    mustNotBeUnderWay(await this.presentOf(seen.identity));
     const term = await this.nextTerm(seen);
     const { record, entry } = await this.collection(name);
     if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
@@ -183,6 +185,11 @@ export class ReshardRequests {
       });
     });
     return (await Promise.all(found)).flat();
+  }
+
+  private async presentOf(identity: string): Promise<ReshardRecord | null> {
+    const entry = await this.options.store.get(reshardPath(identity));
+    return entry === null ? null : reshardFromEntry(entry);
   }
 
   /** Everything that takes room. */

@@ -39,11 +39,11 @@ export interface MembershipView {
 
 /**
  * The next change of the assignment; null if it is as it should be. First a primary that is of no use gives up its role;
- * then a member that is gone is removed; then others are added; then a move ends; a handover comes last, when nothing is
- * left to write.
+ * then a member that is gone is removed; then a new shard is put to use; then others are added; then a move ends; a handover
+ * comes last, when nothing is left to write.
  */
 export function decideMembership(view: MembershipView): Proposal | null {
-  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideAsking(view) ?? decideHandover(view);
+  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideUse(view) ?? decideExpand(view) ?? decideMove(view) ?? decideAsking(view) ?? decideHandover(view);
 }
 
 /**
@@ -120,6 +120,14 @@ export function decideSettle(view: MembershipView): Proposal | null {
     return peer === undefined || peer.hasOtherStoreThan(member) || peer.isOverdue(view.nowMs, view.lastSequence);
   });
   return gone ? { kind: 'settle', assignment: view.assignment, requires: [] } : null;
+}
+
+/**
+ * Ends the time in which a replica without data is a new one, before anything is written. By then every replica in sync has
+ * data: it has stored the barrier.
+ */
+export function decideUse({ assignment, serving }: MembershipView): Proposal | null {
+  return serving && assignment.unused === true ? { kind: 'use', assignment: { ...assignment, unused: false }, requires: [] } : null;
 }
 
 export function decideExpand(view: MembershipView): Proposal | null {

@@ -4,10 +4,10 @@ import { TIMINGS } from './timings';
 
 /**
  * Why a primary changes the assignment. shrink, expand: the in-sync set changes. settle: nothing changes; it only makes
- * sure that an earlier, refused change can't be made any more. resume: a new epoch for itself. move: the end of a move.
- * handover: another primary.
+ * sure that an earlier, refused change can't be made any more. use: the shard is about to be written to. resume: a new epoch
+ * for itself. move: the end of a move. handover: another primary.
  */
-export type ChangeKind = 'shrink' | 'expand' | 'settle' | 'resume' | 'move' | 'handover';
+export type ChangeKind = 'shrink' | 'expand' | 'settle' | 'use' | 'resume' | 'move' | 'handover';
 
 export interface Proposal {
   kind: ChangeKind;
@@ -87,6 +87,11 @@ export class Membership {
   /** Whether the confirmed in-sync set is large enough to commit. A change under way does not count. */
   hasEnough(): boolean {
     return this.confirmed !== null && this.confirmed.inSync.length >= minInSyncOf(this.confirmed);
+  }
+
+  /** Whether nobody may have written to the shard yet, so that replicas without data are new. A change under way does not count. */
+  isUnused(): boolean {
+    return this.confirmed?.unused === true;
   }
 
   /**

@@ -137,7 +137,9 @@ export class Primary {
   mayWrite(nowMs: number): Clearance {
     if (this.phase === 'promising' || this.phase === 'waiting') return 'wait';
     if (this.handsOver(nowMs)) return 'wait';
-    return this.membership.hasEnough() ? 'yes' : 'unavailable';
+    if (!this.membership.hasEnough()) return 'unavailable';
+    // What a replica has acknowledged that may still begin empty could be lost.
+    return this.membership.isUnused() ? 'wait' : 'yes';
   }
 
   /** Yes exactly when `hasLease`: a reader that is let in although its answer does not count asks again without end. */

@@ -38,7 +38,7 @@ export const COORDINATED_HAPPENS = [
   ...['followerReads', 'fromEligible', 'lostHandovers'],
 ];
 /** Counted besides. */
-const SELDOM = ['followerReadsLate', 'lossy', 'outdated', 'outdated_import', 'outdated_harmful_import', 'outdated_stage'];
+const SELDOM = ['uses', 'earlyDeaths', 'putBacks', 'renewals', 'followerReadsLate', 'lossy', 'outdated', 'outdated_import', 'outdated_harmful_import', 'outdated_stage'];
 
 /**
  * Collections of some shards in a simulated cluster: coordinators, planner and protocol as they ship, over simulated nodes,
@@ -64,8 +64,8 @@ export abstract class CoordinatedWorld implements Shards {
   /** What dead drivers have sent that comes after so many steps of those that go on. */
   private awaiting: { steps: number; send: () => void }[] = [];
 
-  /** `happens`: what is counted of this world alone. */
-  constructor(seed: number, { happens, tamper = {} }: { happens: readonly string[]; tamper?: ShardTamper | undefined }) {
+  /** `happens`: what is counted of this world alone; `isUnused`: shards are made as the planner makes them, and not at peace. */
+  constructor(seed: number, { happens, tamper = {}, isUnused = false }: { happens: readonly string[]; tamper?: ShardTamper | undefined; isUnused?: boolean }) {
     const { schedule } = this;
     this.counts = Object.fromEntries([...COORDINATED_HAPPENS, ...SELDOM, ...happens].map((name) => [name, 0]));
     this.chance = new Chance(seed);
@@ -87,7 +87,9 @@ export abstract class CoordinatedWorld implements Shards {
       replicas,
       minInSync: replicas === 3 ? 2 : 1,
       tamper,
+      peaceUntil: READY_MS,
       faultsUntil: READY_MS + FAULTS_MS,
+      isUnused,
     };
   }
 

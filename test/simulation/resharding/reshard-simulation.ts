@@ -1,5 +1,6 @@
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import { checkHistory } from '../../fault/history/check-history';
+import { Chance } from '../chance';
 import { COORDINATED_HAPPENS, CoordinatedWorld, LOOK_MS } from './coordinated-world';
 import type { ReshardMutant } from './reshard-mutants';
 import { ReshardingClient } from './resharding-client';
@@ -19,10 +20,16 @@ const STRUCK_SHARE = 0.15;
 /** Of what a driver writes to shards: that soon after which it ends. There are several stages for each import that changes anything. */
 const STRUCK_SHARES = { import: 0.25, stage: 0.03 };
 
+/** Apart from every seed of a run. */
+const BEGINNINGS = 3e9;
+/** Of the schedules: those whose shards are made as the planner makes them. Broken variants do without, so their seeds stay what they were. */
+const UNUSED_SHARE = 0.7;
+
 /** What has to happen in a run of many schedules: one in which something never does proves nothing of it. */
 export const REQUIRED = [
   ...COORDINATED_HAPPENS,
   ...['takenOver', 'givenUp', 'unsealed', 'goneOnWhile_sealing', 'goneOnWhile_opening', 'goneOnWhile_cancelling', 'outdated_import', 'outdated_stage'],
+  ...['uses', 'earlyDeaths', 'putBacks', 'renewals'],
   ...['upsert', 'bulk_upsert', 'upsert_if', 'delete', 'delete_batch', 'get', 'fetch', 'search', 'count', 'export', 'scroll', 'reshard', 'cancel_reshard'],
 ];
 
@@ -47,7 +54,7 @@ class ReshardWorld extends CoordinatedWorld {
     seed: number,
     private readonly mutant?: ReshardMutant,
   ) {
-    super(seed + 77_000_000, { happens: REQUIRED, tamper: mutant?.shard });
+    super(seed + 77_000_000, { happens: REQUIRED, tamper: mutant?.shard, isUnused: mutant === undefined && new Chance(seed + BEGINNINGS).happens(UNUSED_SHARE) });
   }
 
   async run(): Promise<Record<string, number>> {

@@ -1,7 +1,7 @@
 import type { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../../shared/shard/shard-client';
 import type { Chance } from '../chance';
-import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix } from '../faults';
+import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_UNUSED, troubleBeginning } from '../faults';
 import type { Network } from '../network';
 import { Oracle } from '../oracle';
 import type { Schedule } from '../schedule';
@@ -35,8 +35,11 @@ export interface ShardGround {
   tamper: ShardTamper;
   /** Has fetched what a restored shard begins with. */
   fill?: (cell: ShardCell, id: ShardId, filling: Filling) => void;
-  /** Until then faults happen. */
+  /** Faults happen between these times. */
+  peaceUntil: number;
   faultsUntil: number;
+  /** Shards are unused at first, and what happens to them begins while they are made. */
+  isUnused: boolean;
 }
 
 /** One shard of a collection: its replicas on the nodes, its entry in the shard map, who plans it, and the faults that happen to it. */
@@ -53,11 +56,12 @@ export class ShardCell {
     readonly id: ShardId & Pick<ShardSpec, 'seed'>,
   ) {
     const { schedule, chance, network, counts, nodes, replicas, minInSync, tamper, faultsUntil, fill } = ground;
+    const isUnused = ground.isUnused && id.seed === undefined;
     // A collection of its own, as far as who plans it can see.
     const spec = { collectionUid: `${id.collectionUid}/${id.shard}`, shard: 0, dim: 1, metric: 'cosine' as const, ...(id.seed && { seed: id.seed }) };
     const first = chance.below(nodes.length);
     const placed = Array.from({ length: replicas }, (_, i) => nodes[(first + i) % nodes.length]);
-    const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: placed, adding: [], removing: [], changeId: '' };
+    const assignment = { spec, ...(isUnused && { unused: true }), minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: placed, adding: [], removing: [], changeId: '' };
     const etcd = new SimulatedEtcd({ schedule, chance, network, assignment });
     const indexedAt = schedule.now + (chance.happens(0.6) ? chance.unit() * INDEX_MS : 0);
     const replicaNodes = new Map<string, SimulatedNode<ShardMachine>>();
@@ -79,13 +83,16 @@ export class ShardCell {
           () => Math.max(0, indexedAt - schedule.now) * ROWS_A_MS,
         ),
     };
+    if (isUnused) troubleBeginning(this.around, ground.peaceUntil);
     for (const node of nodes) replicaNodes.set(node, new SimulatedNode(node, this.around));
     for (const node of replicaNodes.values()) node.start();
     this.controllers = ground.controllers.map((name) => new SimulatedController(name, replicas, this.around));
     const mix: FaultMix = { ...drawFaults(chance), ...drawMoreFaults(chance) };
     // These are of the network, which shards share.
     for (const share of ['loss', 'duplicates', 'longDelays'] as const) mix[share] = network[share];
-    this.faults = new Faults({ mix, around: this.around, controllers: this.controllers, bystanders: [...ground.bystanders], strikes: ALL_STRIKES, everyMs: STRIKE_EVERY_MS, until: faultsUntil });
+    mix.putBacks = isUnused;
+    const strikes = isUnused ? STRIKES_OF_UNUSED : ALL_STRIKES;
+    this.faults = new Faults({ mix, around: this.around, controllers: this.controllers, bystanders: [...ground.bystanders], strikes, everyMs: STRIKE_EVERY_MS, until: faultsUntil });
     schedule.after(FIRST_STRIKE_MS, () => {
       if (!this.isDropped && schedule.now < faultsUntil) this.faults.begin();
     });

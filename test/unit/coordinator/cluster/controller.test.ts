@@ -1,12 +1,13 @@
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { Controller } from '../../../../coordinator/cluster/controller';
-import { collectionPath, collectionToValue } from '../../../../coordinator/collections/collection-record';
+import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { CONTROLLER_PATH, NODES_PREFIX } from '../../../../shared/cluster/members';
 import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
+import { OWN_VERSION, versionToFields } from '../../../../shared/process/member-version';
 import { ManualClock } from '../../../../shared/time/clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
@@ -40,7 +41,8 @@ async function put(key: string, value: string): Promise<void> {
   await store.transact([], [{ type: 'put', key, value }]);
 }
 
-const register = (id: string, dataFolder = `${id}.0`): Promise<void> => put(NODES_PREFIX + id, JSON.stringify({ id, address: id, store: dataFolder, zone: '', diskBytes: 0, freeBytes: 0 }));
+const register = (id: string, dataFolder = `${id}.0`): Promise<void> =>
+  put(NODES_PREFIX + id, JSON.stringify({ id, address: id, store: dataFolder, zone: '', diskBytes: 0, freeBytes: 0, ...versionToFields(OWN_VERSION) }));
 
 /** A shard whose replicas on nodes a and b are in sync, led by a. */
 async function assign(shard: number): Promise<void> {
@@ -48,9 +50,9 @@ async function assign(shard: number): Promise<void> {
   await put(assignmentPath(spec), assignmentToValue(assignmentOf({ spec, inSync: ['a', 'b'].map(replicaOn) })));
 }
 
-async function want(uid: string): Promise<void> {
+async function want(uid: string, changes: Partial<CollectionRecord> = {}): Promise<void> {
   const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-  await put(collectionPath(uid), collectionToValue({ uid, identity: uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest }));
+  await put(collectionPath(uid), collectionToValue({ uid, identity: uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest, ...changes }));
 }
 
 async function storedAssignment(collectionUid: string, shard: number): Promise<ShardAssignment | null> {
@@ -101,4 +103,26 @@ test('what is left of a plan that takes long is decided again', async () => {
   await eventually('it has decided again', async () => (await storedAssignment('later', 0)) !== null);
   const epochs = (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).map((one) => one?.epoch ?? 0);
   expect(epochs.sort((one, other) => one - other)).toEqual([1, 1, 2]);
+});
+
+describe('a new shard', () => {
+  test('is made unused while its collection is being created', async () => {
+    await register('a');
+    await want('c', { state: 'creating' });
+    await start();
+    await eventually('it is made', async () => (await storedAssignment('c', 0)) !== null);
+    expect(await storedAssignment('c', 0)).toMatchObject({ epoch: 1, unused: true });
+  });
+
+  test('is not, when its collection is there by the time it is made', async () => {
+    await register('a');
+    await want('c', { state: 'creating', shards: 2 });
+    beforeItsNextChange(async () => {
+      await want('c', { shards: 2 });
+      await eventually('it is known', () => map.collections.get(collectionPath('c'))?.value.state === 'ready');
+    });
+    await start();
+    await eventually('both are made', async () => (await Promise.all([0, 1].map((shard) => storedAssignment('c', shard)))).every((one) => one !== null));
+    for (const shard of [0, 1]) expect(await storedAssignment('c', shard)).not.toHaveProperty('unused');
+  });
 });

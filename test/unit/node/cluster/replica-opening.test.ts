@@ -99,7 +99,9 @@ test('a replica that was opened and can not be noted is closed, so that it can b
 });
 
 /** A node's openings over its data folder, as after a start. */
-async function started(): Promise<{ opening: ReplicaOpening; stores: ShardStores; open: (assignment: ShardAssignment) => Promise<ReplicatedShard> }> {
+async function started(
+  changeAssignment: ReplicaSurroundings['changeAssignment'] = () => new Promise(() => undefined),
+): Promise<{ opening: ReplicaOpening; stores: ShardStores; open: (assignment: ShardAssignment) => Promise<ReplicatedShard> }> {
   const stores = await ShardStores.load(folder, 'store of a');
   const opening = new ReplicaOpening({
     nodeId: 'a',
@@ -118,7 +120,7 @@ async function started(): Promise<{ opening: ReplicaOpening; stores: ShardStores
         budget: new WriteBudget(),
         clock: systemClock,
         log: silentLogger,
-        surroundings: () => ({ changeAssignment: () => new Promise(() => undefined), onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+        surroundings: () => ({ changeAssignment, onFailed: () => undefined }) as unknown as ReplicaSurroundings,
       }),
   });
   const open = async (assignment: ShardAssignment): Promise<ReplicatedShard> => {
@@ -133,12 +135,16 @@ function ledBy(node: string, others: string[]): ShardAssignment {
   return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
 }
 
+async function write(leader: ReplicatedShard, epoch = 1): Promise<void> {
+  const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
+  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }], false);
+  await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
+}
+
 /** Leads the shard alone, and has an item written. */
 async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
   const leader = await (await started()).open(assignment);
-  const call = { epoch: 1, deadlineMs: systemClock.monotonicMs() + 10_000 };
-  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }], false);
-  await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
+  await write(leader);
   await leader.close('closed');
 }
 
@@ -206,4 +212,50 @@ test('damage that is found while a replica is being opened is not forgotten by t
   expect(stores.idOf(SPEC)).toBe('store of a');
   await opening.open(SPEC, ledBy('a', ['b']));
   expect(stores.idOf(SPEC)).not.toBe('store of a');
+});
+
+describe('a replica that counts as complete and has neither data nor a note of any', () => {
+  test.each([
+    ['is a new one in a shard that is unused, whatever the epoch', { epoch: 4, unused: true }, false],
+    ['has lost them in one that is in use, whatever the epoch', { epoch: 1, unused: false }, true],
+    ['has lost them where nothing is said, after the first epoch', { epoch: 2 }, true],
+    ['is a new one where nothing is said, in the first epoch', { epoch: 1 }, false],
+  ])('%s', async (_what, said, isRenewed) => {
+    const { stores, open } = await started();
+    const opened = await open({ ...ledBy('b', ['a']), ...said });
+    expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
+    await opened.close('closed');
+  });
+});
+
+test('data that are noted and gone are lost, though the shard is unused', async () => {
+  const unused = { ...ledBy('b', ['a']), unused: true };
+  await (await (await started()).open(unused)).close('closed');
+  rmSync(join(folder, 'shards', 'c', '0'), { recursive: true });
+  const { stores, open } = await started();
+  const back = await open(unused);
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  await back.close('closed');
+});
+
+test('a replica that is promoted before it was ever open leads, and takes a write once its shard is known to be in use', async () => {
+  let asked: ShardAssignment | null = null;
+  let confirm!: () => void;
+  const confirmed = new Promise<void>((done) => (confirm = done));
+  const { stores, open } = await started(async ({ assignment: current }) => {
+    asked = current;
+    await confirmed;
+    return { applied: true, current, revision: 11 };
+  });
+  const leader = await open({ ...ledBy('a', []), epoch: 2, unused: true });
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  let isWritten = false;
+  const written = write(leader, 2).then(() => (isWritten = true));
+  await eventually('it asks', () => asked !== null);
+  expect(asked).toMatchObject({ epoch: 2, primary: replicaOn('a'), unused: false });
+  expect(isWritten).toBe(false);
+  expect(leader.replica.status()).toMatchObject({ phase: 'serving', lastSequence: 1 });
+  confirm();
+  await written;
+  await leader.close('closed');
 });

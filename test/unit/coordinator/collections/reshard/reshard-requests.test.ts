@@ -1,0 +1,60 @@
+import type { CollectionQuota } from '../../../../../coordinator/collections/collection-quota';
+import { collectionPath, collectionToValue } from '../../../../../coordinator/collections/collection-record';
+import { reshardFromEntry, reshardPath } from '../../../../../coordinator/collections/reshard/reshard-record';
+import { ReshardRequests } from '../../../../../coordinator/collections/reshard/reshard-requests';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import type { ShardClient } from '../../../../../shared/shard/shard-client';
+import { ManualClock } from '../../../../../shared/time/clock';
+
+/** Requests for reshards beside those that are under way. */
+
+const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
+const KEY = reshardPath('c');
+
+let store: KeyValueClusterStore;
+/** The term that shards have seen, and what happens when they are asked for it. */
+let term: number;
+let asked: () => Promise<void>;
+let requests: ReshardRequests;
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  term = 0;
+  asked = async () => undefined;
+  const read = async (): Promise<unknown> => {
+    const seen = { stage: 'open', term };
+    await asked();
+    return seen;
+  };
+  requests = new ReshardRequests({ store, shards: { read } as unknown as ShardClient, clock: new ManualClock(), quota, obstacle: () => null });
+  const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
+  await store.transact([], [{ type: 'put', key: collectionPath('c'), value: collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: 1, replicas: 1, minInSync: 1, ...rest }) }]);
+});
+afterEach(() => store.close());
+
+/** The one that is under way is given up: its shards are open again, in a later term, and nothing is left of it. */
+async function giveUp(): Promise<void> {
+  term = 3;
+  await store.transact([], [{ type: 'delete', key: KEY }]);
+}
+
+async function termOfWhatBegan(): Promise<number> {
+  return reshardFromEntry((await store.get(KEY))!).term;
+}
+
+test('one that is under way when another is asked for counts, though it is given up meanwhile', async () => {
+  await requests.begin('c', 2);
+  asked = giveUp;
+  await expect(requests.begin('c', 3)).rejects.toMatchObject({ kind: 'already_exists' });
+});
+
+test('one that begins and is given up after another was asked for is noticed', async () => {
+  asked = async () => {
+    asked = async () => undefined;
+    await requests.begin('c', 2);
+    await giveUp();
+  };
+  await requests.begin('c', 3);
+  expect(await termOfWhatBegan()).toBe(4);
+});
