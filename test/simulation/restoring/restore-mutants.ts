@@ -36,7 +36,7 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
   {
     name: 'B3',
     title: 'a restore does not hold its backup',
-    seed: 2,
+    seed: 24,
     target: (target) => ({
       ...targetCalls(target),
       put: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve() : target.put(key, bytes)),
