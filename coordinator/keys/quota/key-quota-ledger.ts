@@ -148,6 +148,8 @@ export class KeyQuotaLedger implements KeyQuotaGate {
   /** Decides those who wait under one quota, and answers those of them that depend on others that are under way. */
   private async serveSome(account: KeyAccount): Promise<WaitingWrite[]> {
     while (account.busy !== null) await account.busy.catch(() => undefined);
+    // All of them were refused meanwhile, at the end of the process.
+    if (account.waiting.length === 0) return [];
     // Two tokens of a subject, or a key that was just changed, may come with different ones.
     const [{ quota }] = account.waiting;
     const batch = account.waiting.filter((one) => isSameQuota(one.quota, quota));

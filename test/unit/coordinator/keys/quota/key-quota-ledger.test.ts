@@ -347,3 +347,32 @@ test('periods are those of UTC', () => {
   expect([resetOf('day', newYear), resetOf('month', newYear), resetOf('total', newYear)]).toEqual(['2027-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z', null]);
   expect(grantOf(quotaOf({ items: 100, bytes: 10 }), items(20, 12), items(16, 4))).toEqual({ items: 18, bytes: 0 });
 });
+
+test('a write that waits while its key gives back is refused when the process ends, and nothing else fails', async () => {
+  const failures: unknown[] = [];
+  const noteFailure = (error: unknown): void => void failures.push(error);
+  process.on('unhandledRejection', noteFailure);
+  let asked = 0;
+  let held: Promise<void> = Promise.resolve();
+  const get: ClusterStore['get'] = async (path) => {
+    asked += 1;
+    await held;
+    return store.get(path);
+  };
+  const ledger = coordinator({ get, list: store.list.bind(store), transact: store.transact.bind(store) }, 1);
+  const key = writer({ items: 100 });
+  ledger.settle(await ledger.take(key, items(1)), items(1));
+  let letGo = (): void => undefined;
+  held = new Promise((done) => (letGo = done));
+  const before = asked;
+  clock.advance(10);
+  await eventually('the key gives back what it does not use', () => asked > before);
+  const waiting = expect(ledger.take(key, items(50))).rejects.toMatchObject({ kind: 'unavailable' });
+  const closed = ledger.close();
+  await waiting;
+  letGo();
+  await closed;
+  await new Promise((turn) => setImmediate(turn));
+  process.off('unhandledRejection', noteFailure);
+  expect(failures).toEqual([]);
+});
