@@ -1,7 +1,7 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node';
 import { QuiverError } from '../errors/quiver-error';
 import { inTime } from '../time/deadline';
-import type { CredentialSource, S3Credentials } from './credential-source';
+import { type CredentialSource, keptCredentials, type S3Credentials } from './credential-source';
 
 /** Of one question to whoever gives credentials away: they are on this machine, or beside it. */
 const TIMEOUT_MS = 2_000;
@@ -47,9 +47,7 @@ export class AmbientCredentials implements CredentialSource {
         if (this.provider === provider) this.provider = this.newProvider();
         return new Error(`nobody gave credentials within ${this.withinMs} ms`);
       });
-      const { known } = this;
-      if (known !== null && known.accessKeyId === accessKeyId && known.secretAccessKey === secretAccessKey && known.sessionToken === sessionToken) return known;
-      return (this.known = { accessKeyId, secretAccessKey, sessionToken });
+      return (this.known = keptCredentials(this.known, { accessKeyId, secretAccessKey, sessionToken }));
     } catch (cause) {
       throw this.failure(cause);
     }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { QuiverError } from '../errors/quiver-error';
 import type { AmbientCredentials } from './ambient-credentials';
-import type { CredentialSource, S3Credentials } from './credential-source';
+import { type CredentialSource, keptCredentials, type S3Credentials } from './credential-source';
 
 /** How credentials are given in the configuration. */
 export interface GivenCredentials {
@@ -48,9 +48,7 @@ class CredentialsInFile implements CredentialSource {
 
   async renewed(): Promise<S3Credentials> {
     const before = this.known;
-    const now = await this.read();
-    const isSame = before !== null && before.accessKeyId === now.accessKeyId && before.secretAccessKey === now.secretAccessKey && before.sessionToken === now.sessionToken;
-    return (this.known = isSame ? before : now);
+    return (this.known = keptCredentials(before, await this.read()));
   }
 
   private async read(): Promise<S3Credentials> {
