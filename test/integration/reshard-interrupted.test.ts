@@ -15,6 +15,7 @@ import { eventually } from '../support/eventually';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { item, newCollection, plainService } from '../support/plain-service';
 import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
+import { callsOf } from '../support/shard-calls';
 
 /** What happens to a collection when its reshard is interrupted where clients wait for it. */
 
@@ -127,9 +128,7 @@ test('an export that meets shards which are closed for a moment gives every item
   const shards = new PlainShardClient({ clock: systemClock });
   let scans = 0;
   const shardClient: ShardClient = {
-    open: (spec) => shards.open(spec),
-    drop: (id) => shards.drop(id),
-    write: (id, operations, call) => shards.write(id, operations, call),
+    ...callsOf(shards),
     read: async (id, kind, request, call) => {
       // The first pages of both shards, and then another one of the same call.
       if (kind === 'scan' && ++scans === 3) throw new QuiverError('resharded', 'closed for a moment');

@@ -1,24 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BACKUPS_PREFIX, type BackedUpShard, type BackupManifest, sealedText } from '../../shared/backup/backup-format';
-import type { BackupTarget } from '../../shared/backup/backup-target';
 import type { ItemOperation, ShardSpec } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { shardOf } from '../../shared/shard/shard-of';
 import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
+import { MemoryTarget } from '../support/memory-target';
 import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 
 /** Shards that count versions are put into a backup, and come back as they were. */
 
-const objects = new Map<string, Buffer>();
-const target: BackupTarget = {
-  name: 'memory',
-  put: async (key, bytes) => void objects.set(key, Buffer.from(bytes)),
-  get: async (key) => objects.get(key) ?? null,
-  list: async (prefix) => [...objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes })),
-  delete: async (key) => void objects.delete(key),
-};
+const target = new MemoryTarget();
+const { objects } = target;
 const settings = { dim: 2, metric: 'l2' } as const;
 const SHARDS = 2;
 let node: ShardNode;

@@ -9,12 +9,12 @@ import type { ShardOptions } from '../../node/shard/shard-options';
 import { WriteBudget } from '../../node/shard/write-queue';
 import { LogShipping } from '../../node/shipping/log-shipping';
 import type { BackedUpShard } from '../../shared/backup/backup-format';
-import type { BackupTarget } from '../../shared/backup/backup-target';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardBackupState } from '../../shared/shard/shard-backup';
 import type { PatchOperation, UpsertOperation } from '../../shared/shard/shard-client';
 import { ManualClock } from '../../shared/time/clock';
 import { Pace } from '../../shared/time/pace';
+import { MemoryTarget } from '../support/memory-target';
 import { LogMemory, NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 
 /** How often a shard looks for items that have expired. */
@@ -24,31 +24,17 @@ const ROUNDS = 2_000;
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
 const BACKUP = '20260101T000000Z-00000000';
 
-/** Objects in memory; `before` is asked before one is read. */
-class MemoryTarget implements BackupTarget {
-  readonly name = 'memory';
-  readonly objects = new Map<string, Buffer>();
+/** `before` is asked before an object is read. */
+class AskingTarget extends MemoryTarget {
   before: (key: string) => Promise<void> = async () => undefined;
 
-  async put(key: string, bytes: Buffer): Promise<void> {
-    this.objects.set(key, Buffer.from(bytes));
-  }
-
-  async get(key: string): Promise<Buffer | null> {
+  override async get(key: string): Promise<Buffer | null> {
     await this.before(key);
-    return this.objects.get(key) ?? null;
-  }
-
-  async list(prefix: string): Promise<{ key: string; bytes: number }[]> {
-    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes }));
-  }
-
-  async delete(key: string): Promise<void> {
-    this.objects.delete(key);
+    return super.get(key);
   }
 }
 
-const target = new MemoryTarget();
+const target = new AskingTarget();
 const clock = new ManualClock();
 let folder: string;
 

@@ -26,6 +26,7 @@ import { shardOf } from '../../shared/shard/shard-of';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
 import { Pace } from '../../shared/time/pace';
+import { MemoryTarget } from '../support/memory-target';
 import { PowerLossStore } from '../support/power-loss-store';
 import { runSeed, seededRandom } from '../support/random';
 import { LogMemory, NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
@@ -42,32 +43,24 @@ const UID = 'c';
 const DIM = 2;
 
 /** A target in memory that fails now and then, before or after it did what it was asked for. */
-class UnsteadyTarget implements BackupTarget {
-  readonly name = 'memory';
-  readonly objects = new Map<string, Buffer>();
+class UnsteadyTarget extends MemoryTarget {
   failing = 0;
 
-  constructor(private readonly random: () => number) {}
+  constructor(private readonly random: () => number) {
+    super();
+  }
 
-  async put(key: string, bytes: Buffer): Promise<void> {
+  override async put(key: string, bytes: Buffer): Promise<void> {
     const dice = this.random();
     if (dice < this.failing / 2) throw new QuiverError('unavailable', 'the target fails');
     await new Promise((wake) => setImmediate(wake));
-    this.objects.set(key, Buffer.from(bytes));
+    await super.put(key, bytes);
     if (dice < this.failing) throw new QuiverError('unavailable', 'the target fails to answer');
   }
 
-  async get(key: string): Promise<Buffer | null> {
+  override async get(key: string): Promise<Buffer | null> {
     if (this.random() < this.failing / 2) throw new QuiverError('unavailable', 'the target fails');
-    return this.objects.get(key) ?? null;
-  }
-
-  async list(prefix: string): Promise<{ key: string; bytes: number }[]> {
-    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes }));
-  }
-
-  async delete(key: string): Promise<void> {
-    this.objects.delete(key);
+    return super.get(key);
   }
 }
 

@@ -15,6 +15,7 @@ import { newCollection, plainService } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { contradictionsOf, type RegisterOperation } from '../support/register-history';
 import { openMemoryStore, plainFactories, ShardNode } from '../support/shard-node';
+import { callsOf } from '../support/shard-calls';
 
 /**
  * Histories of clients while a collection changes its number of shards again and again, driven by two processes at once,
@@ -52,12 +53,7 @@ function faulty(client: ShardClient, random: Random, counts: Map<string, number>
     }
     return result;
   };
-  return {
-    open: (spec) => client.open(spec),
-    drop: (id) => client.drop(id),
-    write: (id, operations, call) => around(() => client.write(id, operations, call), true),
-    read: (id, kind, request, call) => around(() => client.read(id, kind, request, call), false),
-  };
+  return callsOf(client, around);
 }
 
 /** The cluster store as a process sees it whose answers get lost. */

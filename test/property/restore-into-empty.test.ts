@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually';
 import { item, newCollection } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { backedUp, Drivers, restoreEnded, RestoringNode } from '../support/restoring-node';
+import { callsOf } from '../support/shard-calls';
 
 /**
  * Backups are restored into a collection again and again while clients write to it and empty it, the restores are given up
@@ -39,12 +40,7 @@ function faulty(client: ShardClient, random: Random, isDead: () => boolean): Sha
     if (draw > 0.97) throw new QuiverError(isWrite ? 'commit_unknown' : 'unavailable', 'an answer that was lost');
     return result;
   };
-  return {
-    open: (spec) => client.open(spec),
-    drop: (id) => client.drop(id),
-    write: (id, operations, call) => around(() => client.write(id, operations, call), true),
-    read: (id, kind, request, call) => around(() => client.read(id, kind, request, call), false),
-  };
+  return callsOf(client, around);
 }
 
 /** The cluster store as a driver sees it: its answers get lost, and once it is dead it changes nothing any more. */

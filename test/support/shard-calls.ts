@@ -1,11 +1,14 @@
-import type { ShardClient } from '../../../shared/shard/shard-client';
+import type { ShardClient } from '../../shared/shard/shard-client';
 
-/** The calls of a client of shards, some of which are to be replaced. */
-export function callsOf(client: ShardClient): ShardClient {
+/** What is done instead of a read, or a write, that `run` makes. */
+type Around = <Result>(run: () => Promise<Result>, isWrite: boolean) => Promise<Result>;
+
+/** The calls of a client of shards, some of which are to be replaced; reads and writes go through `around`. */
+export function callsOf(client: ShardClient, around: Around = (run) => run()): ShardClient {
   return {
     open: (spec) => client.open(spec),
     drop: (id) => client.drop(id),
-    write: (id, operations, call) => client.write(id, operations, call),
-    read: (id, kind, request, call) => client.read(id, kind, request, call),
+    write: (id, operations, call) => around(() => client.write(id, operations, call), true),
+    read: (id, kind, request, call) => around(() => client.read(id, kind, request, call), false),
   };
 }

@@ -4,7 +4,7 @@ import { Chance } from '../chance';
 import { COORDINATED_HAPPENS, CoordinatedWorld, LOOK_MS } from './coordinated-world';
 import type { ReshardMutant } from './reshard-mutants';
 import { ReshardingClient } from './resharding-client';
-import { callsOf } from './shard-calls';
+import { callsOf } from '../../support/shard-calls';
 import type { CoordinatorParts } from './simulated-coordinator';
 import type { SimulatedProcess } from './simulated-process';
 

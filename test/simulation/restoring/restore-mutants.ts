@@ -4,7 +4,7 @@ import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import { RESTORES_PATH } from '../../../coordinator/backup/backup-record';
-import { callsOf } from '../resharding/shard-calls';
+import { callsOf } from '../../support/shard-calls';
 import type { ArchiveTamper } from './archiving-nodes';
 
 /** A known-bad variant of what backups and restores rest on. */

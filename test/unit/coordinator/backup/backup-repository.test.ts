@@ -2,34 +2,21 @@ import { BackupRepository } from '../../../../coordinator/backup/backup-reposito
 import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { Pace } from '../../../../shared/time/pace';
+import { MemoryTarget } from '../../../support/memory-target';
 
 const ID = '20260101T000000Z-00000000';
 const BEGUN_MS = Date.UTC(2026, 0, 1);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-class MemoryTarget implements BackupTarget {
-  readonly name = 'memory';
-  readonly objects = new Map<string, Buffer>();
+class InterruptedTarget extends MemoryTarget {
   /** Run before the next object is put. */
   meanwhile: (() => Promise<void>) | null = null;
 
-  async put(key: string, bytes: Buffer): Promise<void> {
+  override async put(key: string, bytes: Buffer): Promise<void> {
     const { meanwhile } = this;
     this.meanwhile = null;
     await meanwhile?.();
-    this.objects.set(key, bytes);
-  }
-
-  async get(key: string): Promise<Buffer | null> {
-    return this.objects.get(key) ?? null;
-  }
-
-  async list(prefix: string): Promise<{ key: string; bytes: number }[]> {
-    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes }));
-  }
-
-  async delete(key: string): Promise<void> {
-    this.objects.delete(key);
+    await super.put(key, bytes);
   }
 }
 
@@ -53,7 +40,7 @@ async function written(target: BackupTarget, attempt: string, { id = ID, shard =
 }
 
 test('a driver that was replaced, and whose manifest comes last, leaves a whole backup; what is not needed goes later', async () => {
-  const target = new MemoryTarget();
+  const target = new InterruptedTarget();
   let wallMs = BEGUN_MS;
   const repository = new BackupRepository(target, () => wallMs);
   const early = await written(target, 'one');
@@ -71,11 +58,11 @@ test('a driver that was replaced, and whose manifest comes last, leaves a whole 
 });
 
 const [FIRST, SECOND, THIRD, FOURTH] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
-const firstRecords = (target: MemoryTarget): CheckedObject => ({ key: `data/${FIRST}/uid.0/one/0`, bytes: 3, sha256: sha256Of(target.objects.get(`data/${FIRST}/uid.0/one/0`)!) });
+const firstRecords = (target: InterruptedTarget): CheckedObject => ({ key: `data/${FIRST}/uid.0/one/0`, bytes: 3, sha256: sha256Of(target.objects.get(`data/${FIRST}/uid.0/one/0`)!) });
 
 /** Four backups: the second needs the records of the first, the third and fourth are of another shard. */
-async function fourBackups(): Promise<{ target: MemoryTarget; repository: BackupRepository; keys: (id: string) => string[] }> {
-  const target = new MemoryTarget();
+async function fourBackups(): Promise<{ target: InterruptedTarget; repository: BackupRepository; keys: (id: string) => string[] }> {
+  const target = new InterruptedTarget();
   const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
   await repository.publish(await written(target, 'one', { id: FIRST }));
   await repository.publish(await written(target, 'two', { id: SECOND, base: firstRecords(target) }));
@@ -124,13 +111,13 @@ test('what a restore holds stays until it is over, deleted or not', async () => 
 
 describe('what begins while it is swept is left alone', () => {
   /** Runs `begin` before the call of this number that a sweep makes of the target; answers what the target holds then. */
-  async function sweptWhile(call: number, begin: (repository: BackupRepository, target: MemoryTarget) => Promise<void>): Promise<{ target: MemoryTarget; repository: BackupRepository }> {
-    const target = new MemoryTarget();
+  async function sweptWhile(call: number, begin: (repository: BackupRepository, target: InterruptedTarget) => Promise<void>): Promise<{ target: InterruptedTarget; repository: BackupRepository }> {
+    const target = new InterruptedTarget();
     const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
     await repository.publish(await written(target, 'one', { id: FIRST }));
     let calls = 0;
     const list = target.list.bind(target);
-    const swept = new MemoryTarget();
+    const swept = new InterruptedTarget();
     Object.assign(swept, {
       objects: target.objects,
       list: async (prefix: string) => {
@@ -147,7 +134,7 @@ describe('what begins while it is swept is left alone', () => {
   test.each(LISTS)('a backup that claims and writes before list %i', async (call) => {
     const { target } = await sweptWhile(call, async (repository) => {
       await repository.claim(SECOND, '');
-      await written(repository.target as MemoryTarget, 'two', { id: SECOND });
+      await written(repository.target as InterruptedTarget, 'two', { id: SECOND });
     });
     expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${SECOND}/`))).toHaveLength(2);
   });

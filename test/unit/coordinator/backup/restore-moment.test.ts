@@ -2,22 +2,16 @@ import { type BackupRepository } from '../../../../coordinator/backup/backup-rep
 import { RestoreMoment } from '../../../../coordinator/backup/restore-moment';
 import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import type { BackupManifest } from '../../../../shared/backup/backup-format';
-import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { headsKey, headsToBytes, segmentKey, segmentToBytes } from '../../../../shared/backup/log-format';
+import { MemoryTarget } from '../../../support/memory-target';
 
 /** How a moment is reached, from the backups and logs that a target has. */
 
 const START_MS = Date.parse('2026-01-01T00:00:00Z');
 const UID = 'u';
 
-const objects = new Map<string, Buffer>();
-const target: BackupTarget = {
-  name: 'memory',
-  put: async (key, bytes) => void objects.set(key, bytes),
-  get: async (key) => objects.get(key) ?? null,
-  list: async (prefix) => [...objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes })),
-  delete: async (key) => void objects.delete(key),
-};
+const target = new MemoryTarget();
+const { objects } = target;
 
 /** A backup of one shard at a place of its log, with the time that its primary's clock had then. */
 const backupOf = (id: string, sequence: number, at: number): BackupManifest =>

@@ -1,20 +1,14 @@
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
-import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { chainsOf } from '../../../../shared/backup/log-chain';
 import { entriesOfSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
+import { MemoryTarget } from '../../../support/memory-target';
 
 const clock = new ManualClock(1_000);
-const objects = new Map<string, Buffer>();
-const target: BackupTarget = {
-  name: 'memory',
-  put: async (key, bytes) => void objects.set(key, bytes),
-  get: async (key) => objects.get(key) ?? null,
-  list: async (prefix) => [...objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes })),
-  delete: async (key) => void objects.delete(key),
-};
+const target = new MemoryTarget();
+const { objects } = target;
 const gaps: [number, number][] = [];
 /** What members have told. */
 let told: LogHeads[] = [];

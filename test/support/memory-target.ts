@@ -1,0 +1,23 @@
+import type { BackupObject, BackupTarget } from '../../shared/backup/backup-target';
+
+/** A target of backups in memory. */
+export class MemoryTarget implements BackupTarget {
+  readonly name = 'memory';
+  readonly objects = new Map<string, Buffer>();
+
+  async put(key: string, bytes: Buffer): Promise<void> {
+    this.objects.set(key, Buffer.from(bytes));
+  }
+
+  async get(key: string): Promise<Buffer | null> {
+    return this.objects.get(key) ?? null;
+  }
+
+  async list(prefix: string): Promise<BackupObject[]> {
+    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes }));
+  }
+
+  async delete(key: string): Promise<void> {
+    this.objects.delete(key);
+  }
+}
