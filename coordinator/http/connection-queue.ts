@@ -28,6 +28,11 @@ export class ConnectionQueue {
 
   constructor(private readonly serve: Serve) {}
 
+  /** Whether no request of this connection is under way or waits. */
+  isIdle(socket: Socket): boolean {
+    return !this.queues.has(socket);
+  }
+
   /** Serves the request at once if it is alone on its connection, otherwise in its turn. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;

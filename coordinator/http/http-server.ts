@@ -33,6 +33,7 @@ import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { type Arrival, type AuditState, Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
+import { WholeRequests } from './whole/whole-requests';
 
 /** How often idle connections are looked for while the server closes. */
 const SWEEP_MS = 50;
@@ -184,9 +185,10 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     if (isPage) void pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1)));
     else void pipeline.serve(arrival);
   };
+  const isForExplorer = ({ target }: Arrival): boolean => hasDocs && target.segments[0] === 'docs';
   const queue = new ConnectionQueue((request, response) => {
     const arrival = arrivalOf(request, response, waiting.has(request));
-    if (hasDocs && arrival.target.segments[0] === 'docs') (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
+    if (isForExplorer(arrival)) (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
     else serve(arrival);
   });
   const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });
@@ -199,15 +201,29 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       const arrival = arrivalOf(request, response, awaitsContinue);
       if (connections.isTurnedAway(socket)) refuse(request, response);
       // Express, which serves the explorer, knows HTTP/1.1 only. Browsers speak HTTP/2 over TLS alone, and then ask again.
-      else if (hasDocs && arrival.target.segments[0] === 'docs' && isSecured(socket)) askForHttp1(response);
+      else if (isForExplorer(arrival) && isSecured(socket)) askForHttp1(response);
       else serve(arrival);
     },
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
     headerBytesMax: HEADER_BYTES_MAX,
   });
+  const whole = new WholeRequests({
+    isIdle: (socket) => queue.isIdle(socket),
+    take: (request, response) => {
+      const arrival = arrivalOf(request as unknown as IncomingMessage, response as unknown as ServerResponse, false);
+      // Both read a request while it arrives.
+      if (isForExplorer(arrival) || arrival.match?.endpoint.body.type === 'form') return false;
+      serve(arrival);
+      return true;
+    },
+    keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+  });
   server.http2 = http2;
   server.gate = connections;
-  server.on('connection', writeInOnePiece);
+  server.on('connection', (socket: Socket) => {
+    writeInOnePiece(socket);
+    if (!connections.isTurnedAway(socket)) whole.watch(socket);
+  });
   server.on('request', accept);
   // A client that asks first learns about a wrong key or an oversized body before it sends the body.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Turns } from '../turns';
+import { wholeBody } from '../whole/whole-request';
 import { ClientGone } from './client-gone';
 
 /** Bytes copied in one turn when the pieces of a body are joined: one or two milliseconds of fresh memory. */
@@ -56,6 +57,11 @@ export async function readBody(request: IncomingMessage, options: ReadBodyOption
   if (announced !== 'chunked' && announced > bound.bytesMax) throw bodyTooLarge(bound);
   if (request.destroyed) throw new ClientGone();
 
+  const whole = wholeBody(request);
+  if (whole !== null) {
+    options.grown(whole.length);
+    return whole;
+  }
   const pieces = await readPieces(request, encoding === 'gzip', options);
   return pieces.length === 1 ? pieces[0] : joined(pieces, options.turns);
 }
