@@ -72,6 +72,11 @@ export interface JsonBody {
    * MAX_BODY_BYTES; otherwise MAX_REQUEST_BYTES. The output of `schema` has it under the same name.
    */
   list?: BodyList;
+  /**
+   * The output of `schema` for a body that differs from the one of `output` in nothing but its member `vector`, an array of as
+   * many finite numbers. Where it is given, outputs are remembered by the text around the vector, and nobody may change them.
+   */
+  withVector?: (output: unknown, vector: Float32Array) => unknown;
   /** The most that a body may have where that is less, because anybody may send it. */
   bytesMax?: number;
 }

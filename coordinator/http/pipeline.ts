@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
@@ -28,6 +29,7 @@ import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { type RequestProfile, withoutNodes } from './profile';
 import { handedTo, NOT_ONCE, RequestOnce } from './request-once';
+import { RecentResults, recentOf } from './recent-results';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
 import { SlowWatch } from './slow-watch';
@@ -91,6 +93,7 @@ const GUARDED_PREFIX = 'v1';
 export class Pipeline {
   private readonly parts: PipelineParts;
   private readonly slow = new SlowWatch();
+  private readonly paths = new Map<z.ZodType, RecentResults<object>>();
 
   constructor(parts: PipelineParts) {
     this.parts = parts;
@@ -185,7 +188,9 @@ export class Pipeline {
     if (this.parts.audit !== null) this.noteForAudit(arrival, exchange);
     let key: Caller | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
-      key = await this.admit(request, exchange);
+      // Nearly always there is nothing to wait for, here and below, and awaiting what is there would take longer than the check.
+      const admitted = this.admit(request, exchange);
+      key = admitted instanceof Promise ? await admitted : admitted;
       if (endpoint !== null) mustReach(key, endpoint);
       if (exchange.span !== null) stepSpan(exchange.span, 'authorise', exchange.startedMs, this.parts.clock.monotonicMs());
     } else if (endpoint?.isGuarded) {
@@ -193,7 +198,7 @@ export class Pipeline {
     }
     if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
 
-    const path = endpoint.path === null ? {} : validate(endpoint.path, pathParameters(match, target), 'path');
+    const path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
     const isPlain = target.query === '' && endpoint.emptyQuery !== null;
@@ -215,7 +220,8 @@ export class Pipeline {
     await once?.mustBePossible();
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
-      const body = await this.body(request, endpoint, exchange, admission, once);
+      const read = this.body(request, endpoint, exchange, admission, once);
+      const body = read instanceof Promise ? await read : read;
       once?.end();
       const asked = once === null ? NOT_ONCE : handedTo(once);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
@@ -256,19 +262,33 @@ export class Pipeline {
   }
 
   /** The caller. Errors: unauthenticated, forbidden, rate_limited; with a bearer token, also those of its check. */
-  private async admit(request: IncomingMessage, exchange: Exchange): Promise<Caller> {
+  private admit(request: IncomingMessage, exchange: Exchange): Caller | Promise<Caller> {
     const secret = request.headers['x-api-key'];
-    let key: Caller | null = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
-    if (key === null && secret === undefined && this.parts.tokens !== null) key = await this.bearer(this.parts.tokens, request, exchange);
+    const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
+    return key === null || key.allowedNetworks !== null ? this.admitAfterLooking(key, request, exchange) : this.admitKnown(key, request, exchange);
+  }
+
+  private async admitAfterLooking(known: Caller | null, request: IncomingMessage, exchange: Exchange): Promise<Caller> {
+    let key = known;
+    if (key === null && request.headers['x-api-key'] === undefined && this.parts.tokens !== null) key = await this.bearer(this.parts.tokens, request, exchange);
     exchange.key = key;
     if (key === null) {
       await this.admitAddress(request, exchange);
       throw new QuiverError('unauthenticated', refusalOf(request, this.parts.tokens !== null));
     }
     if (key.allowedNetworks !== null) await this.mustBeAllowedFrom(key.allowedNetworks, request, exchange);
-    mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(subjectWithLimit(identityOf(key), key.rateLimitPerMinute))));
-    if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
-    return key;
+    return this.admitKnown(key, request, exchange);
+  }
+
+  private admitKnown(key: Caller, request: IncomingMessage, exchange: Exchange): Caller | Promise<Caller> {
+    exchange.key = key;
+    const decision = this.parts.rateLimiter.admit(subjectWithLimit(identityOf(key), key.rateLimitPerMinute));
+    const admitted = (rate: RateDecision): Caller => {
+      mustBeAllowed((exchange.rate = rate));
+      if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
+      return key;
+    };
+    return decision instanceof Promise ? decision.then(admitted) : admitted(decision);
   }
 
   /** The caller that a bearer token speaks for; null without one. A refused one is limited like a bad key. Errors: as Tokens; rate_limited. */
@@ -319,28 +339,52 @@ export class Pipeline {
     return { bytesMax: requestBytesMax, setting: 'MAX_REQUEST_BYTES' };
   }
 
-  private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): Promise<unknown> {
+  /** The checked body, or what resolves to it. */
+  private body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): unknown {
     if (endpoint.body.type === 'none') return undefined;
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
     if (endpoint.body.type === 'form') return undefined;
-    const { bodies, clock, limits, turns } = this.parts;
-    const bytes = await readBody(request, {
-      bound: this.bodyBound(endpoint.body),
+    const { body: expected } = endpoint;
+    const { limits, turns } = this.parts;
+    const bytes = readBody(request, {
+      bound: this.bodyBound(expected),
       grown: (size) => admission.grow(size),
       stallTimeoutMs: limits.stallTimeoutMs,
       turns,
     });
+    return bytes instanceof Promise ? bytes.then((read) => this.checkedBody(read, expected, exchange, once)) : this.checkedBody(bytes, expected, exchange, once);
+  }
+
+  private checkedBody(bytes: Buffer, expected: JsonBody, exchange: Exchange, once: RequestOnce | null): unknown {
+    const { bodies, clock } = this.parts;
     once?.add(bytes);
     if (bytes.length === 0) {
-      if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
-      return validate(endpoint.body.schema, {}, 'body');
+      if (expected.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
+      return validate(expected.schema, {}, 'body');
     }
     exchange.bodyBytes = bytes.length;
     const startMs = clock.monotonicMs();
-    const body = await bodies.read(bytes, endpoint.body, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
-    exchange.parseMs = clock.monotonicMs() - startMs;
-    return body;
+    const read = (body: unknown): unknown => {
+      exchange.parseMs = clock.monotonicMs() - startMs;
+      return body;
+    };
+    const body = bodies.read(bytes, expected, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
+    return body instanceof Promise ? body.then(read) : read(body);
+  }
+
+  /** The checked parameters of the path. */
+  private pathOf(schema: z.ZodType, match: EndpointMatch, target: RequestTarget): unknown {
+    const [first, ...more] = match.parameters;
+    if (more.length > 0) return validate(schema, pathParameters(match, target), 'path');
+    const segment = target.segments[first.index];
+    const recent = recentOf(this.paths, schema);
+    let path = recent.get(segment);
+    if (path === undefined) {
+      path = Object.freeze(validate(schema, pathParameters(match, target), 'path') as object);
+      if (segment.length <= REQUEST_BOUNDS.nameCharactersMax) recent.put(segment, path);
+    }
+    return path;
   }
 }
 

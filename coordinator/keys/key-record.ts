@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
-import type { ApiKeyView, KeyBounds, Role } from './keys-service';
+import type { ApiKeyView, KeyInUse, KeyBounds, Role } from './keys-service';
 
 /** Every key is one entry under this prefix. */
 export const KEYS_PREFIX = '/q/keys/';
@@ -67,18 +67,18 @@ export function keyFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): KeyRecor
 
 /** The public part of a key, without the digest. `lastUsedMs` is wall time. */
 export function keyToView(record: KeyRecord, lastUsedMs: number | null): ApiKeyView {
-  return {
-    id: record.id,
-    name: record.name,
-    role: record.role,
-    createdAt: record.createdAt,
-    isActive: record.isActive,
-    expiresAt: record.expiresAt,
-    lastUsedAt: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString(),
-    collections: record.collections,
-    allowedNetworks: record.allowedNetworks,
-    rateLimitPerMinute: record.rateLimitPerMinute,
-    quota: record.quota,
-    previousExpiresAt: record.previous?.expiresAt ?? null,
-  };
+  return { ...keyInUse(record), lastUsedAt: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString() };
+}
+
+const inUse = new WeakMap<KeyRecord, KeyInUse>();
+
+/** The public part of a key that does not change as long as its record does not. Made once for each record, because every request asks for it. */
+export function keyInUse(record: KeyRecord): KeyInUse {
+  let key = inUse.get(record);
+  if (key === undefined) {
+    const { id, name, role, createdAt, isActive, expiresAt, collections, allowedNetworks, rateLimitPerMinute, quota, previous } = record;
+    key = Object.freeze({ id, name, role, createdAt, isActive, expiresAt, collections, allowedNetworks, rateLimitPerMinute, quota, previousExpiresAt: previous?.expiresAt ?? null });
+    inUse.set(record, key);
+  }
+  return key;
 }

@@ -26,6 +26,9 @@ export interface ApiKeyView {
   previousExpiresAt: string | null;
 }
 
+/** A key as whoever uses it is known by: what is the same for each of its requests. */
+export type KeyInUse = Omit<ApiKeyView, 'lastUsedAt'>;
+
 /** What a key may be limited to. */
 export type KeyBounds = Pick<ApiKeyView, 'collections' | 'allowedNetworks' | 'rateLimitPerMinute' | 'quota'>;
 
@@ -53,7 +56,7 @@ export interface KeysService {
    * The active, unexpired key with this secret, or null. Synchronous: it reads an in-memory view that follows the
    * cluster store. Secrets are compared as SHA-256 digests in constant time.
    */
-  authenticate(secret: string): ApiKeyView | null;
+  authenticate(secret: string): KeyInUse | null;
   list(): Promise<ApiKeyView[]>;
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;

@@ -5,9 +5,9 @@ import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark'
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
-import { DEFAULT_KEY_ID, deletedKeyPath, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
+import { DEFAULT_KEY_ID, deletedKeyPath, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyInUse, keyToView, type KeyRecord } from './key-record';
 import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
-import type { ApiKeyView, KeyChange, KeysService, NewKey } from './keys-service';
+import type { ApiKeyView, KeyChange, KeyInUse, KeysService, NewKey } from './keys-service';
 import type { KeyQuota } from './quota/key-quota';
 import { keyQuotaPath } from './quota/quota-entry';
 import { secretDigest, newSecret } from './secret';
@@ -89,13 +89,12 @@ export class StoreKeysService implements KeysService {
     if (this.directory.has(id)) this.lastUsedMs.set(id, Math.max(wallMs, this.lastUsedMs.get(id) ?? 0));
   }
 
-  /** `lastUsedAt` in the answer is the time of this call. */
-  authenticate(secret: string): ApiKeyView | null {
+  authenticate(secret: string): KeyInUse | null {
     const nowMs = this.clock.wallMs();
     const record = this.directory.authenticate(secretDigest(secret), nowMs);
     if (record === null) return null;
     this.lastUsedMs.set(record.id, nowMs);
-    return keyToView(record, nowMs);
+    return keyInUse(record);
   }
 
   async list(): Promise<ApiKeyView[]> {

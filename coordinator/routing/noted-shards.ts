@@ -1,11 +1,16 @@
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { ShardNote } from '../../shared/shard/call-notes';
+import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearchResult } from '../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 
 /** The shards, with a note of each call of a request that is looked at. All others pass as they are. */
-export class NotedShards implements Pick<ShardClient, 'read' | 'write'> {
-  constructor(private readonly shards: Pick<ShardClient, 'read' | 'write'>) {}
+export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce {
+  constructor(private readonly shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce) {}
+
+  searchNow(id: ShardId, request: VectorSearch, call: CallOptions): VectorSearchResult | null {
+    return call.notes === undefined ? (this.shards.searchNow?.(id, request, call) ?? null) : null;
+  }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     return call.notes === undefined ? this.shards.read(id, kind, request, call) : this.notedRead(id, kind, request, call);

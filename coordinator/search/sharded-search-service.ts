@@ -1,12 +1,13 @@
 import type { Filter } from '../../shared/filter/filter';
+import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
-import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
+import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { DeepReads } from '../routing/deep-reads';
+import { type DeepReads, isDeep } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
@@ -28,7 +29,7 @@ const CALIBRATED: SearchEffort = { type: 'calibrated' };
 export class ShardedSearchService implements SearchService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
   private readonly embedder: Pick<CollectionEmbedder, 'embedQueries'>;
-  private readonly shards: Pick<ShardClient, 'read'>;
+  private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly hybrid: HybridSearch;
@@ -39,7 +40,7 @@ export class ShardedSearchService implements SearchService {
   constructor(options: {
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     embedder: Pick<CollectionEmbedder, 'embedQueries'>;
-    shards: Pick<ShardClient, 'read'>;
+    shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
     scatter: ScatterGather;
     deep: Pick<DeepReads, 'run'>;
     clock: Clock;
@@ -168,15 +169,29 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.deep.run(shardRequest.k, call, () =>
-      this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
-    );
+    const results =
+      this.atOnce(collection, shardRequest, call) ??
+      (await this.deep.run(shardRequest.k, call, () =>
+        this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
+      ));
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
     this.noteStep(call, 'node', askedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
     return nearest;
+  }
+
+  /** The answers of all shards, where none of them has to be waited for; else null. */
+  private atOnce(collection: CollectionRecord, request: VectorSearch, call: CallOptions): VectorSearchResult[] | null {
+    if (this.shards.searchNow === undefined || isDeep(request.k)) return null;
+    const results: VectorSearchResult[] = [];
+    for (let shard = 0; shard < collection.shards; shard += 1) {
+      const result = this.shards.searchNow({ collectionUid: collection.uid, shard }, request, call);
+      if (result === null) return null;
+      results.push(result);
+    }
+    return results;
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {

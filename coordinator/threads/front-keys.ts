@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import type { KeyDirectory, KeyFollower } from '../keys/key-directory';
-import { keyToView } from '../keys/key-record';
-import type { ApiKeyView, KeysService } from '../keys/keys-service';
+import { keyInUse } from '../keys/key-record';
+import type { KeyInUse, KeysService } from '../keys/keys-service';
 import { secretDigest } from '../keys/secret';
 import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 
@@ -9,10 +9,9 @@ import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
   const { list, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
   return {
-    authenticate: (secret): ApiKeyView | null => {
-      const nowMs = parts.clock.wallMs();
-      const record = parts.directory.authenticate(secretDigest(secret), nowMs);
-      return record === null ? null : keyToView(record, nowMs);
+    authenticate: (secret): KeyInUse | null => {
+      const record = parts.directory.authenticate(secretDigest(secret), parts.clock.wallMs());
+      return record === null ? null : keyInUse(record);
     },
     list,
     get,

@@ -1,3 +1,4 @@
+import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -22,7 +23,7 @@ import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
  */
 export function frontServices(parts: {
   main: ThreadPeer;
-  shards: Pick<ShardClient, 'read' | 'write'>;
+  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce;
   deep: Pick<DeepReads, 'run'>;
   clock: Clock;
   requestTimeoutMs: number;

@@ -1,9 +1,9 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
-import type { InlineSearches } from '../../shared/shard/inline-search';
+import type { InlineSearches, SearchesAtOnce } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import { withOwnVector } from '../../shared/shard/own-vector';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { sharedDeadline } from '../../shared/time/shared-clock';
 import { inSlices } from '../../shared/time/work-slices';
@@ -15,7 +15,7 @@ import type { ThreadPeer } from '../../shared/threads/thread-peer';
  * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
  * enough; else the main thread does the shard's part.
  */
-export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
+export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce {
   private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
   private readonly inline: InlineSearches | null;
   private readonly clock: Clock;
@@ -30,6 +30,11 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     return kind === 'search' && this.inline !== null ? this.search(this.inline, id, kind, request, call) : this.ask(id, kind, request, call);
+  }
+
+  searchNow(id: ShardId, request: VectorSearch): VectorSearchResult | null {
+    const { inline } = this;
+    return inline === null ? null : this.turns.takeNow(() => inline.search(id, request));
   }
 
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */

@@ -1,4 +1,4 @@
-import type { ShardId } from './shard-client';
+import type { CallOptions, ShardId } from './shard-client';
 import type { VectorSearch, VectorSearchResult } from './shard-read';
 
 /** Searches shards of this process on another thread than the one that writes them. */
@@ -9,6 +9,12 @@ export interface InlineSearches {
    * kind or a length that is not for a thread that serves. Never throws for those.
    */
   search(id: ShardId, request: VectorSearch): VectorSearchResult | null;
+}
+
+/** Shards of which some searches need no waiting. */
+export interface SearchesAtOnce {
+  /** What ShardClient's read `search` would resolve to, found now; null: ask for it by `read`. */
+  searchNow?(id: ShardId, request: VectorSearch, call: CallOptions): VectorSearchResult | null;
 }
 
 /** Where another thread learns what it needs: messages for structured clone, with shared memory inside. */

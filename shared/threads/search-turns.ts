@@ -31,6 +31,11 @@ export class SearchTurns {
     });
   }
 
+  /** What `search` answers, if it may run at once; else null. */
+  takeNow<Found>(search: () => Found): Found | null {
+    return this.spentMs < TURN_MS ? this.run(search) : null;
+  }
+
   private run<Found>(search: (nowMs: number) => Found): Found {
     const startMs = this.clock.monotonicMs();
     if (!this.isRoundAwaited) {

@@ -2,11 +2,12 @@ import type { z } from 'zod';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
+import { firstNonFinite, tooLong } from '../schema/fields';
 import { fieldsOf, warnOfIgnoredFields } from '../schema/field-hints';
-import { tooLong } from '../schema/fields';
 import { validate, validateEachElement, validateElements } from '../schema/issue';
+import { recentOf, type RecentResults } from '../recent-results';
 import { TURN_MS, type Turns } from '../turns';
-import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
+import { type BodyScan, type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
 
 /** A body up to this size is scanned on the JavaScript thread, in a fraction of a millisecond. */
@@ -18,7 +19,16 @@ const AT_ONCE_BYTES = 64 * 1024;
  */
 const AT_ONCE_CHARACTERS = 8 * 1024;
 
+/** A longer text around a vector is hardly ever the same again. */
+const RECENT_CHARACTERS = 1024;
+
 type Members = Record<string, unknown>;
+
+/** The output for a body, and what stood for its vector in the text around that. */
+interface RecentBody {
+  output: unknown;
+  mark: string;
+}
 
 export interface ReadOptions {
   /** Whether the body's client has disconnected; then the work ends. */
@@ -39,6 +49,7 @@ export class BodyReader {
   private readonly clock: Clock;
   /** What {@link fieldsOf} answers. */
   private readonly fields = new Map<z.ZodType, ReadonlySet<string>>();
+  private readonly recent = new Map<JsonBody, RecentResults<RecentBody>>();
 
   constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
     this.scanner = options.scanner;
@@ -48,19 +59,36 @@ export class BodyReader {
   }
 
   /**
-   * The output of `expected.schema` for the body. Errors: schema_violation, limit_exceeded and what the schema
-   * reports; ClientGone.
+   * The output of `expected.schema` for the body; at once if it is one that differs from a recent one in nothing but its vector.
+   * Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
    */
-  async read(body: Buffer, expected: JsonBody, { isGone, warn }: ReadOptions): Promise<unknown> {
+  read(body: Buffer, expected: JsonBody, options: ReadOptions): unknown {
     const list = expected.list ?? null;
-    const isSmall = body.length <= AT_ONCE_BYTES;
-    const scan = isSmall ? this.scanner.scan(body, list) : await this.scanner.scanAside(body, list, isGone);
+    if (body.length > AT_ONCE_BYTES) return this.scanner.scanAside(body, list, options.isGone).then((scan) => this.scanned(scan, body, expected, options));
+    const scan = this.scanner.scan(body, list);
+    if (scan.flaw === undefined && expected.withVector !== undefined) {
+      const recent = this.recent.get(expected)?.get(scan.root);
+      const vector = recent === undefined ? undefined : scan.vector(recent.mark);
+      if (vector instanceof Float32Array && firstNonFinite(vector) < 0) return expected.withVector(recent!.output, vector);
+    }
+    return this.scanned(scan, body, expected, options);
+  }
+
+  private async scanned(scan: BodyScan, body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {
+    const { isGone, warn } = options;
+    const list = expected.list ?? null;
     if (scan.flaw !== undefined) throw flawError(scan, body, list, this.bounds);
     if (scan.root.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     const root = JSON.parse(scan.root) as unknown;
+    const mark = expected.withVector === undefined || !isObject(root) ? undefined : root.vector;
     takeVector(root, scan);
-    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), warn);
-    if (list === null || !isObject(root)) return validate(expected.schema, root, 'body');
+    let warnings = 0;
+    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), (warning) => (warnings++, warn(warning)));
+    if (list === null || !isObject(root)) {
+      const output = validate(expected.schema, root, 'body');
+      if (typeof mark === 'string' && warnings === 0 && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, mark, output);
+      return output;
+    }
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
     if (judged === null) {
       // Not an array, or its name is written with escapes. Then the scanner has treated it as a part of the root.
@@ -93,6 +121,12 @@ export class BodyReader {
       for (const output of check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
+  }
+
+  /** Remembers the output for a body whose only vector is its own. */
+  private remember(expected: JsonBody, scan: JudgedBody, mark: string, output: unknown): void {
+    if (scan.root.length > RECENT_CHARACTERS || scan.root.split(scan.listMark).length !== 2) return;
+    recentOf(this.recent, expected).put(scan.root, { output, mark });
   }
 
   private known(schema: z.ZodType): ReadonlySet<string> {

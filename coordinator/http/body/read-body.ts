@@ -42,12 +42,12 @@ export interface ReadBodyOptions {
 }
 
 /**
- * Reads a whole request body of at most `bound.bytesMax` bytes, both as sent and as unpacked (Content-Encoding gzip).
+ * Reads a whole request body, at once if it has arrived, of at most `bound.bytesMax` bytes, both as sent and as unpacked (Content-Encoding gzip).
  *
  * Errors: limit_exceeded; invalid_parameter for another encoding, broken gzip or a body that stops coming; ClientGone.
  * After an error the rest of the body is unread; it is up to the caller.
  */
-export async function readBody(request: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+export function readBody(request: IncomingMessage, options: ReadBodyOptions): Buffer | Promise<Buffer> {
   const { bound } = options;
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== 'gzip') {
@@ -62,8 +62,7 @@ export async function readBody(request: IncomingMessage, options: ReadBodyOption
     options.grown(whole.length);
     return whole;
   }
-  const pieces = await readPieces(request, encoding === 'gzip', options);
-  return pieces.length === 1 ? pieces[0] : joined(pieces, options.turns);
+  return readPieces(request, encoding === 'gzip', options).then((pieces) => (pieces.length === 1 ? pieces[0] : joined(pieces, options.turns)));
 }
 
 function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBodyOptions): Promise<Buffer[]> {

@@ -25,7 +25,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,
-      body: { type: 'json', required: true, schema: schemas.searchBody(limits), example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
+      body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
       handle: async ({ path, body, profile }) => {

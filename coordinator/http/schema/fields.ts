@@ -130,7 +130,7 @@ export const vectorFormat = withDefault(z.enum(VECTOR_FORMATS), 'array').meta({
 });
 
 /** Index of the first NaN or infinity; -1 if there is none. */
-function firstNonFinite(values: Float32Array): number {
+export function firstNonFinite(values: Float32Array): number {
   for (let i = 0; i < values.length; i++) {
     // The difference of a number with itself is NaN unless the number is finite, and the test is cheap.
     if (values[i] - values[i] !== 0) return i;

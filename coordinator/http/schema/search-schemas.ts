@@ -63,6 +63,13 @@ export function searchBody(limits: HttpLimits) {
   return z.object({ ...searchFields(limits), include_timing: includeTiming }).transform((body, context) => ({ search: inputFromSearch(body, limits, context), includeTiming: body.include_timing }));
 }
 
+/** As JsonBody.withVector, of {@link searchBody}. */
+export function searchWithVector(output: unknown, vector: Float32Array): unknown {
+  const { search, includeTiming } = output as z.output<ReturnType<typeof searchBody>>;
+  const { k, offset, filter, effort, minScore } = search;
+  return { search: { source: { ...search.source, vector }, k, offset, filter, effort, minScore }, includeTiming };
+}
+
 export function bulkSearchBody(limits: HttpLimits) {
   const excess = 'schema_violation' as const;
   const query = z.object(searchFields(limits)).transform((given, context) => {
