@@ -46,7 +46,7 @@ type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
  */
 export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
-  const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']) };
+  const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']), ...handlersOf('keyQuotas', service.keyQuotas, ['usedOf']) };
   const callUntil = (deadline: number): CallOptions => ({ deadlineMs: ownDeadline(deadline, clock) });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
   const { create, update, setQuota, delete: drop } = service.collections;
@@ -93,7 +93,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'documents.upload': (collection: string, file: { name: string; stream: number }, mark?: StoreMark, writer?: KeyWriter) =>
       service.documents.upload(collection, { name: file.name, ...arriving(peer().drawn<FilePiece>(file.stream)) }, mark, writer),
     ...handlersOf('quotas', main.quotas, ['reserve', 'settle', 'noteRefusal']),
-    ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal', 'usedOf']),
+    ...handlersOf('keyQuotas', service.keyQuotas, ['take', 'settle', 'giveBack', 'noteRefusal']),
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),

@@ -82,11 +82,15 @@ export class BodyReader {
     const root = JSON.parse(scan.root) as unknown;
     const mark = expected.withVector === undefined || !isObject(root) ? undefined : root.vector;
     takeVector(root, scan);
-    let warnings = 0;
-    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), (warning) => (warnings++, warn(warning)));
+    let isWarned = false;
+    const tell = (warning: string): void => {
+      isWarned = true;
+      warn(warning);
+    };
+    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), tell);
     if (list === null || !isObject(root)) {
       const output = validate(expected.schema, root, 'body');
-      if (typeof mark === 'string' && warnings === 0 && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, mark, output);
+      if (typeof mark === 'string' && !isWarned && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, mark, output);
       return output;
     }
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;

@@ -52,7 +52,7 @@ export function readRequestHead(bytes: Buffer): RequestHead | null {
   const headers: Record<string, string> = {};
   let count = 0;
   let bodyBytes = 0;
-  for (let at = lineEnd + 2; at < text.length; ) {
+  for (let at = lineEnd + 2; at < text.length;) {
     const colon = text.indexOf(':', at);
     const next = text.indexOf('\r\n', at);
     if (colon < 0 || colon > next || ++count > HEADERS_MAX) return null;

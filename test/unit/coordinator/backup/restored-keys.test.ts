@@ -34,7 +34,7 @@ test('in an empty service they keep their numbers and limits, however many there
   for (let i = 0; i < 12; i++) made.push(await keys.create({ ...newKey(`key ${i}`), collections: [{ name: `c${i}` }], allowedNetworks: ['10.0.0.0/8'], rateLimitPerMinute: i }));
   const other = await open();
   await restoreKeys(other.store, await backupOf(store));
-  for (const { key, ...view } of made) expect(other.keys.authenticate(key)).toEqual({ ...view, lastUsedAt: expect.any(String) });
+  for (const { key, lastUsedAt: _, ...inUse } of made) expect(other.keys.authenticate(key)).toEqual(inUse);
   expect((await other.keys.list()).map(({ id }) => id)).toEqual([1, ...made.map(({ id }) => id)]);
 });
 
