@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kQueries = 1500;
 // While rows of the graph wait for their refinement. Measuring takes time from building then, and is repeated once they
 // are refined; the larger error makes walks a little longer until then.
-constexpr size_t kQueriesCoarse = 500;
+constexpr size_t kQueriesCoarse = 300;
 // One query in so many is asked of the graph without its row, but with the lists of its neighbours as they are. On text
 // embeddings, word vectors, clusters and noise, a held-out query misses between what the two kinds of own rows miss, and
 // nearer to those whose neighbours got new lists (docs/decisions/0003-calibrated-recall.md).
@@ -45,6 +45,7 @@ constexpr Gammas kGammas{0.04f, 0.002f};
 constexpr Gammas kIpGammas{1e-5f, 1e-7f};
 // The search for gamma ends when neighbouring values differ by this factor.
 constexpr float kResolution = 1.06f;
+constexpr float kResolutionCoarse = 1.2f;
 constexpr float kSaturated = 0.99f;
 // Most rows that a walk keeps.
 constexpr float kPoolMax = 8192;
@@ -93,6 +94,8 @@ struct Sample {
   std::vector<float> shortfalls[kCases];
 };
 
+bool is_coarse(const Graph& graph) { return graph.refined_rows < graph.rows(); }
+
 std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   const RowStore& rows = *snapshot.rows;
   std::mt19937_64 random(snapshot.graph->rows());
@@ -100,8 +103,7 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   for (size_t row = 0; row < snapshot.graph->rows(); row++) {
     if (!rows.dead(row)) live.push_back(uint32_t(row));
   }
-  const bool coarse = snapshot.graph->refined_rows < snapshot.graph->rows();
-  const size_t count = std::min(coarse ? kQueriesCoarse : kQueries, live.size());
+  const size_t count = std::min(is_coarse(*snapshot.graph) ? kQueriesCoarse : kQueries, live.size());
   for (size_t i = 0; i < count; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   std::vector<Sample> samples;
   for (size_t i = 0; i < count; i++) {
@@ -241,7 +243,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
  * queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
  */
 void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on, size_t count, double recall_target,
-                size_t k, size_t rows, const Gammas& gammas) {
+                size_t k, size_t rows, const Gammas& gammas, float resolution) {
   const auto reaches = [&](float gamma) {
     reach.gamma = gamma;
     for (size_t asked : {(count + kFirstShare - 1) / kFirstShare, count}) {
@@ -269,7 +271,7 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
     }
   }
   Reach found = reach;
-  while (good > gammas.least && (bad == 0 || good / bad > kResolution)) {
+  while (good > gammas.least && (bad == 0 || good / bad > resolution)) {
     const float middle = bad == 0 ? good / 2 : std::sqrt(good * bad);
     if (reaches(middle)) {
       good = middle;
@@ -285,7 +287,7 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
     reach.gamma = found.gamma;
     // With the largest pool, the last gamma was found to be enough already.
     good_enough = reaches(reach.gamma) || reach.pool == kPoolMax;
-    for (int i = 0; i < 3 && !good_enough; i++) good_enough = reaches(reach.gamma *= kResolution);
+    for (int i = 0; i < 3 && !good_enough; i++) good_enough = reaches(reach.gamma *= resolution);
   }
 }
 
@@ -326,14 +328,17 @@ Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_tar
   for (size_t i = 0; i < kCases; i++) needed[i] = find_deviations(rows, samples, i, recall_target);
   effort.deviations = std::max(needed[0], needed[1]);
   effort.passing_deviations = std::max(needed[2], needed[3]);
+  Gammas gammas = rows.metric == Metric::kIp ? kIpGammas : kGammas;
+  const float resolution = is_coarse(*snapshot.graph) ? kResolutionCoarse : kResolution;
   for (size_t i = 0; i < kCases; i++) {
     const Case& measured = kCaseOf[i];
     Reach& reach = effort.*measured.reach;
     const size_t count = (samples.size() + measured.share - 1) / measured.share;
     const auto measure_on = [&](size_t asked) { return measure(tried, samples, asked, i, threads, stop); };
-    find_reach(reach, measure_on, count, recall_target, measured.k, snapshot.graph->rows(),
-               rows.metric == Metric::kIp ? kIpGammas : kGammas);
+    find_reach(reach, measure_on, count, recall_target, measured.k, snapshot.graph->rows(), gammas, resolution);
     if (reach.expanded == 0) break;
+    // What the next case needs is often near.
+    gammas.first = reach.gamma;
   }
   return effort;
 }

@@ -19,8 +19,9 @@ constexpr int kLinks = 24;
 // How many near rows are found to choose links from. A row that was linked quickly and then refined takes less time than
 // one that was linked with care, and searches score no more rows (docs/performance.md). Quick is the least at which HNSW's
 // heuristic chooses: with fewer candidates than a list holds, it keeps all.
-constexpr size_t kCarefulEffort = 200;
-constexpr size_t kQuickEffort = 2 * kLinks;
+// Most of these are expanded, too: with three in four, links are as good.
+constexpr NearLimits kCareful{200, 150};
+constexpr NearLimits kQuick{2 * kLinks, 2 * kLinks};
 // Rows that a thread copies at a time.
 constexpr size_t kCopiedRows = 16384;
 
@@ -127,11 +128,11 @@ std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, const Co
   rows = std::max(rows, first);
   hnsw.prepare_level_tab(rows - first, false);
 
-  const size_t effort = care == Care::kQuick ? kQuickEffort : kCarefulEffort;
+  const NearLimits& limits = care == Care::kQuick ? kQuick : kCareful;
   for (const std::vector<uint32_t>& level_rows : rows_by_level(store, hnsw, first)) {
     std::atomic<size_t> next{0};
     run_in_background_threads(level_rows.empty() ? 0 : threads, [&](unsigned) {
-      RowLinker linker(codes, growing_, effort);
+      RowLinker linker(codes, growing_, limits);
       for (size_t i = next++; i < level_rows.size(); i = next++) {
         if (stop.load(std::memory_order_relaxed)) throw ClosedError();
         linker.link(level_rows[i]);
@@ -155,7 +156,7 @@ void refine_graph(const RowStore& store, const Codes& codes, Graph& graph, size_
   ListLocks locks;
   std::atomic<size_t> next{first};
   run_in_background_threads(threads, [&](unsigned) {
-    RowRefiner refiner(codes, graph, locks, kCarefulEffort);
+    RowRefiner refiner(codes, graph, locks, kCareful);
     for (size_t row = next++; row < end; row = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       if (!store.dead(row)) refiner.refine(uint32_t(row));

@@ -25,8 +25,8 @@ class GrowingLists {
 
 }  // namespace
 
-RowLinker::RowLinker(const Codes& codes, GrowingGraph& graph, size_t effort)
-    : graph_(graph), effort_(effort), query_(codes), scorer_(codes, query_), writer_(codes, graph.list_locks) {}
+RowLinker::RowLinker(const Codes& codes, GrowingGraph& graph, const NearLimits& limits)
+    : graph_(graph), limits_(limits), query_(codes), scorer_(codes, query_), near_rows_(codes, query_), writer_(codes, graph.list_locks) {}
 
 void RowLinker::link(uint32_t row) {
   faiss::HNSW& hnsw = graph_.hnsw;
@@ -75,10 +75,7 @@ PoolEntry RowLinker::descend(PoolEntry from, int level) {
 
 void RowLinker::link_at(uint32_t row, PoolEntry start, int level) {
   const GrowingLists lists(graph_.hnsw, level);
-  WalkScratch& scratch = WalkScratch::of_this_thread();
-  const WalkResult result = walk_level<FixedPool>(lists, graph_.hnsw.levels.size(), start, scorer_,
-                                                  [](uint32_t) { return true; }, {effort_, effort_}, row, scratch);
-  found_.assign(scratch.pool.begin(), scratch.pool.begin() + ptrdiff_t(result.entries));
+  near_rows_.find(lists, graph_.hnsw.levels.size(), start, limits_, row, found_);
   writer_.choose(found_, lists.degree());
   // Farthest first, as FAISS does. The row may have links already, from rows that found it on a level above.
   std::reverse(found_.begin(), found_.end());

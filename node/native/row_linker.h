@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "link_lists.h"
+#include "near_rows.h"
 #include "row_query.h"
 #include "row_store.h"
 #include "walk.h"
@@ -25,15 +26,14 @@ struct GrowingGraph {
 };
 
 /**
- * Adds rows to a graph as faiss::HNSW::add_with_locks does: with one thread, the links are the same, but for ties. It
- * takes half to seven tenths of the time, because it scores the links of a row together, and prefetches; FAISS asks for
- * one distance after the other. Distances are those of int8 codes. One per thread; rows of a level must be added
- * before those of lower levels.
+ * Adds rows to a graph as faiss::HNSW::add_with_locks does, but finds what is near a row with NearRows: FAISS asks for one
+ * distance after the other, through a virtual call. Distances are those of int8 codes. One per thread; rows of a level must
+ * be added before those of lower levels.
  */
 class RowLinker {
  public:
-  // `effort`: HNSW's efConstruction, how many near rows are found to choose links from.
-  RowLinker(const Codes& codes, GrowingGraph& graph, size_t effort);
+  // `limits`: of the near rows to choose links from; HNSW's efConstruction.
+  RowLinker(const Codes& codes, GrowingGraph& graph, const NearLimits& limits);
 
   void link(uint32_t row);
 
@@ -42,9 +42,10 @@ class RowLinker {
   void link_at(uint32_t row, PoolEntry start, int level);
 
   GrowingGraph& graph_;
-  const size_t effort_;
+  const NearLimits limits_;
   RowQuery query_;
   Scorer<RowQuery> scorer_;
+  NearRows near_rows_;
   LinkWriter writer_;
   Links found_;
 };

@@ -25,24 +25,17 @@ struct NarrowEdit {
 
 }  // namespace
 
-RowRefiner::RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, size_t effort)
-    : graph_(graph), effort_(effort), query_(codes), scorer_(codes, query_), writer_(codes, locks) {}
+RowRefiner::RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, const NearLimits& limits)
+    : graph_(graph), limits_(limits), query_(codes), scorer_(codes, query_), near_rows_(codes, query_), writer_(codes, locks) {}
 
 void RowRefiner::refine(uint32_t row) {
   query_.set(row);
   scorer_.near_rows[0] = row;
   scorer_.score(1);
-  WalkScratch& scratch = WalkScratch::of_this_thread();
   // From the row itself, through its links: it is left out of what is found.
-  const WalkResult result = with_lists(graph_, [&](const auto& lists) {
-    return walk_level<FixedPool>(lists, graph_.rows(), {scorer_.keys[0], row}, scorer_, [](uint32_t) { return true; },
-                                 {effort_, effort_ + 1}, row, scratch);
+  with_lists(graph_, [&](const auto& lists) {
+    near_rows_.find(lists, graph_.rows(), {scorer_.keys[0], row}, limits_, row, found_);
   });
-  found_.clear();
-  for (size_t i = 0; i < result.entries; i++) {
-    const PoolEntry& entry = scratch.pool[i];
-    if (!entry.passage()) found_.push_back({entry.key, entry.row()});
-  }
   if (graph_.width() == LinkWidth::kBits32) {
     link(WideEdit{graph_}, row);
   } else {

@@ -5,6 +5,7 @@
 
 #include "graph.h"
 #include "link_lists.h"
+#include "near_rows.h"
 #include "row_query.h"
 #include "row_store.h"
 #include "walk.h"
@@ -18,8 +19,8 @@ namespace quiver {
  */
 class RowRefiner {
  public:
-  // `effort`: how many near rows are found to choose links from.
-  RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, size_t effort);
+  // `limits`: of the near rows to choose links from.
+  RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, const NearLimits& limits);
 
   void refine(uint32_t row);
 
@@ -29,9 +30,10 @@ class RowRefiner {
   void link(const Lists& lists, uint32_t row);
 
   Graph& graph_;
-  const size_t effort_;
+  const NearLimits limits_;
   RowQuery query_;
   Scorer<RowQuery> scorer_;
+  NearRows near_rows_;
   LinkWriter writer_;
   Links found_;
 };
