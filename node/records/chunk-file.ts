@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** What is read and kept at once. Chunks begin at multiples of it, so a frame holds bytes of one chunk alone. */
-export const FRAME_BYTES = 4096;
+export const CHUNK_FRAME_BYTES = 4096;
 /** 16 MiB for each thread that reads; behind them is the system's page cache. */
 const FRAME_BITS = 12;
 const FRAMES = 1 << FRAME_BITS;
@@ -32,24 +32,24 @@ export class ChunkFile {
   /** `length` bytes as text. Throws what the system says, and a plain Error where the file ends before them. */
   text(encoding: BufferEncoding, position: number, length: number): string {
     if (length === 0) return '';
-    const within = position % FRAME_BYTES;
-    if (within + length > FRAME_BYTES) return this.read(position, length).toString(encoding);
-    const at = this.frame((position - within) / FRAME_BYTES, within + length);
+    const within = position % CHUNK_FRAME_BYTES;
+    if (within + length > CHUNK_FRAME_BYTES) return this.read(position, length).toString(encoding);
+    const at = this.frame((position - within) / CHUNK_FRAME_BYTES, within + length);
     return cache().bytes.toString(encoding, at + within, at + within + length);
   }
 
   /** `length` bytes, which are the caller's until the next call of any file. Throws as {@link text}. */
   read(position: number, length: number): Buffer {
-    const within = position % FRAME_BYTES;
-    if (within + length <= FRAME_BYTES) {
-      const at = length === 0 ? 0 : this.frame((position - within) / FRAME_BYTES, within + length);
+    const within = position % CHUNK_FRAME_BYTES;
+    if (within + length <= CHUNK_FRAME_BYTES) {
+      const at = length === 0 ? 0 : this.frame((position - within) / CHUNK_FRAME_BYTES, within + length);
       return cache().bytes.subarray(at + within, at + within + length);
     }
     const bytes = Buffer.allocUnsafe(length);
     for (let done = 0; done < length;) {
-      const from = (position + done) % FRAME_BYTES;
-      const count = Math.min(FRAME_BYTES - from, length - done);
-      const at = this.frame((position + done - from) / FRAME_BYTES, from + count);
+      const from = (position + done) % CHUNK_FRAME_BYTES;
+      const count = Math.min(CHUNK_FRAME_BYTES - from, length - done);
+      const at = this.frame((position + done - from) / CHUNK_FRAME_BYTES, from + count);
       cache().bytes.copy(bytes, done, at + from, at + from + count);
       done += count;
     }
@@ -81,10 +81,10 @@ export class ChunkFile {
   private frame(number: number, needed: number): number {
     const { bytes, files, numbers, lengths } = cache();
     const place = (Math.imul(this.number, 0x9e3779b1) + Math.imul(number, 0x85ebca6b)) >>> (32 - FRAME_BITS);
-    const at = place * FRAME_BYTES;
+    const at = place * CHUNK_FRAME_BYTES;
     if (files[place] !== this.number || numbers[place] !== number || lengths[place] < needed) {
       files[place] = 0;
-      lengths[place] = readSync(this.open(), bytes, at, FRAME_BYTES, number * FRAME_BYTES);
+      lengths[place] = readSync(this.open(), bytes, at, CHUNK_FRAME_BYTES, number * CHUNK_FRAME_BYTES);
       if (lengths[place] < needed) throw new Error(`${this.path} ends early`);
       files[place] = this.number;
       numbers[place] = number;
@@ -99,6 +99,6 @@ export class ChunkFile {
 }
 
 function cache(): FrameCache {
-  frameCache ??= { bytes: Buffer.allocUnsafeSlow(FRAMES * FRAME_BYTES), files: new Uint32Array(FRAMES), numbers: new Uint32Array(FRAMES), lengths: new Uint16Array(FRAMES) };
+  frameCache ??= { bytes: Buffer.allocUnsafeSlow(FRAMES * CHUNK_FRAME_BYTES), files: new Uint32Array(FRAMES), numbers: new Uint32Array(FRAMES), lengths: new Uint16Array(FRAMES) };
   return frameCache;
 }

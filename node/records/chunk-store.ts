@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { ChunkFile, FRAME_BYTES } from './chunk-file';
+import { ChunkFile, CHUNK_FRAME_BYTES } from './chunk-file';
 
 /** A file takes chunks until it has so many bytes: few files for many items, and little to move when most of one is dead. */
 const FILE_BYTES = 32 << 20;
@@ -174,5 +174,5 @@ export class ChunkStore {
 
 /** The bytes that a chunk of this length takes in its file. */
 function inFrames(length: number): number {
-  return Math.ceil(length / FRAME_BYTES) * FRAME_BYTES;
+  return Math.ceil(length / CHUNK_FRAME_BYTES) * CHUNK_FRAME_BYTES;
 }

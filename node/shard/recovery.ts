@@ -70,7 +70,8 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
       return null;
     }
   };
-  const decoded = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Promise<Index>): Promise<Index | null> => load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
+  const decoded = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Promise<Index>): Promise<Index | null> =>
+    load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
   const directory = await load('directory', (from) => savedDirectory(parts, from, journal));
   const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));

@@ -68,7 +68,11 @@ export function collectionsSuite(context: SuiteContext): void {
 
     test('hold ids and metadata in memory, or on the disk when that is asked for, and answer the same', async () => {
       const { api } = context;
-      const items = Array.from({ length: 600 }, (_, i) => ({ external_id: `${'é'.repeat(i % 3)}v${i}`, vector: [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)], metadata: { even: i % 2 === 0, note: `note ${i} `.repeat(i % 40) } }));
+      const items = Array.from({ length: 600 }, (_, i) => ({
+        external_id: `${'é'.repeat(i % 3)}v${i}`,
+        vector: [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)],
+        metadata: { even: i % 2 === 0, note: `note ${i} `.repeat(i % 40) },
+      }));
       const answers = [];
       for (const [fields, metadata] of [
         [{ metadata: null }, 'memory'],

@@ -45,9 +45,10 @@ afterEach(async () => {
 });
 
 const folder = (): string => join(node.folder, 'shards', 'c', '0', 'metadata');
-const files = (): string[] => readdirSync(folder())
-  .map((name) => join(folder(), name))
-  .sort();
+const files = (): string[] =>
+  readdirSync(folder())
+    .map((name) => join(folder(), name))
+    .sort();
 const found = async (i: number) => (await node.client.read(SPEC, 'search', searchFor(i), NO_HURRY)).hits[0];
 
 test('takes no memory for metadata, here and on other threads, and is made anew at each start', async () => {
