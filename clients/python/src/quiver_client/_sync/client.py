@@ -157,8 +157,8 @@ class QuiverClient:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``quantization`` (``int8``, ``int4``, ``binary``)
-        trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and metadata out of memory. With ``ttl_seconds``, items without an expires_at expire so long after
-        their last write.
+        trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and metadata out of memory. With
+        ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
         body = given(
             name=name,
