@@ -63,7 +63,7 @@ async function measureSize({ dim, rows, quantization, metadata, metadataBytes })
     const empty = residentMemory(target.server.pid);
     const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata });
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
-    await load(target, { dim, rows, metadataBytes });
+    await loadClusters(target, { dim, rows, metadataBytes });
     await settled(target, rows);
     await target.server.stop('SIGTERM');
     await target.server.start();
@@ -87,17 +87,30 @@ async function measureSize({ dim, rows, quantization, metadata, metadataBytes })
   }
 }
 
-async function load(target, { dim, rows, metadataBytes }) {
+/** Vectors like those that are loaded, which are none of them. */
+export function clusterVectors(dim, count, seed) {
+  const centres = centresOf(seededRandom(dim), dim);
+  const random = seededRandom(1_000_003 * seed + dim);
+  return Array.from({ length: count }, () => vectorIn(centres, random, dim));
+}
+
+const centresOf = (random, dim) => Float32Array.from({ length: CLUSTERS * dim }, () => random() - 0.5);
+
+function vectorIn(centres, random, dim) {
+  const centre = Math.floor(random() * CLUSTERS) * dim;
+  return Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
+}
+
+export async function loadClusters(target, { dim, rows, metadataBytes }) {
   const random = seededRandom(dim);
-  const centres = Float32Array.from({ length: CLUSTERS * dim }, () => random() - 0.5);
+  const centres = centresOf(random, dim);
   const note = metadataBytes === 0 ? '' : `,"note":{"text":"${'x'.repeat(metadataBytes)}"}`;
   const connection = await HttpConnection.open(target.address);
   const bar = new ProgressBar({ label: `${rows} × ${dim}`, total: rows, unit: 'rows' });
   for (let from = 0; from < rows; from += BULK_ITEMS) {
     const items = [];
     for (let row = from; row < Math.min(rows, from + BULK_ITEMS); row++) {
-      const centre = Math.floor(random() * CLUSTERS) * dim;
-      const vector = Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
+      const vector = vectorIn(centres, random, dim);
       items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`);
     }
     const body = `{"items":[${items.join(',')}]}`;
@@ -110,8 +123,8 @@ async function load(target, { dim, rows, metadataBytes }) {
 }
 
 /** The collection's statistics when its index is ready and nothing is done any more. */
-async function settled(target, rows) {
-  const deadline = performance.now() + SETTLED_DEADLINE_MS;
+export async function settled(target, rows, deadlineMs = SETTLED_DEADLINE_MS) {
+  const deadline = performance.now() + deadlineMs;
   for (let readySince = null; ; await new Promise((wake) => setTimeout(wake, 250))) {
     if (performance.now() > deadline) throw new Error('the index was not ready in time');
     const { data } = await target.call('GET', `${target.collectionPath}/stats`);
