@@ -163,6 +163,7 @@ export class ApiProcess {
     backupObstacle?: () => string | null;
     backupLogObstacle?: () => string | null;
     restoreIntoObstacle?: () => string | null;
+    diskMetadataObstacle?: () => string | null;
     idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
@@ -197,6 +198,7 @@ export class ApiProcess {
       backupObstacle: parts.backupObstacle,
       backupLogObstacle: parts.backupLogObstacle,
       restoreIntoObstacle: parts.restoreIntoObstacle,
+      diskMetadataObstacle: parts.diskMetadataObstacle,
       idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,

@@ -134,6 +134,8 @@ export function createService(options: {
   backupLogObstacle?: (() => string | null) | undefined;
   /** The same of restores into collections that are there and empty. */
   restoreIntoObstacle?: (() => string | null) | undefined;
+  /** Why ids and metadata of a collection can't be on the disk at present; null, and by default: they can. */
+  diskMetadataObstacle?: (() => string | null) | undefined;
   /** The same of Idempotency-Key. */
   idempotencyObstacle?: (() => string | null) | undefined;
 }): RunningService {
@@ -159,6 +161,7 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
+    diskMetadataObstacle: options.diskMetadataObstacle,
   });
   const openTarget = options.openTarget ?? targetOpener(config);
   const schedule = scheduleOf(config);

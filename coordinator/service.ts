@@ -8,6 +8,7 @@ import type { MetadataPatch } from '../shared/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
+import type { MetadataPlace } from '../shared/shard/metadata-place';
 import type { Quantization } from '../shared/vector/quantization';
 
 /**
@@ -119,6 +120,8 @@ export interface NewCollection {
   language: Language | null;
   /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
   quantization?: Quantization | undefined;
+  /** Where ids and metadata are; default: DEFAULT_METADATA_PLACE. */
+  metadata?: MetadataPlace | undefined;
   shards: number | undefined;
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
@@ -162,6 +165,7 @@ export interface CollectionView {
   description: string | null;
   language: Language | null;
   quantization: Quantization;
+  metadata: MetadataPlace;
   vectorCount: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;

@@ -25,6 +25,7 @@ const BENCHES = {
   migrate: ['../test/bench/migrate-bench.mjs', 'migrateBench', { packages: true }],
   curves: ['../test/bench/curves-bench.mjs', 'curvesBench', { packages: true }],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
+  'small-node': ['../test/bench/small-node-bench.mjs', 'smallNodeBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };

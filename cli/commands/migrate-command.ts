@@ -32,6 +32,7 @@ interface MigrateOptions extends ConnectionOptions {
   retryFor: number;
   language?: string;
   quantization?: string;
+  metadataOn?: string;
   shards?: number;
   replicas?: number;
   ttlSeconds?: number;
@@ -132,8 +133,8 @@ async function run(context: CommandContext, text: string, options: MigrateOption
 }
 
 /** What the new collections have alike. */
-function newOptions({ language, quantization, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
-  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, shards, replicas, ttlSeconds });
+function newOptions({ language, quantization, metadataOn, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
+  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, metadataOn, shards, replicas, ttlSeconds });
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
 }
 

@@ -10,6 +10,7 @@ import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
 import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView, StorageQuota } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
+import { DEFAULT_METADATA_PLACE } from '../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
@@ -45,6 +46,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly quota: CollectionQuota;
   private readonly reshards: ReshardRequests;
   private readonly sets: ShardSets<CollectionRecord>;
+  private readonly diskMetadataObstacle: () => string | null;
 
   constructor(options: {
     catalog: CollectionCatalog;
@@ -56,6 +58,8 @@ export class CatalogCollectionsService implements CollectionsService {
     defaults: CollectionDefaults;
     quota: CollectionQuota;
     reshards: ReshardRequests;
+    /** Why ids and metadata can't be on the disk at present; null: they can. */
+    diskMetadataObstacle?: (() => string | null) | undefined;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -67,16 +71,20 @@ export class CatalogCollectionsService implements CollectionsService {
     this.quota = options.quota;
     this.reshards = options.reshards;
     this.sets = new ShardSets(options);
+    this.diskMetadataObstacle = options.diskMetadataObstacle ?? (() => null);
   }
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; commit_unknown when answers of the cluster store were lost.
+   * sync than there are; unavailable while some member could not keep metadata on the disk; commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
     if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
+    const metadata = input.metadata === DEFAULT_METADATA_PLACE ? undefined : input.metadata;
+    const why = metadata === undefined ? null : this.diskMetadataObstacle();
+    if (why !== null) throw new QuiverError('unavailable', why);
     const uid = randomBytes(UID_BYTES).toString('hex');
     const wanted: CollectionRecord = {
       uid,
@@ -87,6 +95,7 @@ export class CatalogCollectionsService implements CollectionsService {
       description: input.description,
       language: input.language,
       quantization: input.quantization ?? DEFAULT_QUANTIZATION,
+      ...(metadata !== undefined && { metadata }),
       shards: input.shards ?? this.defaults.shards,
       replicas,
       minInSync,
@@ -289,6 +298,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     description: record.description,
     language: record.language,
     quantization: record.quantization,
+    metadata: record.metadata ?? DEFAULT_METADATA_PLACE,
     vectorCount,
     createdAt: record.createdAt,
     shards: record.shards,

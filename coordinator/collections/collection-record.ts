@@ -3,6 +3,7 @@ import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
 import type { ShardSeed } from '../../shared/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
+import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../shared/vector/quantization';
 import type { Metric } from '../../shared/vector/metric';
 import type { StorageQuota } from '../service';
@@ -33,6 +34,8 @@ export interface CollectionRecord {
   language: Language | null;
   /** It never changes. */
   quantization: Quantization;
+  /** It never changes. Absent: DEFAULT_METADATA_PLACE; coordinators of earlier versions know no other. */
+  metadata?: MetadataPlace | undefined;
   shards: number;
   replicas: number;
   /**
@@ -83,8 +86,15 @@ export function collectionPath(name: string): string {
 
 /** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
-  const { dim, metric, language, quantization, seed, shards } = record;
-  return { dim, metric, ...(language !== null && { language }), ...(quantization !== DEFAULT_QUANTIZATION && { quantization }), ...(seed !== undefined && { seed: { ...seed, shards } }) };
+  const { dim, metric, language, quantization, metadata = DEFAULT_METADATA_PLACE, seed, shards } = record;
+  return {
+    dim,
+    metric,
+    ...(language !== null && { language }),
+    ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
+    ...(metadata !== DEFAULT_METADATA_PLACE && { metadata }),
+    ...(seed !== undefined && { seed: { ...seed, shards } }),
+  };
 }
 
 export function dropPath(uid: string): string {
@@ -102,6 +112,7 @@ export function collectionToValue(record: CollectionRecord): string {
     description: record.description,
     language: record.language,
     quantization: record.quantization,
+    metadata: record.metadata === DEFAULT_METADATA_PLACE ? undefined : record.metadata,
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
@@ -130,6 +141,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
+    ...(json.metadata !== undefined && { metadata: json.metadata as MetadataPlace }),
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),

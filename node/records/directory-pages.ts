@@ -66,6 +66,13 @@ export function directoryPage(memory = new SharedArrayBuffer(PAGE_SLOTS * SLOT_B
   };
 }
 
+/** Where the text of an item is in its chunk, and how it is written. */
+export interface TextPlace {
+  encoding: 'utf16le' | 'utf8';
+  from: number;
+  bytes: number;
+}
+
 /** The id of the item at `place` of a page; `chunk` is the one that the page names. */
 export function externalIdAt(page: DirectoryPage, place: number, chunk: Buffer): string {
   const from = page.offsets[place];
@@ -76,6 +83,16 @@ export function externalIdAt(page: DirectoryPage, place: number, chunk: Buffer):
 export function metadataAt(page: DirectoryPage, place: number, chunk: Buffer): string {
   const from = page.offsets[place] + page.idBytes[place];
   return chunk.toString('utf8', from, from + page.metadataBytes[place]);
+}
+
+/** Where {@link externalIdAt} finds the id. */
+export function idPlaceAt(page: DirectoryPage, place: number): TextPlace {
+  return { encoding: page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from: page.offsets[place], bytes: page.idBytes[place] };
+}
+
+/** Where {@link metadataAt} finds the metadata. */
+export function metadataPlaceAt(page: DirectoryPage, place: number): TextPlace {
+  return { encoding: 'utf8', from: page.offsets[place] + page.idBytes[place], bytes: page.metadataBytes[place] };
 }
 
 /** Empty columns of `slots` slots. */
@@ -97,15 +114,4 @@ export function columnsFromPages(pages: readonly DirectoryPage[]): DirectoryColu
   const columns = columnsOf(pages.length * PAGE_SLOTS);
   for (const name of COLUMN_NAMES) pages.forEach((page, i) => columns[name].set(page[name], i * PAGE_SLOTS));
   return columns;
-}
-
-/** Pages that hold the columns; the slots after their end are empty. */
-export function pagesFromColumns(columns: DirectoryColumns): DirectoryPage[] {
-  const pages: DirectoryPage[] = [];
-  for (let from = 0; from < columns.flags.length; from += PAGE_SLOTS) {
-    const page = directoryPage();
-    for (const name of COLUMN_NAMES) page[name].set(columns[name].subarray(from, from + PAGE_SLOTS));
-    pages.push(page);
-  }
-  return pages;
 }

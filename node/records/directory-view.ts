@@ -1,7 +1,25 @@
-import { type DirectoryPage, directoryPage, externalIdAt, HIDDEN, LIVE, metadataAt, pageNumberOf, placeInPage } from './directory-pages';
+import { ChunkFile } from './chunk-file';
+import { type DirectoryPage, directoryPage, externalIdAt, HIDDEN, idPlaceAt, LIVE, metadataAt, metadataPlaceAt, pageNumberOf, placeInPage, type TextPlace } from './directory-pages';
 
-/** A part of a directory's memory that came or went. It is never replaced by another of its number. */
-export type DirectoryPart = { type: 'page'; number: number; memory: SharedArrayBuffer } | { type: 'chunk'; number: number; memory: SharedArrayBuffer | null };
+/**
+ * A part of a directory's memory that came or went, or a chunk that is in a file from now on. It is never replaced by another of
+ * its number.
+ */
+export type DirectoryPart =
+  | { type: 'page'; number: number; memory: SharedArrayBuffer }
+  | { type: 'chunk'; number: number; memory: SharedArrayBuffer | null }
+  | { type: 'stored'; number: number; path: string; position: number };
+
+/** A file of which this thread knows chunks. */
+interface KnownFile {
+  reader: ChunkFile;
+  chunks: number;
+}
+
+interface StoredChunk {
+  file: KnownFile;
+  position: number;
+}
 
 /**
  * A directory as another thread reads it, out of the parts that were published to it. What it answers holds only if the
@@ -10,33 +28,87 @@ export type DirectoryPart = { type: 'page'; number: number; memory: SharedArrayB
 export class DirectoryView {
   private readonly pages: (DirectoryPage | undefined)[] = [];
   private readonly chunks: (Buffer | undefined)[] = [];
+  private readonly stored: (StoredChunk | undefined)[] = [];
+  private readonly files = new Map<string, KnownFile>();
+  private failed = false;
 
   take(part: DirectoryPart): void {
-    if (part.type === 'page') this.pages[part.number] = directoryPage(part.memory);
-    else this.chunks[part.number] = part.memory === null ? undefined : Buffer.from(part.memory);
+    if (part.type === 'page') {
+      this.pages[part.number] = directoryPage(part.memory);
+      return;
+    }
+    this.forget(part.number);
+    if (part.type === 'stored') this.stored[part.number] = { file: this.fileOf(part.path), position: part.position };
+    else if (part.memory !== null) this.chunks[part.number] = Buffer.from(part.memory);
+  }
+
+  /** Nothing is asked of it any more; idempotent. */
+  close(): void {
+    for (const { reader } of this.files.values()) reader.close();
+    this.files.clear();
+    this.chunks.length = 0;
+    this.stored.length = 0;
+  }
+
+  /** Whether something could not be read from its file since this was last asked. Then "" stands for it. */
+  takeFailure(): boolean {
+    const { failed } = this;
+    this.failed = false;
+    return failed;
   }
 
   /** False also for an item of which some part has not arrived here. */
   isLive(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
-    return page !== undefined && (page.flags[place] & (LIVE | HIDDEN)) === LIVE && this.chunks[page.chunks[place]] !== undefined;
+    return page !== undefined && (page.flags[place] & (LIVE | HIDDEN)) === LIVE && (this.chunks[page.chunks[place]] ?? this.stored[page.chunks[place]]) !== undefined;
   }
 
   /** "" for a slot that is not live. */
   externalIdOf(slot: number): string {
-    return this.textOf(slot, externalIdAt);
+    return this.textOf(slot, externalIdAt, idPlaceAt);
   }
 
   /** As {@link externalIdOf}. */
   metadataOf(slot: number): string {
-    return this.textOf(slot, metadataAt);
+    return this.textOf(slot, metadataAt, metadataPlaceAt);
   }
 
-  private textOf(slot: number, textAt: (page: DirectoryPage, place: number, chunk: Buffer) => string): string {
+  private textOf(slot: number, textAt: (page: DirectoryPage, place: number, chunk: Buffer) => string, placeAt: (page: DirectoryPage, place: number) => TextPlace): string {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
-    const chunk = page === undefined ? undefined : this.chunks[page.chunks[place]];
-    return page === undefined || chunk === undefined ? '' : textAt(page, place, chunk);
+    if (page === undefined) return '';
+    const number = page.chunks[place];
+    const chunk = this.chunks[number];
+    if (chunk !== undefined) return textAt(page, place, chunk);
+    const stored = this.stored[number];
+    if (stored === undefined) return '';
+    const { encoding, from, bytes } = placeAt(page, place);
+    try {
+      return stored.file.reader.text(encoding, stored.position + from, bytes);
+    } catch {
+      // The file is gone with its last item, or damaged, which the shard's own thread finds out.
+      this.failed = true;
+      return '';
+    }
+  }
+
+  private fileOf(path: string): KnownFile {
+    const file = this.files.get(path) ?? { reader: new ChunkFile(path), chunks: 0 };
+    this.files.set(path, file);
+    file.chunks += 1;
+    return file;
+  }
+
+  private forget(number: number): void {
+    const stored = this.stored[number];
+    this.chunks[number] = undefined;
+    this.stored[number] = undefined;
+    if (stored === undefined) return;
+    const { file } = stored;
+    file.chunks -= 1;
+    if (file.chunks > 0) return;
+    file.reader.close();
+    this.files.delete(file.reader.path);
   }
 }

@@ -2,6 +2,7 @@ import type { Expiry } from '../../shared/shard/expiry';
 import { sampleKey, sampleKeyOfAscii } from '../../shared/shard/sample-key';
 import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
+import type { ChunkStore } from './chunk-store';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
 import { ChangeCounter } from './change-counter';
 import {
@@ -11,15 +12,17 @@ import {
   HAS_TEXT,
   HIDDEN,
   ID_IS_UTF16,
+  idPlaceAt,
   LIVE,
   metadataAt,
+  metadataPlaceAt,
   PAGE_SLOTS,
   pageNumberOf,
-  pagesFromColumns,
   placeInPage,
   SLOT_BYTES,
+  type TextPlace,
 } from './directory-pages';
-import { directoryChunks, readDirectory } from './directory-save';
+import { directoryChunks, readDirectory, type SavedBytes } from './directory-save';
 import type { DirectoryPart } from './directory-view';
 import { ExpiryColumn } from './expiry-column';
 
@@ -49,6 +52,8 @@ const NONE: ReadonlySet<number> = new Set();
  *
  * An item that has expired is hidden until its record is removed: it is in its slot, for those who write, and not live, for
  * those who read.
+ *
+ * With a store (ChunkStore), ids and metadata are on the disk, and memory has the columns and where they are.
  */
 export class Directory {
   /** Whoever changes more than the directory in one step begins before the first and ends after the last of it. */
@@ -56,15 +61,17 @@ export class Directory {
   /** Called with each part that comes or goes, before anything is written to it. */
   onPart: (part: DirectoryPart) => void = () => {};
   private pages: DirectoryPage[] = [];
-  private arena = new ByteArena();
+  private readonly arena: ByteArena;
   private readonly ids = new IdTable();
   private expiries = new ExpiryColumn();
   private live = 0;
   private hidden = 0;
   private highestStamp = 0;
 
-  constructor() {
-    this.useArena(this.arena);
+  /** `store`: where ids and metadata are kept; null: in memory. The directory closes it. */
+  constructor(private readonly store: ChunkStore | null = null) {
+    this.arena = new ByteArena(store);
+    this.arena.onChunk = (number) => this.onPart(this.chunkPart(number));
   }
 
   /** Without hidden ones. */
@@ -83,6 +90,10 @@ export class Directory {
 
   get memoryBytes(): number {
     return this.arena.memoryBytes + this.ids.memoryBytes + this.slotCapacity * SLOT_BYTES + this.expiries.memoryBytes;
+  }
+
+  get diskBytes(): number {
+    return this.store?.diskBytes ?? 0;
   }
 
   /** The slot of an external id, or -1: also for a hidden item. */
@@ -132,13 +143,15 @@ export class Directory {
   externalIdOf(slot: number): string {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
-    return externalIdAt(page, place, this.arena.chunk(page.chunks[place]));
+    const chunk = this.arena.chunk(page.chunks[place]);
+    return chunk === null ? this.storedText(page.chunks[place], idPlaceAt(page, place)) : externalIdAt(page, place, chunk);
   }
 
   metadataOf(slot: number): string {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
-    return metadataAt(page, place, this.arena.chunk(page.chunks[place]));
+    const chunk = this.arena.chunk(page.chunks[place]);
+    return chunk === null ? this.storedText(page.chunks[place], metadataPlaceAt(page, place)) : metadataAt(page, place, chunk);
   }
 
   stampOf(slot: number): number {
@@ -171,9 +184,9 @@ export class Directory {
   sampleKeyOf(slot: number, seed: number): number {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
-    const from = page.offsets[place];
     const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
-    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.arena.chunk(page.chunks[place]), from, from + page.idBytes[place]);
+    const from = this.idStart(page, place);
+    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.idChunk(page, place), from, from + page.idBytes[place]);
     return key >= 0 ? key : sampleKey(seed, this.externalIdOf(slot));
   }
 
@@ -211,7 +224,7 @@ export class Directory {
   parts(): DirectoryPart[] {
     const pages = this.pages.map(({ memory }, number): DirectoryPart => ({ type: 'page', number, memory }));
     const chunks = Array.from({ length: this.arena.chunkCount }, (_, number) => this.chunkPart(number));
-    return [...pages, ...chunks.filter(({ memory }) => memory !== null)];
+    return [...pages, ...chunks.filter((part) => part.type === 'stored' || part.memory !== null)];
   }
 
   /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
@@ -220,15 +233,14 @@ export class Directory {
   }
 
   /**
-   * The directory of a save, with the slots in `emptied` left empty. Nothing of it is hidden. Takes about 200 ms per million items. Errors:
-   * those of malformed bytes, as a plain Error.
+   * The directory of a save, with the slots in `emptied` left empty. Nothing of it is hidden. Takes about 200 ms per million items.
+   * Errors: those of malformed bytes, as a plain Error; those of the store, which stays the caller's then.
    */
-  static load(bytes: Buffer, emptied: { has(slot: number): boolean }): Directory {
-    const directory = new Directory();
-    const { columns, chunks, highestStamp, expiries } = readDirectory(bytes);
-    const arena = ByteArena.of(chunks);
-    directory.pages = pagesFromColumns(columns);
-    directory.useArena(arena);
+  static async load(bytes: SavedBytes, emptied: { has(slot: number): boolean }, store: ChunkStore | null = null): Promise<Directory> {
+    const directory = new Directory(store);
+    const { arena } = directory;
+    const { pages, highestStamp, expiries } = await readDirectory(bytes, (chunk) => arena.addSaved(chunk));
+    directory.pages = pages;
     directory.highestStamp = highestStamp;
     if (expiries !== null) directory.expiries = ExpiryColumn.of(expiries);
     for (const [number, page] of directory.pages.entries()) {
@@ -253,6 +265,11 @@ export class Directory {
     return directory;
   }
 
+  /** Removes what it has on the disk; idempotent. Ids and metadata can't be read from then on. */
+  close(): void {
+    this.store?.close();
+  }
+
   private isTaken(slot: number): boolean {
     const page = this.pages[pageNumberOf(slot)];
     return page !== undefined && (page.flags[placeInPage(slot)] & LIVE) !== 0;
@@ -270,22 +287,32 @@ export class Directory {
     return this.pages[pageNumberOf(slot)];
   }
 
-  private useArena(arena: ByteArena): void {
-    this.arena = arena;
-    arena.onChunk = (number) => this.onPart(this.chunkPart(number));
+  private chunkPart(number: number): DirectoryPart {
+    const where = this.arena.whereIs(number);
+    if (where !== null && 'file' in where) return { type: 'stored', number, path: where.file.reader.path, position: where.position };
+    return { type: 'chunk', number, memory: where };
   }
 
-  private chunkPart(number: number): DirectoryPart {
-    return { type: 'chunk', number, memory: this.arena.memoryOf(number) };
+  private storedText(chunk: number, { encoding, from, bytes }: TextPlace): string {
+    return this.arena.storedText(encoding, chunk, from, bytes);
+  }
+
+  /** Bytes that have an item's id at {@link idStart}: its chunk, or what is read of it. */
+  private idChunk(page: DirectoryPage, place: number): Buffer {
+    return this.arena.chunk(page.chunks[place]) ?? this.arena.bytes(page.chunks[place], page.offsets[place], page.idBytes[place]);
+  }
+
+  private idStart(page: DirectoryPage, place: number): number {
+    return this.arena.chunk(page.chunks[place]) === null ? 0 : page.offsets[place];
   }
 
   /** hashOfId of the slot's id, without making a string of an ASCII id. */
   private hashOf(slot: number): number {
     const page = this.pageOf(slot);
     const place = placeInPage(slot);
-    const from = page.offsets[place];
     const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
-    const hash = isUtf16 ? -1 : hashOfAscii(this.arena.chunk(page.chunks[place]), from, from + page.idBytes[place]);
+    const from = this.idStart(page, place);
+    const hash = isUtf16 ? -1 : hashOfAscii(this.idChunk(page, place), from, from + page.idBytes[place]);
     return hash >= 0 ? hash : hashOfId(this.externalIdOf(slot));
   }
 
@@ -346,7 +373,7 @@ export class Directory {
     const length = page.idBytes[place] + page.metadataBytes[place];
     const from = page.offsets[place];
     const target = this.arena.allocate(length);
-    this.arena.chunk(chunk).copy(target.buffer, target.offset, from, from + length);
+    this.arena.bytes(chunk, from, length).copy(target.buffer, target.offset);
     page.chunks[place] = target.chunk;
     page.offsets[place] = target.offset;
     this.arena.free(chunk, length);

@@ -80,7 +80,7 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
     vectorCount: indexes.directory.liveCount,
     lastOperation: counters.lastOperation,
     lastStamp: indexes.directory.lastStamp,
-    diskBytes: vectors.diskBytes + (await records.sizeBytes()),
+    diskBytes: vectors.diskBytes + indexes.directory.diskBytes + (await records.sizeBytes()),
     memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
     segments: vectors.segments,
     index: vectors.progress,

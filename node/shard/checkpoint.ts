@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { syncFolder } from '../../shared/files/stable-folder';
@@ -71,6 +71,64 @@ export async function readCheckpointFile(folder: string, manifest: Manifest, nam
     return content;
   } finally {
     await file.close();
+  }
+}
+
+/** One file of a checkpoint, read in its order and in little memory. What it has said holds once `finish` has resolved. */
+export class CheckpointReader {
+  private pending = Buffer.alloc(0);
+  private at = 0;
+  private found = 0;
+
+  private constructor(
+    private readonly file: FileHandle,
+    private readonly name: CheckpointFile,
+    private readonly written: { bytes: number; crc: number },
+  ) {}
+
+  /** Rejects if the file is missing, or of another size. */
+  static async open(folder: string, manifest: Manifest, name: CheckpointFile): Promise<CheckpointReader> {
+    const written = manifest.files[name];
+    const file = await open(join(folder, checkpointFolder(manifest.number), name), 'r');
+    const { size } = await file.stat();
+    if (size === written.bytes) return new CheckpointReader(file, name, written);
+    await file.close();
+    throw new Error(`${name}: ${size} bytes instead of ${written.bytes}`);
+  }
+
+  get size(): number {
+    return this.written.bytes;
+  }
+
+  /** The next `length` bytes, until the next call. Rejects where the file ends before them. */
+  take(length: number): Buffer | Promise<Buffer> {
+    if (length > this.pending.length) return this.fill(length).then(() => this.take(length));
+    const taken = this.pending.subarray(0, length);
+    this.pending = this.pending.subarray(length);
+    return taken;
+  }
+
+  /** Rejects if what was read is not what was written. All of it must have been taken. */
+  finish(): void {
+    if (this.found !== this.written.crc) throw new Error(`${this.name}: wrong checksum`);
+  }
+
+  async close(): Promise<void> {
+    await this.file.close();
+  }
+
+  private async fill(length: number): Promise<void> {
+    const rest = this.pending;
+    const content = Buffer.allocUnsafeSlow(Math.max(length, Math.min(WRITE_BYTES, rest.length + this.size - this.at)));
+    rest.copy(content);
+    for (let filled = rest.length; filled < content.length;) {
+      const { bytesRead } = await this.file.read(content, filled, content.length - filled, this.at);
+      if (bytesRead === 0) throw new Error(`${this.name}: ends early`);
+      this.found = crc32(content.subarray(filled, filled + bytesRead), this.found);
+      filled += bytesRead;
+      this.at += bytesRead;
+    }
+    this.pending = content;
   }
 }
 

@@ -1,16 +1,19 @@
+import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import type { Analyser } from '../../shared/text/analyser';
 import { keywordText } from '../keyword/keyword-text';
 import { inSlices } from '../../shared/time/work-slices';
+import { ChunkStore } from '../records/chunk-store';
 import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { isExpired } from '../../shared/shard/expiry';
+import type { MetadataPlace } from '../../shared/shard/metadata-place';
 import { countAfter } from '../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
-import { type CheckpointFile, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
+import { type CheckpointFile, CheckpointReader, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
 import type { ShardLogger } from './shard-options';
 import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from './shard-indexes';
 import type { ShardCounters } from './shard-writer';
@@ -18,11 +21,16 @@ import type { ShardCounters } from './shard-writer';
 /** Records read and put in one step of the repairs: vectors of 16,384 floats are 64 KiB each. */
 const REPAIR_BATCH = 1000;
 
+/** Where ids and metadata are if they are on the disk, in the folder of the shard. */
+const METADATA_FOLDER = 'metadata';
+
 interface RecoveryParts {
   folder: string;
   records: RecordStore;
   factories: IndexFactories;
   vectorOptions: VectorIndexOptions;
+  /** Whether ids and metadata are on the disk. Of what can't be read there any more, onDamaged of `vectorOptions` is told. */
+  metadata: MetadataPlace;
   /** The analyser of the shard's keyword text. */
   analyser: Analyser;
   logger: ShardLogger;
@@ -53,22 +61,24 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const { manifest, journal } = await usableManifest(parts);
 
   /** The content of a file; null (with a log line) if the index has to be rebuilt. */
-  const load = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Index | Promise<Index>): Promise<Index | null> => {
+  const load = async <Index>(name: CheckpointFile, read: (from: Manifest) => Promise<Index>): Promise<Index | null> => {
     if (manifest === null) return null;
     try {
-      return await decode(await readCheckpointFile(folder, manifest, name));
+      return await read(manifest);
     } catch (error) {
       logger.warn({ error, file: name, folder }, 'a checkpoint file cannot be used and is rebuilt from the records');
       return null;
     }
   };
-  const directory = await load('directory', (bytes) => Directory.load(bytes, journal.touched));
+  const decoded = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Promise<Index>): Promise<Index | null> =>
+    load(name, async (from) => decode(await readCheckpointFile(folder, from, name)));
+  const directory = await load('directory', (from) => savedDirectory(parts, from, journal));
   const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
-  const filters = await load('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
-  const keywords = await load('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
+  const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
+  const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
   let vectors = manifest === null ? null : await openSavedVectors(parts, manifest);
   const indexes: ShardIndexes = {
-    directory: directory ?? new Directory(),
+    directory: directory ?? new Directory(await chunkStore(parts)),
     vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
     filters: filters ?? (await factories.loadFilterIndex(null, metadataOf)),
     keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
@@ -98,8 +108,32 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
     return { indexes, counters, expiredByMs, manifest, repairs: isSound || isEmpty ? journal.touched.size : Infinity };
   } catch (error) {
+    indexes.directory.close();
     await indexes.vectors.close();
     throw error;
+  }
+}
+
+/** Where ids and metadata are kept if they are on the disk; what was there is removed. */
+async function chunkStore({ folder, metadata, vectorOptions }: RecoveryParts): Promise<ChunkStore | null> {
+  return metadata === 'disk' ? ChunkStore.open(join(folder, METADATA_FOLDER), vectorOptions.onDamaged) : null;
+}
+
+/** The directory of a checkpoint. Rejects if it can't be used. */
+async function savedDirectory(parts: RecoveryParts, manifest: Manifest, journal: Journal): Promise<Directory> {
+  const reader = await CheckpointReader.open(parts.folder, manifest, 'directory');
+  try {
+    const store = await chunkStore(parts);
+    try {
+      const directory = await Directory.load(reader, journal.touched, store);
+      reader.finish();
+      return directory;
+    } catch (error) {
+      store?.close();
+      throw error;
+    }
+  } finally {
+    await reader.close();
   }
 }
 

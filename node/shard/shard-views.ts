@@ -17,8 +17,9 @@ export class ShardViews implements InlineSearches {
   take(message: unknown): void {
     if (this.closed) return;
     const news = message as ShardMessage;
+    if (news.type === 'part') return this.views.get(news.key)?.take(news.part);
+    this.views.get(news.key)?.close();
     if (news.type === 'opened') this.views.set(news.key, new SharedShard(news, this.wallMs));
-    else if (news.type === 'part') this.views.get(news.key)?.take(news.part);
     else this.views.delete(news.key);
   }
 
@@ -29,6 +30,7 @@ export class ShardViews implements InlineSearches {
   /** Forgets every shard, whose memory is then free as far as this thread is concerned; idempotent. */
   close(): void {
     this.closed = true;
+    for (const view of this.views.values()) view.close();
     this.views.clear();
   }
 }

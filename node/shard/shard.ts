@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { DEFAULT_METADATA_PLACE } from '../../shared/shard/metadata-place';
 import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
@@ -183,6 +184,7 @@ export class Shard {
         logger: options.logger,
         nowMs: (options.wallMs ?? Date.now)(),
         expiries,
+        metadata: spec.metadata ?? DEFAULT_METADATA_PLACE,
         vectorOptions: {
           folder: join(folder, 'vectors'),
           dim: spec.dim,
@@ -205,6 +207,7 @@ export class Shard {
       void shard.verify();
       return shard;
     } catch (error) {
+      recovered?.indexes.directory.close();
       await recovered?.indexes.vectors.close();
       await records.close();
       throw error;
@@ -482,6 +485,7 @@ export class Shard {
       await this.checkpointer.write().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
     try {
+      recovered.indexes.directory.close();
       await recovered.indexes.vectors.close();
     } finally {
       await records.close();

@@ -31,6 +31,11 @@ export class SharedShard {
     this.directory.take(part);
   }
 
+  /** Frees what it has opened; idempotent. Searches find nothing any more. */
+  close(): void {
+    this.directory.close();
+  }
+
   /** As InlineSearches. */
   search(request: VectorSearch): VectorSearchResult | null {
     const { vector, k, filter, effort, texts, counted } = request;
@@ -53,7 +58,7 @@ export class SharedShard {
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
-    if (hits === null || !this.changes.isUnchanged(begun)) return null;
+    if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
     return { hits: hits.map(({ hit }) => hit), vectorCount, ...counter?.counts };
   }

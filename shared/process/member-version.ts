@@ -28,6 +28,8 @@ export const FEATURES = [
   'restore-into',
   /** A shard is unused until its primary says otherwise (ShardAssignment.unused). */
   'unused-shards',
+  /** Ids and metadata of a collection are on the disk (ShardSpec.metadata). Others hold them in memory, and forget what was chosen. */
+  'disk-metadata',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,6 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { Language } from '../text/language';
 import type { Quantization } from '../vector/quantization';
+import type { MetadataPlace } from './metadata-place';
 import type { Metric } from '../vector/metric';
 import type { CallNotes, ShardNote } from './call-notes';
 import type { Expiring, Expiry } from './expiry';
@@ -65,6 +66,8 @@ export interface ShardSpec extends ShardId {
   language?: Language;
   /** How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record does. */
   quantization?: Quantization;
+  /** Where ids and metadata are. Absent: DEFAULT_METADATA_PLACE. No stored record depends on it. */
+  metadata?: MetadataPlace;
   /** What it begins with when it is made; absent: nothing. */
   seed?: ShardSeed;
 }

@@ -15,6 +15,8 @@ clusters with a short id and one value of metadata, when the index is ready, and
   --dims N,N,…    128,384,768,1536
   --rows N,N,…    50000
   --quantization  int8; or int4, binary
+  --metadata      memory; or disk
+  --metadata-bytes N  of each item beside its value (0)
   --json FILE     everything measured, as JSON
 `;
 
@@ -29,6 +31,8 @@ export async function sizingBench(words) {
       dims: { type: 'string', default: '128,384,768,1536' },
       rows: { type: 'string', default: '50000' },
       quantization: { type: 'string', default: 'int8' },
+      metadata: { type: 'string', default: 'memory' },
+      'metadata-bytes': { type: 'string', default: '0' },
       json: { type: 'string' },
       help: { type: 'boolean' },
     },
@@ -42,7 +46,7 @@ export async function sizingBench(words) {
   process.stdout.write(`${HEAD}\n`);
   for (const dim of numbers(values.dims)) {
     for (const rows of numbers(values.rows)) {
-      figures.push(await measureSize({ dim, rows, quantization: values.quantization }));
+      figures.push(await measureSize({ dim, rows, quantization: values.quantization, metadata: values.metadata, metadataBytes: Number(values['metadata-bytes']) }));
       process.stdout.write(`${sizeLine(figures.at(-1))}\n`);
     }
   }
@@ -52,14 +56,14 @@ export async function sizingBench(words) {
   if (values.json !== undefined) writeFigures(values.json, { figures });
 }
 
-async function measureSize({ dim, rows, quantization }) {
+async function measureSize({ dim, rows, quantization, metadata, metadataBytes }) {
   const target = await openQuiver();
   try {
     await target.server.start();
     const empty = residentMemory(target.server.pid);
-    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization });
+    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata });
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
-    await load(target, dim, rows);
+    await loadClusters(target, { dim, rows, metadataBytes });
     await settled(target, rows);
     await target.server.stop('SIGTERM');
     await target.server.start();
@@ -69,6 +73,8 @@ async function measureSize({ dim, rows, quantization }) {
       dim,
       rows,
       quantization,
+      metadata,
+      metadataBytes,
       statsBytes: stats.memory_bytes,
       emptyBytes: empty.ownBytes,
       residentBytes: after.ownBytes,
@@ -81,17 +87,31 @@ async function measureSize({ dim, rows, quantization }) {
   }
 }
 
-async function load(target, dim, rows) {
+/** Vectors like those that are loaded, which are none of them. */
+export function clusterVectors(dim, count, seed) {
+  const centres = centresOf(seededRandom(dim), dim);
+  const random = seededRandom(1_000_003 * seed + dim);
+  return Array.from({ length: count }, () => vectorIn(centres, random, dim));
+}
+
+const centresOf = (random, dim) => Float32Array.from({ length: CLUSTERS * dim }, () => random() - 0.5);
+
+function vectorIn(centres, random, dim) {
+  const centre = Math.floor(random() * CLUSTERS) * dim;
+  return Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
+}
+
+export async function loadClusters(target, { dim, rows, metadataBytes }) {
   const random = seededRandom(dim);
-  const centres = Float32Array.from({ length: CLUSTERS * dim }, () => random() - 0.5);
+  const centres = centresOf(random, dim);
+  const note = metadataBytes === 0 ? '' : `,"note":{"text":"${'x'.repeat(metadataBytes)}"}`;
   const connection = await HttpConnection.open(target.address);
   const bar = new ProgressBar({ label: `${rows} × ${dim}`, total: rows, unit: 'rows' });
   for (let from = 0; from < rows; from += BULK_ITEMS) {
     const items = [];
     for (let row = from; row < Math.min(rows, from + BULK_ITEMS); row++) {
-      const centre = Math.floor(random() * CLUSTERS) * dim;
-      const vector = Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
-      items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"}}`);
+      const vector = vectorIn(centres, random, dim);
+      items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`);
     }
     const body = `{"items":[${items.join(',')}]}`;
     const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
@@ -103,8 +123,8 @@ async function load(target, dim, rows) {
 }
 
 /** The collection's statistics when its index is ready and nothing is done any more. */
-async function settled(target, rows) {
-  const deadline = performance.now() + SETTLED_DEADLINE_MS;
+export async function settled(target, rows, deadlineMs = SETTLED_DEADLINE_MS) {
+  const deadline = performance.now() + deadlineMs;
   for (let readySince = null; ; await new Promise((wake) => setTimeout(wake, 250))) {
     if (performance.now() > deadline) throw new Error('the index was not ready in time');
     const { data } = await target.call('GET', `${target.collectionPath}/stats`);

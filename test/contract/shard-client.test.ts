@@ -10,3 +10,4 @@ async function local(parts: ConstructorParameters<typeof ShardNode>[0]) {
 describeShardClient('plain', async () => ({ client: new PlainShardClient(), close: async () => undefined }), { isBounded: false });
 describeShardClient('local, in memory, vectors compared one by one', () => local({ factories: plainFactories, openStore: openMemoryStore }));
 describeShardClient('local, on RocksDB and the native graph', () => local({ factories: nativeFactories, openStore: openRocksStore }));
+describeShardClient('local, on RocksDB and the native graph, metadata on the disk', () => local({ factories: nativeFactories, openStore: openRocksStore }), { metadata: 'disk' });

@@ -86,6 +86,17 @@ test('measures what collections take, when they are loaded and after a restart',
   expect(figures.diskBytes).toBeGreaterThan(figures.rawBytes);
 });
 
+test('measures what a process takes that may have little memory, and how it answers', async () => {
+  const json = join(folder, 'small-node.json');
+  const words = ['--rows', '1500', '--dim', '16', '--metadata', 'disk', '--metadata-bytes', '100', '--queries', '20', '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/small-node-bench.mjs')).href, `smallNodeBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^recall at 10: [01][\d.]*; p50 [\d.]+ ms, p99 [\d.]+ ms/m);
+  const figures = JSON.parse(readFileSync(json, 'utf8'));
+  expect(figures).toMatchObject({ rows: 1500, metadata: 'disk', recall: { recall: expect.closeTo(1, 1) } });
+  expect(figures.first.p50Ms).toBeLessThanOrEqual(figures.first.p99Ms);
+  expect(figures.after.anonymous).toBeGreaterThan(0);
+});
+
 test('measures half load, bulk searches and many collections of a real process', async () => {
   const json = join(folder, 'serving.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import { METADATA_PLACES, type MetadataPlace } from '../../shared/shard/metadata-place';
 import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/inline-story';
@@ -22,7 +23,7 @@ interface Reader {
 
 /** A shard that is changed, and threads that search it inline meanwhile. */
 class Story {
-  private readonly spec: ShardSpec = { collectionUid: 'inline', shard: 0, dim: DIM, metric: 'l2' };
+  private readonly spec: ShardSpec;
   private readonly answered = new Int32Array(new SharedArrayBuffer(4 * ITEMS));
   private readonly begun = new Int32Array(new SharedArrayBuffer(4 * ITEMS));
   private readonly phase = new Int32Array(new SharedArrayBuffer(4));
@@ -32,7 +33,10 @@ class Story {
   constructor(
     private readonly node: ShardNode,
     private readonly random: () => number,
-  ) {}
+    metadata: MetadataPlace,
+  ) {
+    this.spec = { collectionUid: 'inline', shard: 0, dim: DIM, metric: 'l2', metadata };
+  }
 
   startReader(seed: number): void {
     const counts = new Int32Array(new SharedArrayBuffer(8 * PHASES.length));
@@ -110,11 +114,11 @@ function reportOf(worker: Worker): Reader['report'] {
   });
 }
 
-test('every answer that threads find inline while a shard changes, with and without a filter, is that of a moment of the search', async () => {
+test.each(METADATA_PLACES)('every answer that threads find inline while a shard changes, with metadata in %s, with and without a filter, is that of a moment of the search', async (metadata) => {
   const seed = runSeed('inline search');
   const node = await new ShardNode({ factories: nativeFactories, openStore: openMemoryStore }).start();
   const random = seededRandom(seed);
-  const story = new Story(node, random);
+  const story = new Story(node, random, metadata);
   try {
     await story.open();
     story.begin('inserts');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Shard } from '../../node/shard/shard';
 import { WriteBudget } from '../../node/shard/write-queue';
 import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
+import { METADATA_PLACES } from '../../shared/shard/metadata-place';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { ManualClock } from '../../shared/time/clock';
@@ -16,65 +17,70 @@ import { LogMemory, NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainF
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
 
-test('after a purge no file holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays', async () => {
-  const random = seededRandom(runSeed('purge'));
-  const clock = new ManualClock();
-  // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not alike.
-  const word = (): string => Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
-  const item = (externalId: string, more: Partial<UpsertOperation> = {}): UpsertOperation => ({
-    type: 'upsert',
-    externalId,
-    vector: Float32Array.from({ length: DIM }, () => random() * 2 - 1),
-    stamp: 1000,
-    metadata: JSON.stringify({ note: word(), tag: [word()] }),
-    text: `${word()} ${word()}`,
-    ...more,
-  });
-  const needlesOf = ({ vector, metadata, text }: UpsertOperation): { vector: Buffer; texts: Buffer[] } => {
-    const { note, tag } = JSON.parse(metadata!) as { note: string; tag: [string] };
-    return { vector: Buffer.from(vector.buffer), texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)) };
-  };
-  const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, clock }).start();
-  const folder = join(node.folder, 'shards', 'purged', '0');
-  try {
-    await node.client.open(SPEC);
-    const kept = Array.from({ length: 100 }, (_, i) => item(`kept-${i}`));
-    const deleted = Array.from({ length: 8 }, (_, i) => item(`deleted-${i}`));
-    const replaced = Array.from({ length: 8 }, (_, i) => item(`kept-${i}`));
-    const expired = Array.from({ length: 8 }, (_, i) => item(`expired-${i}`, { expiresAt: clock.wallMs() + 1000 }));
-    const gone = [...deleted, ...replaced, ...expired].map(needlesOf);
-    await node.client.write(SPEC, [...deleted, ...replaced, ...expired], NO_HURRY);
-    await (await node.host.shard(SPEC)).checkpoint();
-    await node.client.write(SPEC, [...kept, ...deleted.map(({ externalId }) => ({ type: 'delete' as const, externalId }))], NO_HURRY);
-    clock.advance(1000);
-    const before = await node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
-    expect(before).toHaveLength(100);
-    // They are in the store's log and in the saved vectors at least.
-    for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
+test.each(METADATA_PLACES)(
+  'after a purge no file, with metadata in %s, holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays',
+  async (metadata) => {
+    const spec: ShardSpec = { ...SPEC, metadata };
+    const random = seededRandom(runSeed('purge'));
+    const clock = new ManualClock();
+    // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not alike.
+    const word = (): string => Array.from({ length: 24 }, () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(random() * 26)]).join('');
+    const item = (externalId: string, more: Partial<UpsertOperation> = {}): UpsertOperation => ({
+      type: 'upsert',
+      externalId,
+      vector: Float32Array.from({ length: DIM }, () => random() * 2 - 1),
+      stamp: 1000,
+      metadata: JSON.stringify({ note: word(), tag: [word()] }),
+      text: `${word()} ${word()}`,
+      ...more,
+    });
+    const needlesOf = ({ vector, metadata, text }: UpsertOperation): { vector: Buffer; texts: Buffer[] } => {
+      const { note, tag } = JSON.parse(metadata!) as { note: string; tag: [string] };
+      return { vector: Buffer.from(vector.buffer), texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)) };
+    };
+    const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, clock }).start();
+    const folder = join(node.folder, 'shards', 'purged', '0');
+    try {
+      await node.client.open(spec);
+      const kept = Array.from({ length: 100 }, (_, i) => item(`kept-${i}`));
+      const deleted = Array.from({ length: 8 }, (_, i) => item(`deleted-${i}`));
+      const replaced = Array.from({ length: 8 }, (_, i) => item(`kept-${i}`));
+      const expired = Array.from({ length: 8 }, (_, i) => item(`expired-${i}`, { expiresAt: clock.wallMs() + 1000 }));
+      const gone = [...deleted, ...replaced, ...expired].map(needlesOf);
+      await node.client.write(spec, [...deleted, ...replaced, ...expired], NO_HURRY);
+      await (await node.host.shard(spec)).checkpoint();
+      await node.client.write(spec, [...kept, ...deleted.map(({ externalId }) => ({ type: 'delete' as const, externalId }))], NO_HURRY);
+      clock.advance(1000);
+      const before = await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY);
+      expect(before).toHaveLength(100);
+      // They are in the store's log and in the saved vectors at least.
+      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles).length).toBeGreaterThanOrEqual(2);
 
-    // By it, a backup goes on with what an earlier one has.
-    writeFileSync(join(folder, 'backup-lineage'), 'a lineage');
-    const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(SPEC, 'purge', { start }, NO_HURRY))[0];
-    expect(await purge(true)).toMatchObject({ state: 'running', error: '' });
-    // Writes go on.
-    await node.client.write(SPEC, [item('later')], NO_HURRY);
-    await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
-    const done = await purge(false);
-    expect(done).toMatchObject({ state: 'done', error: '' });
-    expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore);
-    expect(existsSync(join(folder, 'backup-lineage'))).toBe(false);
-    for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles)).toEqual([]);
+      // By it, a backup goes on with what an earlier one has.
+      writeFileSync(join(folder, 'backup-lineage'), 'a lineage');
+      const purge = async (start: boolean): Promise<ReplicaPurge> => (await node.client.read(spec, 'purge', { start }, NO_HURRY))[0];
+      expect(await purge(true)).toMatchObject({ state: 'running', error: '' });
+      // Writes go on.
+      await node.client.write(spec, [item('later')], NO_HURRY);
+      await eventually('the purge is over', async () => (await purge(false)).state !== 'running');
+      const done = await purge(false);
+      expect(done).toMatchObject({ state: 'done', error: '' });
+      expect(done.bytesAfter).toBeLessThanOrEqual(done.bytesBefore);
+      expect(existsSync(join(folder, 'backup-lineage'))).toBe(false);
+      for (const needles of [gone.map(({ vector }) => vector), gone.flatMap(({ texts }) => texts)]) expect(filesWith(folder, needles)).toEqual([]);
 
-    const after = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
-    expect(await after()).toEqual(before);
-    await node.restart();
-    await node.client.open(SPEC);
-    expect(await after()).toEqual(before);
-    expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(101);
-  } finally {
-    await node.destroy();
-  }
-}, 60_000);
+      const after = async () => (await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
+      expect(await after()).toEqual(before);
+      await node.restart();
+      await node.client.open(spec);
+      expect(await after()).toEqual(before);
+      expect(await node.client.read(spec, 'count', null, NO_HURRY)).toBe(101);
+    } finally {
+      await node.destroy();
+    }
+  },
+  60_000,
+);
 
 test('a purge waits for what is kept until it is shipped, and then nothing of it is in any file', async () => {
   const backups = { open: () => never(), pace: new Pace(Infinity), log: 'own' as const, ledger: () => never() };

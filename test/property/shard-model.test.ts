@@ -168,9 +168,10 @@ function garble(path: string, dice: Dice): void {
 }
 
 describe.each([
-  ['vectors compared one by one', plainFactories],
-  ['the native index', nativeFactories],
-])('a shard on disk with %s', (_name, factories) => {
+  ['vectors compared one by one', plainFactories, 'memory'],
+  ['the native index', nativeFactories, 'memory'],
+  ['the native index, and metadata on it', nativeFactories, 'disk'],
+] as const)('a shard on disk with %s', (_name, factories, metadata) => {
   test('answers as a plain map does, over writes, checkpoints, restarts and damaged checkpoints', async () => {
     const seed = runSeed('shard model');
     const dice = new Dice(seededRandom(seed));
@@ -180,7 +181,7 @@ describe.each([
     const follow = (): void => void node.host.follow((message) => views.take(message));
     follow();
     const plain = new PlainShardClient({ clock });
-    const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS) };
+    const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS), metadata };
     const trace: string[] = [`SEED=${seed} ${spec.metric}`];
     try {
       await Promise.all([node.client.open(spec), plain.open(spec)]);

@@ -9,6 +9,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     description: null,
     language: null,
     quantization: 'int8',
+    metadata: 'memory',
     vectorCount: 1,
     createdAt: '',
     shards: 1,

@@ -82,6 +82,7 @@ export async function plainService(
     quota?: CollectionQuota;
     log?: Logger;
     openTarget?: OpenTarget | undefined;
+    diskMetadataObstacle?: () => string | null;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -100,6 +101,7 @@ export async function plainService(
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
     openTarget: options.openTarget,
+    diskMetadataObstacle: options.diskMetadataObstacle,
     projectionWorker: join(__dirname, 'projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/language';
 import { METRICS } from '../../../shared/vector/metric';
+import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { itemExpiry, itemVersion, vectorValues } from './answer-fields';
@@ -52,6 +53,10 @@ export function newCollection(limits: HttpLimits) {
       description:
         'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
     }),
+    metadata: withDefault(z.enum(METADATA_PLACES), DEFAULT_METADATA_PLACE).meta({
+      description:
+        'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them.',
+    }),
     ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({ description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}` }),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
@@ -87,6 +92,7 @@ export const collectionAnswer = z
     description: z.string().nullable(),
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
+    metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
     vector_count: z.int(),
     created_at: z.iso.datetime(),
     shards: z.int(),

@@ -66,6 +66,36 @@ export function collectionsSuite(context: SuiteContext): void {
       errorOf(await api.get('/v1/collections/bad'), 404);
     });
 
+    test('hold ids and metadata in memory, or on the disk when that is asked for, and answer the same', async () => {
+      const { api } = context;
+      const items = Array.from({ length: 600 }, (_, i) => ({
+        external_id: `${'é'.repeat(i % 3)}v${i}`,
+        vector: [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)],
+        metadata: { even: i % 2 === 0, note: `note ${i} `.repeat(i % 40) },
+      }));
+      const answers = [];
+      for (const [fields, metadata] of [
+        [{ metadata: null }, 'memory'],
+        [{ metadata: 'disk', shards: 2 }, 'disk'],
+        [{ metadata: 'disk' }, 'disk'],
+      ] as const) {
+        const name = await context.collection({ distance_metric: 'l2', ...fields });
+        expect(dataOf(await api.get(`/v1/collections/${name}`)).metadata).toBe(metadata);
+        expect(dataOf(await api.patch(`/v1/collections/${name}`, { description: 'd' })).metadata).toBe(metadata);
+        for (let first = 0; first < items.length; first += 100) dataOf(await api.post(`/v1/collections/${name}/bulk_upsert`, { items: items.slice(first, first + 100) }));
+        const answer: unknown[] = [];
+        for (const filters of [undefined, { even: true }]) {
+          answer.push(dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [0.5, 0.5, 0.5], k: 50, filters })).results);
+        }
+        const changed = { filters: { even: false }, set: { odd: true } };
+        expect(dataOf(await api.post(`/v1/collections/${name}/update_by_filter`, changed))).toMatchObject({ updated_count: 300 });
+        answer.push(dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [0, 0, 1], k: 100, filters: { odd: true } })).results);
+        answers.push(answer);
+      }
+      for (const answer of answers) expect(answer).toEqual(answers[0]);
+      expect(errorOf(await api.post('/v1/collections', { name: 'bad', dim: 3, metadata: 'tape' }), 422)).toContain('metadata');
+    });
+
     test('show how far their index is built, and make the best of it when asked, as often as they are', async () => {
       const { api } = context;
       const name = await context.collection({ shards: 2 });

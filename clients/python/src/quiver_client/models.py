@@ -226,6 +226,8 @@ class CollectionInfo:
     description: str | None = None
     language: str | None = None
     quantization: str | None = None
+    metadata: str | None = None
+    """Where its ids and metadata are: ``memory`` or ``disk``."""
     shards: int | None = None
     replicas: int | None = None
     min_in_sync: int | None = None

@@ -10,6 +10,8 @@ export interface Collection {
   language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | null;
   /** How its vectors are held in memory. */
   quantization: 'int8' | 'int4' | 'binary';
+  /** Where its ids and metadata are. */
+  metadata: Metadata;
   vector_count: number;
   created_at: string;
   shards: number;
@@ -680,6 +682,8 @@ export interface Operations {
       language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr';
       /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
       quantization?: 'int8' | 'int4' | 'binary';
+      /** Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them. Default: "memory". */
+      metadata?: Metadata;
       /** Items without an expires_at of their own expire so long after their last write. Default: never. It holds for the writes that come: an item keeps what its last write gave it. */
       ttl_seconds?: number;
       shards?: number;

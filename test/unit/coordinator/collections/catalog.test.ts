@@ -53,6 +53,7 @@ describe('a collection', () => {
       description: null,
       language: null,
       quantization: 'int8',
+      metadata: 'memory',
       vectorCount: 0,
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,
@@ -73,6 +74,27 @@ describe('a collection', () => {
     expect((await service.collections.update('zoo', { description: null })).description).toBeNull();
     await service.collections.delete('zoo');
     expect((await service.collections.list()).map(({ name }) => name)).toEqual(['ark']);
+  });
+
+  test('has its metadata on the disk when that is asked for, once every member could have them there', async () => {
+    let obstacle: string | null = 'n1 is of an earlier version';
+    const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+    const { service, shards } = await plainService({ store, diskMetadataObstacle: () => obstacle });
+    const open = jest.spyOn(shards, 'open');
+    const onDisk = { ...newCollection('disk'), metadata: 'disk' as const };
+    await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
+    expect((await service.collections.create({ ...newCollection('here'), metadata: 'memory' })).metadata).toBe('memory');
+    obstacle = null;
+    expect((await service.collections.create(onDisk)).metadata).toBe('disk');
+    expect(open.mock.calls.map(([spec]) => spec.metadata)).toEqual([undefined, 'disk']);
+    expect((await service.collections.update('disk', { description: 'd' })).metadata).toBe('disk');
+    // As it is told after a start, and as others tell it; who knows no choice wrote none.
+    const again = (await plainService({ store, shards })).service;
+    expect((await again.collections.list()).map(({ name, metadata }) => [name, metadata])).toEqual([
+      ['disk', 'disk'],
+      ['here', 'memory'],
+    ]);
+    expect((await store.get('/q/collections/here'))?.value).not.toContain('metadata');
   });
 
   test('counts what its shards hold', async () => {

@@ -27,6 +27,7 @@ class Shelf {
       description: null,
       language: null,
       quantization: 'int8' as const,
+      metadata: 'memory' as const,
       vectorCount: this.items.size,
       shards: 1,
       replicas: 1,

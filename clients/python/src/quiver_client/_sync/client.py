@@ -147,6 +147,7 @@ class QuiverClient:
         description: str | None = None,
         language: str | None = None,
         quantization: str | None = None,
+        metadata: str | None = None,
         shards: int | None = None,
         replicas: int | None = None,
         min_in_sync: int | None = None,
@@ -156,8 +157,8 @@ class QuiverClient:
         """Creates a collection; ``ConflictError`` where there is one of that name.
 
         ``language`` (``en`` and others) finds words in all their forms; ``quantization`` (``int8``, ``int4``, ``binary``)
-        trades memory for speed at the same recall. With ``ttl_seconds``, items without an expires_at expire so long after
-        their last write.
+        trades memory for speed at the same recall; ``metadata="disk"`` keeps ids and metadata out of memory. With
+        ``ttl_seconds``, items without an expires_at expire so long after their last write.
         """
         body = given(
             name=name,
@@ -166,6 +167,7 @@ class QuiverClient:
             description=description,
             language=language,
             quantization=quantization,
+            metadata=metadata,
             shards=shards,
             replicas=replicas,
             min_in_sync=min_in_sync,

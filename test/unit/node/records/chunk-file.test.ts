@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChunkFile, CHUNK_FRAME_BYTES } from '../../../../node/records/chunk-file';
+import { seededRandom } from '../../../support/random';
+
+const folder = mkdtempSync(join(tmpdir(), 'quiver-chunk-file-'));
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('reads any place of more files than are kept in memory, as text and as bytes', () => {
+  const random = seededRandom(7);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  // 24 MiB, where 16 are kept.
+  const contents = Array.from({ length: 3 }, () => Buffer.from(Float64Array.from({ length: 1 << 20 }, random).buffer));
+  const files = contents.map((content, i) => {
+    const path = join(folder, `${i}`);
+    writeFileSync(path, content);
+    return new ChunkFile(path);
+  });
+  for (let i = 0; i < 10_000; i++) {
+    const file = below(3);
+    const length = below(i % 10 === 0 ? 3 * CHUNK_FRAME_BYTES : 100);
+    const position = i % 7 === 0 ? contents[file].length - length : below(contents[file].length - length);
+    const expected = contents[file].subarray(position, position + length);
+    if (i % 2 === 0) expect(files[file].text('latin1', position, length) === expected.toString('latin1')).toBe(true);
+    else expect(files[file].read(position, length).equals(expected)).toBe(true);
+    if (i % 1000 === 0) expect(files[file].readLong(position, length).equals(expected)).toBe(true);
+  }
+  for (const file of files) file.close();
+});
+
+test('a file that has become shorter, or is gone, fails what is read of it, and what comes later is read', () => {
+  const path = join(folder, 'cut');
+  writeFileSync(path, 'x'.repeat(3 * CHUNK_FRAME_BYTES));
+  truncateSync(path, CHUNK_FRAME_BYTES + 10);
+  const file = new ChunkFile(path);
+  expect(file.text('latin1', CHUNK_FRAME_BYTES, 10)).toBe('x'.repeat(10));
+  expect(() => file.text('latin1', CHUNK_FRAME_BYTES + 5, 6)).toThrow('ends early');
+  expect(() => file.read(2 * CHUNK_FRAME_BYTES, 1)).toThrow('ends early');
+  expect(() => file.readLong(0, 3 * CHUNK_FRAME_BYTES)).toThrow('ends early');
+  writeFileSync(path, 'y'.repeat(20), { flag: 'a' });
+  expect(file.text('latin1', CHUNK_FRAME_BYTES + 5, 6)).toBe('xxxxxy');
+  file.close();
+  rmSync(path);
+  expect(() => new ChunkFile(path).text('latin1', 0, 1)).toThrow('ENOENT');
+});
