@@ -91,6 +91,11 @@ export interface BodyList {
   excess?: ErrorKind;
   elements: z.ZodArray<z.ZodType>;
   /**
+   * The output of `elements` for an element that holds what nearly all hold and is valid; undefined: `elements` has to judge
+   * it. It takes a fraction of what a schema takes.
+   */
+  common?: (element: unknown) => unknown;
+  /**
    * Whether elements that are not valid are left to the handler, each as a RefusedElement in its place, instead of refusing
    * the body. Gets the output of the body's schema. Default: no.
    */

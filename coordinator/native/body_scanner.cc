@@ -220,16 +220,21 @@ class Scanner {
     part_values_ = 0;
   }
 
+  // The number at the cursor, and those that follow it without spaces.
   void vector_number() {
-    float value;
-    const char* next = parse_json_number(at_, end_, value);
-    if (next == nullptr) {
-      // This finds the byte.
-      skip_number();
-      return;
+    for (;;) {
+      float value;
+      const char* next = parse_json_number(at_, end_, value);
+      if (next == nullptr) {
+        // This finds the byte.
+        skip_number();
+        return;
+      }
+      at_ = next;
+      if (vector_numbers_++ <= bounds_.vector_length_max) out_.floats.push_back(value);
+      if (end_ - at_ < 2 || *at_ != ',' || (at_[1] != '-' && !is_digit(at_[1]))) break;
+      ++at_;
     }
-    at_ = next;
-    if (vector_numbers_++ <= bounds_.vector_length_max) out_.floats.push_back(value);
     state_ = State::kAfter;
   }
 

@@ -57,6 +57,53 @@ bool parse_fast(uint64_t digits, int64_t exponent, float& value) {
   return true;
 }
 
+constexpr uint64_t kTens[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+constexpr uint64_t kZeros = 0x3030303030303030;
+
+// The number that eight digits say, the first of them in the lowest byte: pairs, then fours, then all (Lemire, "Number
+// parsing at a gigabyte per second", 2021).
+uint64_t eight_digits(uint64_t text) {
+  text -= kZeros;
+  text = text * 10 + (text >> 8);
+  constexpr uint64_t kMask = 0x000000FF000000FF;
+  return (((text & kMask) * 0x000F424000000064) + (((text >> 16) & kMask) * 0x0000271000000001)) >> 32;
+}
+
+// The digits of a decimal, without its point, as one number.
+struct Digits {
+  uint64_t value = 0;
+  // There were more than 64 bits hold.
+  bool overflowed = false;
+
+  // Takes the digits from `at` on, eight bytes at a time, and answers where they end.
+  const char* read(const char* at, const char* end) {
+    while (end - at >= 8) {
+      uint64_t text;
+      std::memcpy(&text, at, 8);
+      // A byte is a digit if its high half is 3, and stays 3 when 6 is added. The lowest bit that is set is that of the
+      // first byte that is none.
+      const uint64_t others = ((text & 0xF0F0F0F0F0F0F0F0) ^ kZeros) | (((text + 0x0606060606060606) & 0xF0F0F0F0F0F0F0F0) ^ kZeros);
+      if (others == 0) {
+        append(eight_digits(text), 8);
+        at += 8;
+        continue;
+      }
+      const int count = __builtin_ctzll(others) / 8;
+      // Zeros in front of fewer digits.
+      if (count > 0) append(eight_digits(text << (64 - count * 8) | kZeros >> (count * 8)), count);
+      return at + count;
+    }
+    for (; at < end && is_digit(*at); ++at) append(static_cast<uint64_t>(*at - '0'), 1);
+    return at;
+  }
+
+ private:
+  void append(uint64_t more, int count) {
+    overflowed |= __builtin_mul_overflow(value, kTens[count], &value);
+    overflowed |= __builtin_add_overflow(value, more, &value);
+  }
+};
+
 }  // namespace
 
 const char* parse_json_number(const char* at, const char* end, float& value) {
@@ -65,21 +112,16 @@ const char* parse_json_number(const char* at, const char* end, float& value) {
   if (negative) ++at;
   if (at == end || !is_digit(*at)) return nullptr;
 
-  uint64_t digits = 0;
-  int significant = 0;
+  Digits digits;
   int64_t exponent = 0;
-  const auto digit = [&](char c) {
-    digits = digits * 10 + static_cast<uint64_t>(c - '0');
-    if (digits != 0) ++significant;
-  };
   if (*at == '0') {
     ++at;
   } else {
-    while (at < end && is_digit(*at)) digit(*at++);
+    at = digits.read(at, end);
   }
   if (at < end && *at == '.') {
     const char* fraction = ++at;
-    while (at < end && is_digit(*at)) digit(*at++);
+    at = digits.read(at, end);
     if (at == fraction) return nullptr;
     exponent = -static_cast<int64_t>(at - fraction);
   }
@@ -97,8 +139,7 @@ const char* parse_json_number(const char* at, const char* end, float& value) {
     if (at == power) return nullptr;
     exponent += down ? -written : written;
   }
-  // 19 digits always fit into 64 bits; more may have overflowed.
-  if (significant <= 19 && parse_fast(digits, exponent, value)) {
+  if (!digits.overflowed && parse_fast(digits.value, exponent, value)) {
     if (negative) value = -value;
   } else {
     value = parse_any(begin, at);

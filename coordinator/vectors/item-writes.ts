@@ -221,12 +221,14 @@ function conflictIn(error: unknown): QuiverError {
 
 function itemResults({ outcomes, firstVersion, present }: WriteResult): ItemResult[] {
   if (firstVersion === EACH_VERSION) return outcomes.map((outcome, i) => ({ outcome, version: present[i] || null }));
+  const results: ItemResult[] = [];
   let conflicts = 0;
-  return outcomes.map((outcome, i) => {
-    if (outcome === 'conflict') return { outcome, version: present[conflicts++] || null };
+  for (const [i, outcome] of outcomes.entries()) {
     const isPut = firstVersion > 0 && (outcome === 'inserted' || outcome === 'updated');
-    return { outcome, version: isPut ? firstVersion + i : null };
-  });
+    const version = outcome === 'conflict' ? present[conflicts++] || null : isPut ? firstVersion + i : null;
+    results.push({ outcome, version });
+  }
+  return results;
 }
 
 function isExpected({ expected }: ItemOperation, version: number): boolean {

@@ -96,9 +96,15 @@ export class ShardedVectorsService implements VectorsService {
     const written = known ?? (valid.length === 0 ? [] : await this.bounded.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once, writer));
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
+    const statuses: UpsertStatus[] = [];
+    const versions: (number | null)[] = [];
+    for (const result of results) {
+      statuses.push(result === null ? 'invalid' : (result.outcome as UpsertStatus));
+      versions.push(result?.version ?? null);
+    }
     return {
-      statuses: results.map((result) => (result === null ? 'invalid' : (result.outcome as UpsertStatus))),
-      versions: results.map((result) => result?.version ?? null),
+      statuses,
+      versions,
       errors,
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
@@ -229,7 +235,10 @@ export class ShardedVectorsService implements VectorsService {
   private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
-    return items.map((item, i) => {
+    const hasExpiry = typeof collection.ttlSeconds === 'number';
+    const operations: UpsertOperation[] = [];
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
       const operation: UpsertOperation = {
         type: 'upsert',
         externalId: item.externalId,
@@ -237,10 +246,11 @@ export class ShardedVectorsService implements VectorsService {
         stamp: firstStamp + i,
         metadata: item.metadata,
         text: item.text ?? item.source.text,
-        ...expiryOf(collection, item.expiresAt),
       };
-      return item.expected === undefined ? operation : { ...operation, expected: item.expected, alone };
-    });
+      if (hasExpiry || item.expiresAt !== undefined) Object.assign(operation, expiryOf(collection, item.expiresAt));
+      operations.push(item.expected === undefined ? operation : { ...operation, expected: item.expected, alone });
+    }
+    return operations;
   }
 
   private readerOf(

@@ -71,12 +71,15 @@ export class RecordStore {
       if (leavesOrder) changes.push({ type: 'delete', key: orderKey(stamp, externalId) });
       journal.freedSlots.push(slot);
     }
-    for (const { recno, bytes, externalId, stamp, slot } of batch.stored) {
+    // One kind of keys after the other: a key is inserted into the store's sorted memory from where the one before went.
+    for (const { recno, bytes, slot } of batch.stored) {
+      changes.push({ type: 'put', key: itemKey(recno), value: bytes });
+      journal.filledSlots.push({ slot, recno });
+    }
+    for (const { recno, externalId, stamp } of batch.stored) {
       const recnoBytes = Buffer.allocUnsafe(8);
       recnoBytes.writeDoubleLE(recno);
-      changes.push({ type: 'put', key: itemKey(recno), value: bytes });
       changes.push({ type: 'put', key: orderKey(stamp, externalId), value: recnoBytes });
-      journal.filledSlots.push({ slot, recno });
     }
     changes.push({ type: 'put', key: journalKey(batch.operation), value: journalToBytes(journal) });
     return this.store.write(changes, { sync });

@@ -64,7 +64,14 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   if (item.metadata === undefined) return operation;
   const parsed = checkedMetadata(item.metadata);
   look(parsed, operation);
-  return { ...operation, parsed };
+  return operation.type === 'upsert' ? parsedUpsert(operation, parsed) : { ...operation, parsed };
+}
+
+/** Written out, so that nearly all operations have one shape: what reads them later is compiled for it once. */
+function parsedUpsert(operation: UpsertOperation, parsed: JsonObject): ShardOperation {
+  const { externalId, vector, stamp, metadata, text } = operation;
+  const isPlain = operation.expected === undefined && operation.alone === undefined && operation.expiresAt === undefined && operation.ttlMs === undefined;
+  return isPlain ? { type: 'upsert', externalId, vector, stamp, metadata, text, parsed } : { ...operation, parsed };
 }
 
 function isMark({ token, digest, nowMs, keptMs, term, step, note }: MarkOperation): boolean {

@@ -1,11 +1,16 @@
+import { availableParallelism } from 'node:os';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { IndexProgress } from '../../shared/shard/shard-read';
 import { BuildingPace } from './building-pace';
-import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
+import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization, rowsThatWait } from './maintenance';
 import type { NativeStatus } from './native-binding';
+import { PutRate } from './put-rate';
 
 /** Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a person. */
 const IDLE_MS = 500;
+/** A load has paused after as many times the longest gap between its batches, and not before this time: what waits for its end can begin. */
+const LOAD_GAPS = 2;
+const LOAD_IDLE_MS = 100;
 /** The pause after a failed step (for example because of a full disk), so that it is not repeated without end. */
 const RETRY_MS = 30_000;
 /** Checking the status takes microseconds, so it is not done after each single put. */
@@ -20,15 +25,22 @@ export class Maintainer {
   /** Who waits for a compaction that begins after they asked. */
   private readonly compactions: { done: () => void; fail: (error: unknown) => void }[] = [];
   private readonly pace = new BuildingPace();
+  private readonly rate = new PutRate();
   private idleTimer: NodeJS.Timeout | null = null;
+  /** Set while a step waits for the end of a load. */
+  private loadTimer: NodeJS.Timeout | null = null;
+  private lastPutMs = -Infinity;
   private rowsSinceLook = 0;
   private retryAtMs = 0;
   private closed = false;
 
   constructor(
     private readonly index: {
+      dim: number;
       /** See VectorIndexOptions. */
       graphRowsMin?: number;
+      /** Default: those of the machine. */
+      processors?: number;
       status(): NativeStatus;
       run(step: ActiveStep): Promise<void>;
       /** Nothing is left to do for now. */
@@ -37,17 +49,24 @@ export class Maintainer {
     },
   ) {}
 
-  /** Call after every change of `rows` rows. */
+  /** Call after every put of `rows` rows. */
+  put(rows: number): void {
+    this.lastPutMs = performance.now();
+    this.rate.note(rows, this.lastPutMs);
+    this.changed(rows);
+  }
+
+  /** Call after every other change of `rows` rows. */
   changed(rows: number): void {
     if (this.closed) return;
     // A timer that is refreshed costs less than a new one for each put.
     if (this.idleTimer === null) {
-      this.idleTimer = setTimeout(() => this.look(true), IDLE_MS).unref();
+      this.idleTimer = setTimeout(() => this.look('long'), IDLE_MS).unref();
     } else {
       this.idleTimer.refresh();
     }
     this.rowsSinceLook += rows;
-    if (this.rowsSinceLook >= ROWS_PER_LOOK) this.look(false);
+    if (this.rowsSinceLook >= ROWS_PER_LOOK) this.look('none');
   }
 
   /** Resolves when no step runs or is due; steps that would wait for a pause run at once. */
@@ -56,7 +75,7 @@ export class Maintainer {
     const keepAlive = setInterval(() => {}, 1_000);
     try {
       while (!this.closed) {
-        this.look(true);
+        this.look('long');
         if (this.running === null) return;
         await this.running.done;
       }
@@ -69,6 +88,7 @@ export class Maintainer {
   async close(): Promise<void> {
     this.closed = true;
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);
+    if (this.loadTimer !== null) clearTimeout(this.loadTimer);
     for (const { fail } of this.compactions.splice(0)) fail(new QuiverError('internal', 'the vector index is closed'));
     await this.running?.done;
   }
@@ -80,7 +100,7 @@ export class Maintainer {
   optimize(): void {
     if (this.closed) return;
     this.optimization ??= { rows: this.index.status().rows, compacted: false };
-    this.look(true);
+    this.look('long');
   }
 
   /** Compacts as the next step, whatever else is due. Errors: that of the step; internal when it closes before. */
@@ -89,33 +109,48 @@ export class Maintainer {
     return new Promise<void>((done, fail) => {
       this.compactions.push({ done, fail });
       this.retryAtMs = 0;
-      this.look(true);
+      this.look('long');
     });
   }
 
   progress(): IndexProgress {
     const status = this.index.status();
-    return this.pace.progress(status, this.running?.step ?? this.next(status, true), this.optimization !== null);
+    return this.pace.progress(status, this.running?.step ?? this.next(status, true, 0), this.optimization !== null);
   }
 
-  private next(status: NativeStatus, idle: boolean): MaintenanceStep {
-    return nextStep(status, { idle, optimization: this.optimization, graphRowsMin: this.index.graphRowsMin ?? GRAPH_ROWS_MIN });
+  private next(status: NativeStatus, idle: boolean, waiting: number): MaintenanceStep {
+    return nextStep(status, { idle, waiting, optimization: this.optimization, graphRowsMin: this.index.graphRowsMin ?? GRAPH_ROWS_MIN });
   }
 
-  private look(idle: boolean): void {
+  /** `pause`: of puts that came one after the other, or of a load. */
+  private look(pause: 'none' | 'load' | 'long'): void {
     this.rowsSinceLook = 0;
     if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
     const status = this.index.status();
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
-    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle);
+    const idle = pause === 'long';
+    const waiting = pause === 'none' ? rowsThatWait({ dim: this.index.dim, rowsPerSecond: this.rate.perSecond(performance.now()), processors: this.index.processors ?? availableParallelism() }) : 0;
+    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting);
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;
       if (idle) this.index.rest();
+      if (waiting > 0) this.loadTimer ??= setTimeout(() => this.afterLoad(), this.loadIdleMs()).unref();
       return;
     }
     // Not at once: a step that can't begin would end before it counts as running.
     this.running = { step, done: Promise.resolve().then(() => this.run(step)) };
+  }
+
+  private loadIdleMs(): number {
+    return Math.max(LOAD_IDLE_MS, Math.min(this.rate.longestGapMs * LOAD_GAPS, IDLE_MS));
+  }
+
+  private afterLoad(): void {
+    this.loadTimer = null;
+    const sincePutMs = performance.now() - this.lastPutMs;
+    if (sincePutMs < this.loadIdleMs()) this.loadTimer = setTimeout(() => this.afterLoad(), this.loadIdleMs() - sincePutMs).unref();
+    else this.look('load');
   }
 
   private async run(step: ActiveStep): Promise<void> {

@@ -18,6 +18,11 @@ export interface Optimization {
 export interface MaintenanceCircumstances {
   /** No put for a while, so the remaining rows are added, too. */
   idle: boolean;
+  /**
+   * While a load goes on that leaves no processor to spare: how many rows may wait for its end, see
+   * {@link rowsThatWait}. 0: there is none.
+   */
+  waiting?: number;
   optimization: Optimization | null;
   /** Below so many live rows there is no graph, and a step adds as many at least. */
   graphRowsMin: number;
@@ -39,6 +44,12 @@ export const DEAD_SHARE_MAX = 0.25;
 /** While puts continue, growing rows may collect up to this share of the graph, so that copying its links stays cheap. */
 const BUSY_GROWING_SHARE = 1 / 64;
 const BUSY_GROWING_MIN = 1_000;
+/** From so many components in a second on, rows are put about as fast as all processors of a small machine link them, or faster. */
+const LOAD_COMPONENTS_PER_SECOND = 1_000_000;
+/** So many components are scanned in less than a millisecond. */
+const LOAD_GROWING_COMPONENTS = 16_000_000;
+/** A load keeps about so many processors busy: with more, builders have some of their own. */
+const LOAD_PROCESSORS = 4;
 /** Scanning more rows than this takes longer than any walk. */
 const BUSY_GROWING_MAX = 20_000;
 /**
@@ -75,15 +86,21 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   const { optimization, graphRowsMin } = circumstances;
   const growing = rows - graphRows;
   const dead = rows - live;
+  const { waiting = 0 } = circumstances;
+  const waits = waiting > 0 && growing <= waiting && optimization === null;
   if (optimization !== null && !optimization.compacted && dead > 0) return { type: 'compact' };
   if (graphRows === 0) {
     if (dead > live + graphRowsMin) return { type: 'compact' };
-    if (live < graphRowsMin) return { type: 'nothing' };
-    return dead > rows * DEAD_SHARE_MAX ? { type: 'compact' } : { type: 'extend', rows: growing, care: careFor(growing) };
+    if (live < graphRowsMin || waits) return { type: 'nothing' };
+    if (dead > rows * DEAD_SHARE_MAX) return { type: 'compact' };
+    // In one step, unless more rows than that keep coming: those that are linked are not scanned any more.
+    const first = waiting === 0 ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
+    return { type: 'extend', rows: first, care: careFor(first) };
   }
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
     return { type: 'compact' };
   }
+  if (waits) return { type: 'nothing' };
   const coarse = graphRows - refinedRows;
   const calibrationGrowth = growing > graphRows / 10 || coarse > 0 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
   if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth)) return { type: 'calibrate' };
@@ -95,6 +112,16 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   // Not for rows that came later: with puts that go on, there would always be some.
   if (optimization !== null && effortRows < Math.min(optimization.rows, graphRows)) return { type: 'calibrate' };
   return { type: 'nothing' };
+}
+
+/**
+ * How many rows may wait for the end of a load: what builders take from it makes it longer, on a machine whose processors it
+ * keeps busy, and afterwards they have them for themselves. 0 while rows come so slowly that builders follow them easily,
+ * or where there are processors enough.
+ */
+export function rowsThatWait({ dim, rowsPerSecond, processors }: { dim: number; rowsPerSecond: number; processors: number }): number {
+  if (processors > LOAD_PROCESSORS || rowsPerSecond * dim < LOAD_COMPONENTS_PER_SECOND) return 0;
+  return Math.floor(LOAD_GROWING_COMPONENTS / dim);
 }
 
 /** Whether what was asked for is done, however much came since. */

@@ -30,6 +30,7 @@ export class NativeVectorIndex implements VectorIndex {
     private readonly newest: { save: number; originals: number },
   ) {
     this.maintainer = new Maintainer({
+      dim: options.dim,
       graphRowsMin: options.graphRowsMin,
       status: () => addon.status(),
       rest: () => addon.rest(),
@@ -89,7 +90,7 @@ export class NativeVectorIndex implements VectorIndex {
     this.checkOpen();
     checkPut(slots, vectors, this.options.dim);
     this.attempt(() => this.addon.put(slots, vectors));
-    this.maintainer.changed(slots.length);
+    this.maintainer.put(slots.length);
   }
 
   remove(slots: Uint32Array): void {

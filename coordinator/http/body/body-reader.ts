@@ -122,7 +122,8 @@ export class BodyReader {
       for (const element of elements) takeVector(element, scan);
       // A program that has a name wrong has it wrong in every element.
       if (i === 0 && isObject(elements[0])) warnOfIgnoredFields(elements[0], this.known(list.elements.element), warn, `${list.name}[0]: `);
-      for (const output of check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
+      const common = commonOutputs(elements, list);
+      for (const output of common ?? check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
   }
@@ -143,6 +144,18 @@ export class BodyReader {
     await this.turns.next();
     if (isGone()) throw new ClientGone();
   }
+}
+
+/** Of a part, the outputs of elements that all hold what nearly all hold; null: the schema has to judge them. */
+function commonOutputs(elements: unknown[], { common }: BodyList): unknown[] | null {
+  if (common === undefined) return null;
+  const outputs: unknown[] = [];
+  for (const element of elements) {
+    const output = common(element);
+    if (output === undefined) return null;
+    outputs.push(output);
+  }
+  return outputs;
 }
 
 function isObject(value: unknown): value is Members {

@@ -58,8 +58,14 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       errors: [404, 409],
       handle: async ({ path, body, key, once }) => {
         const items: readonly (VectorInput | RefusedElement)[] = body.items;
-        const places = items.flatMap((item, i) => (item instanceof RefusedElement ? [] : [i]));
-        const valid = places.map((place) => items[place] as VectorInput);
+        const places: number[] = [];
+        const valid: VectorInput[] = [];
+        for (let i = 0; i < items.length; i++) {
+          const item = items[i];
+          if (item instanceof RefusedElement) continue;
+          places.push(i);
+          valid.push(item);
+        }
         const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places, once, writer: writerOf(key) });
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));

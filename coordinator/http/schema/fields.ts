@@ -78,7 +78,8 @@ export const collectionName = z
 /** Control characters, and lone surrogates, which UTF-8 can't represent. */
 const NOT_IN_IDS = /[\p{Cc}\p{Surrogate}]/u;
 
-function idViolation(id: string): string | null {
+/** What is wrong with an external_id, to follow its name; null: nothing. */
+export function idViolation(id: string): string | null {
   const max = REQUEST_BOUNDS.externalIdCharactersMax;
   if (id.length === 0) return 'must not be empty';
   // A character takes at most two code units, so most ids need no counting.

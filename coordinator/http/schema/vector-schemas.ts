@@ -3,6 +3,7 @@ import type { MetadataPatch } from '../../../shared/shard/shard-client';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { itemVersion, storedVectorAnswer, writeTiming } from './answer-fields';
+import { commonItem } from './common-item';
 import { expectedVersion, ifVersion, ifVersionText, onlyIf } from './condition';
 import { expiresAt } from './expiry';
 import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from './fields';
@@ -61,7 +62,14 @@ export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
     schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), on_error: onError, include_timing: includeTiming }),
-    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item), keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip' },
+    list: {
+      name: 'items',
+      lengthMax: limits.batchItemsMax,
+      setting: 'MAX_BATCH_SIZE',
+      elements: z.array(item),
+      common: commonItem(limits),
+      keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip',
+    },
   };
 }
 

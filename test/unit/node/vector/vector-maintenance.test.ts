@@ -1,4 +1,4 @@
-import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization } from '../../../../node/vector/maintenance';
+import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization, rowsThatWait } from '../../../../node/vector/maintenance';
 import type { NativeStatus } from '../../../../node/vector/native-binding';
 
 const status = (given: Partial<NativeStatus>): NativeStatus => ({
@@ -118,4 +118,32 @@ test('what was asked for is done while puts go on: rows that came later are not 
   expect(next(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), true, asked)).toEqual({ type: 'calibrate' });
   expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), asked)).toBe(false);
   expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, refinedRows: 39_999, effortRows: 44_000 }), asked)).toBe(false);
+});
+
+const duringLoad = (given: NativeStatus, waiting: number, optimization: Optimization | null = null): MaintenanceStep =>
+  nextStep(given, { idle: false, waiting, optimization, graphRowsMin: GRAPH_ROWS_MIN });
+
+test('during a load, rows wait for its end as long as they are scanned quickly', () => {
+  expect(duringLoad(status({ rows: 100_000 }), 100_000)).toEqual({ type: 'nothing' });
+  expect(duringLoad(status({ rows: 200_000, graphRows: 100_000 }), 100_000)).toEqual({ type: 'nothing' });
+  expect(duringLoad(status({ rows: 200_000, graphRows: 100_000, refinedRows: 0, effortRows: 0 }), 100_000)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: 100_000 }), false)).toEqual({ type: 'extend', rows: 100_000, care: 'quick' });
+});
+
+test('more rows than may wait are taken in while the load goes on, in steps from the first on', () => {
+  expect(duringLoad(status({ rows: 100_001 }), 100_000)).toEqual({ type: 'extend', rows: 12_501, care: 'quick' });
+  expect(duringLoad(status({ rows: 40_001 }), 40_000)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN, care: 'quick' });
+  expect(duringLoad(status({ rows: 200_001, graphRows: 100_000 }), 100_000)).toEqual({ type: 'extend', rows: 12_500, care: 'quick' });
+});
+
+test('during a load, what somebody asked for is done, and dead rows are removed', () => {
+  expect(duringLoad(status({ rows: 100_000 }), 100_000, { rows: 100_000, compacted: true }).type).toBe('extend');
+  expect(duringLoad(status({ rows: 100_000, live: 80_000, graphRows: 60_000, graphDead: 20_000 }), 100_000)).toEqual({ type: 'compact' });
+});
+
+test('rows wait only for a load, and only where it leaves no processor to spare', () => {
+  expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 2 })).toBe(125_000);
+  expect(rowsThatWait({ dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(20_833);
+  expect(rowsThatWait({ dim: 128, rowsPerSecond: 1_000, processors: 2 })).toBe(0);
+  expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 8 })).toBe(0);
 });

@@ -62,6 +62,38 @@ describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
     expect(Array.from(vectorOf(`0.${'0'.repeat(400)}1e401,1e123456789012345678901234567890,0e99999999999`))).toEqual([1, Infinity, 0]);
   });
 
+  test('numbers of any number of digits are read, wherever they end', () => {
+    const digits = '123456789012345678901234567';
+    const numbers: string[] = [];
+    for (let whole = 1; whole <= digits.length; whole++) {
+      numbers.push(digits.slice(0, whole), `-${digits.slice(0, whole)}e-${whole}`);
+      for (let fraction = 1; whole + fraction <= digits.length; fraction++)
+        numbers.push(`${digits.slice(0, whole)}.${digits.slice(whole, whole + fraction)}`, `-0.${'0'.repeat(whole)}${digits.slice(0, fraction)}`);
+    }
+    const expected = numbers.map((number) => Math.fround(Number(number)));
+    for (const between of [',', ', ']) {
+      for (let from = 0; from < numbers.length; from += 16) expect(Array.from(vectorOf(numbers.slice(from, from + 16).join(between)))).toEqual(expected.slice(from, from + 16));
+    }
+    for (const [i, number] of numbers.entries()) expect(vectorOf(number)[0]).toBe(expected[i]);
+  });
+
+  test('a number that ends where it may not is refused at its byte', () => {
+    for (const [numbers, at] of [
+      ['1,', 13],
+      ['1,-', 14],
+      ['1,2.', 15],
+      ['1,-a', 14],
+      ['1,00', 14],
+      ['1,12345678x', 21],
+      ['1,1234567x', 20],
+      ['1.12345678e', 22],
+      ['0.1234567/', 20],
+    ] as const) {
+      expect(flawOf(`{"vector":[${numbers}]}`)).toMatchObject({ flaw: FLAW.syntax, at });
+      if (at === 11 + numbers.length) expect(flawOf(`{"vector":[${numbers}`)).toMatchObject({ flaw: FLAW.syntax, at });
+    }
+  });
+
   if (kind === 'native') {
     test('a number is rounded once, not by way of a double', () => {
       // 1 + 2^-24 lies in the middle between two float32 numbers; a double can't hold what lies beside it.

@@ -1,0 +1,106 @@
+import { Maintainer } from '../../../../node/vector/maintainer';
+import type { NativeStatus } from '../../../../node/vector/native-binding';
+
+const DIM = 128;
+const BATCH = 1_000;
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+/** An index whose steps end at once, and what was done to it. */
+function openIndex(processors: number) {
+  const status: NativeStatus = {
+    rows: 0,
+    live: 0,
+    graphRows: 0,
+    graphDead: 0,
+    refinedRows: 0,
+    deviations: 3,
+    effortAt10: 64,
+    effortAt100: 128,
+    effortRows: 0,
+    damaged: 0,
+    memoryBytes: 0,
+    originals: 'originals-1.f32',
+  };
+  const steps: string[] = [];
+  const maintainer = new Maintainer({
+    dim: DIM,
+    processors,
+    status: () => ({ ...status }),
+    rest: () => steps.push('rest'),
+    run: async (step) => {
+      steps.push(step.type);
+      if (step.type === 'extend') status.graphRows += step.rows;
+      if (step.type === 'refine') status.refinedRows += step.rows;
+      if (step.type === 'calibrate') status.effortRows = status.graphRows;
+    },
+    onError: (error) => {
+      throw error;
+    },
+  });
+  /** Puts batches, one each `everyMs`. */
+  const load = async (batches: number, everyMs: number): Promise<void> => {
+    for (let i = 0; i < batches; i++) {
+      await jest.advanceTimersByTimeAsync(everyMs);
+      status.rows += BATCH;
+      status.live += BATCH;
+      maintainer.put(BATCH);
+    }
+  };
+  return { status, steps, maintainer, load };
+}
+
+test('builders wait while a load goes on, and begin when it pauses', async () => {
+  const { status, steps, maintainer, load } = openIndex(2);
+  await load(100, 30);
+  expect(steps).toEqual([]);
+  await jest.advanceTimersByTimeAsync(110);
+  expect(steps[0]).toBe('extend');
+  expect(status.graphRows).toBe(100_000);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(steps.at(-1)).toBe('rest');
+  expect(status).toMatchObject({ refinedRows: 100_000, effortRows: 100_000 });
+  await maintainer.close();
+});
+
+test('the pauses between the batches of a slow load are no end of it', async () => {
+  const { steps, maintainer, load } = openIndex(2);
+  await load(40, 90);
+  expect(steps).toEqual([]);
+  await jest.advanceTimersByTimeAsync(150);
+  expect(steps).toEqual([]);
+  await jest.advanceTimersByTimeAsync(100);
+  expect(steps[0]).toBe('extend');
+  await maintainer.close();
+});
+
+test('builders begin during a load once a scan of what waits would take long', async () => {
+  const { status, steps, maintainer, load } = openIndex(2);
+  await load(125, 30);
+  expect(steps).toEqual([]);
+  await load(20, 30);
+  expect(steps).toContain('extend');
+  expect(status.rows - status.graphRows).toBeLessThanOrEqual(125_000 + BATCH);
+  await maintainer.close();
+});
+
+test.each([
+  ['rows that come slowly', 2, 200],
+  ['a machine with processors to spare', 8, 30],
+])('builders do not wait for %s', async (_what, processors, everyMs) => {
+  const { steps, maintainer, load } = openIndex(processors);
+  await load(20, everyMs);
+  expect(steps[0]).toBe('extend');
+  await maintainer.close();
+});
+
+test('builders do not wait when somebody asks for the best index', async () => {
+  const { steps, maintainer, load } = openIndex(2);
+  await load(20, 30);
+  expect(steps).toEqual([]);
+  maintainer.optimize();
+  await jest.advanceTimersByTimeAsync(0);
+  expect(steps[0]).toBe('extend');
+  await maintainer.close();
+});
