@@ -10,7 +10,7 @@ import { simulate } from './replication-simulation';
  */
 
 const FROM = Number(process.env.SEED ?? 1);
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 40);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 15);
 
 /** What a replica remembers only to make steps short. */
 const SHORTCUTS = new Set(['rest', 'again']);
