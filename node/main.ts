@@ -55,7 +55,7 @@ import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
 import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter, threadSearchCounter } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
-import { ReadPermit } from './replication/read-permit';
+import { PermitReadings, ReadPermit } from './replication/read-permit';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/replication-service';
@@ -162,6 +162,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const onFollowerRead = followerReadCounter(metrics);
   /** null: the main thread answers all reads. */
   const published = config.readThreads > 1 ? new ReplicaPublisher() : null;
+  const permitReadings = new PermitReadings(clock, permitClocks);
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
@@ -169,7 +170,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     log,
     open: (spec, assignment, shardStore, mayBeNew, ended) =>
       ReplicatedShard.open({
-        sharing: published === null ? null : { published, permit: new ReadPermit(clock, permitClocks) },
+        sharing: published === null ? null : { published, permit: new ReadPermit(clock, permitClocks, permitReadings) },
         folder: stores.pathOf(spec),
         spec,
         assignment,

@@ -138,12 +138,12 @@ export class NodeAgent implements ReplicationReceiver {
     }
   }
 
-  onAppend(shard: ShardId, message: AppendMessage): void {
-    this.hosted(shard)?.replica.received(message);
+  onAppend(shard: ShardId, message: AppendMessage, nowMs?: number): void {
+    this.hosted(shard)?.replica.received(message, nowMs);
   }
 
-  onAck(shard: ShardId, ack: AppendAck): void {
-    this.hosted(shard)?.replica.acknowledged(ack);
+  onAck(shard: ShardId, ack: AppendAck, nowMs?: number): void {
+    this.hosted(shard)?.replica.acknowledged(ack, nowMs);
   }
 
   onStreamStarted(node: string): void {

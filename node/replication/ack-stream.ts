@@ -37,7 +37,15 @@ export class AckStream {
   private piecesBytes = 0;
 
   /** `self`: this node's name. */
-  constructor(parts: { self: string; call: ServerDuplexStream<Frame, Answers>; named: () => void; append: (shard: ShardId, message: AppendMessage) => void; ended: () => void }) {
+  constructor(parts: {
+    self: string;
+    call: ServerDuplexStream<Frame, Answers>;
+    named: () => void;
+    /** `nowMs`: as ReplicationReceiver says. */
+    append: (shard: ShardId, message: AppendMessage, nowMs?: number) => void;
+    nowMs: () => number;
+    ended: () => void;
+  }) {
     this.call = parts.call;
     this.sender = new FrameSender({
       emptyFrame: (): Answers => ({ acks: [], beats: [] }),
@@ -65,7 +73,10 @@ export class AckStream {
         const { shard, message } = appendFromWire(wire, this.node, (payloadId) => this.join(payloadId));
         parts.append(shard, message);
       }
-      for (const wire of frame.beats) this.answer(this.beats!.receive(beatFromWire(wire), parts.append));
+      for (const wire of frame.beats) {
+        const nowMs = parts.nowMs();
+        this.answer(this.beats!.receive(beatFromWire(wire), (shard, message) => parts.append(shard, message, nowMs)));
+      }
       return undefined;
     });
     this.call.on('end', () => {

@@ -52,7 +52,9 @@ export class AppendStream {
     channel: RpcChannel;
     nodeId: string;
     to: string;
-    listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
+    nowMs: () => number;
+    /** `nowMs`: as ReplicationReceiver says. */
+    listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck, nowMs?: number) => void; ended: (end: StreamEnd) => void };
   }) {
     const { nodeId, to, listener } = parts;
     this.stream = parts.channel.open<Frame, { acks: WireAck[]; beats: WireBeatAck[] }>(replicationDefinition.Exchange as never, {
@@ -61,7 +63,10 @@ export class AppendStream {
         listener.ready(version);
       },
       frame: (frame) => {
-        for (const beat of frame.beats) for (const { shard, ack } of this.beats?.answered(beat) ?? []) listener.ack(shard, ack);
+        for (const beat of frame.beats) {
+          const nowMs = parts.nowMs();
+          for (const { shard, ack } of this.beats?.answered(beat) ?? []) listener.ack(shard, ack, nowMs);
+        }
         for (const wire of frame.acks) {
           const found = ackFromWire(wire);
           if (found !== null) listener.ack(found.shard, found.ack);
@@ -86,7 +91,7 @@ export class AppendStream {
 
   send(shard: ShardId, message: AppendMessage): void {
     if (this.isOver) return;
-    if (this.beats !== null && !this.bulk.has(shardKey(shard)) && this.beats.take(shard, message)) return this.flushSoon();
+    if (this.beats !== null && !this.isBulk(shard) && this.beats.take(shard, message)) return this.flushSoon();
     this.sendAlone(shard, message);
   }
 
@@ -129,6 +134,10 @@ export class AppendStream {
     for (const { recorded } of beat.joined) bytes += HEADER_BYTES + recorded.length * HEADER_BYTES;
     const wire = beatToWire(beat);
     this.sender.push({ bytes, addTo: (frame) => frame.beats.push(wire) }, true);
+  }
+
+  private isBulk(shard: ShardId): boolean {
+    return this.bulk.size > 0 && this.bulk.has(shardKey(shard));
   }
 
   private pushBulk(key: string, bytes: number, append: WireAppend): void {

@@ -73,8 +73,12 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     if (this.inbound.get(stream.node) === stream) this.inbound.delete(stream.node);
   }
 
-  arrived(shard: ShardId, message: AppendMessage): void {
-    this.receiver?.onAppend(shard, message);
+  arrived(shard: ShardId, message: AppendMessage, nowMs?: number): void {
+    this.receiver?.onAppend(shard, message, nowMs);
+  }
+
+  nowMs(): number {
+    return this.clock.monotonicMs();
   }
 
   /** The version of the program to which appends go at present; null while there is no stream to it. */
@@ -95,8 +99,9 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     if (this.closed) return null;
     const address = this.addressOf(node);
     if (address === null) return null;
-    const nowMs = this.clock.monotonicMs();
     let outbound = this.outbound.get(node);
+    if (outbound?.isReady === true && outbound.stream !== null && outbound.address === address) return outbound.stream;
+    const nowMs = this.clock.monotonicMs();
     if (outbound !== undefined && outbound.address !== address) {
       outbound.stream?.close();
       outbound = undefined;
@@ -120,6 +125,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       channel: this.channels.to(outbound.address),
       nodeId: this.nodeId,
       to: node,
+      nowMs: () => this.clock.monotonicMs(),
       listener: {
         ready: (version) => {
           if (outbound.stream !== stream) return;
@@ -128,8 +134,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
           outbound.backoff.reset();
           this.receiver?.onStreamStarted(node);
         },
-        ack: (shard, ack) => {
-          if (outbound.stream === stream) this.receiver?.onAck(shard, ack);
+        ack: (shard, ack, nowMs) => {
+          if (outbound.stream === stream) this.receiver?.onAck(shard, ack, nowMs);
         },
         ended: (end) => this.lost(node, outbound, stream, end.reason),
       },

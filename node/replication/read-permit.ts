@@ -21,6 +21,32 @@ export interface PermitClocks {
   bootMs(): number;
 }
 
+/** What the clocks said at one moment, for the permits of all replicas that act at it. */
+export class PermitReadings {
+  monotonicMs = 0;
+  bootMs = 0;
+  /** By the replicas' clock. */
+  atMs = 0;
+  private momentMs: number | null = null;
+
+  constructor(
+    /** That of the replicas. */
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
+    private readonly clocks: PermitClocks,
+  ) {}
+
+  /** `momentMs`: as the replica's clock said it at the beginning of the turn. Readings of a turn are as good at its end. */
+  at(momentMs: number | null): this {
+    if (momentMs !== null && momentMs === this.momentMs) return this;
+    this.momentMs = momentMs;
+    // Before the replicas' own clock: the end comes too early rather than too late.
+    this.bootMs = this.clocks.bootMs();
+    this.monotonicMs = this.clocks.monotonicMs();
+    this.atMs = this.clock.monotonicMs();
+    return this;
+  }
+}
+
 /**
  * Tells other threads whether they may answer reads of a replica from what it has applied, and until when. The thread of
  * the replica grants, and withdraws before it does anything by which an answer could become wrong: before it hands over,
@@ -36,23 +62,23 @@ export class ReadPermit {
   constructor(
     /** That of the replica. */
     private readonly clock: Pick<Clock, 'monotonicMs'>,
-    private readonly clocks: PermitClocks,
+    clocks: PermitClocks,
+    /** Shared by all replicas with these clocks. */
+    private readonly readings = new PermitReadings(clock, clocks),
   ) {}
 
-  /** What is applied may be read up to `untilMs`, by the replica's clock; -Infinity: not at all. */
-  set(role: 'primary' | 'follower', epoch: number, untilMs: number): void {
+  /** What is applied may be read up to `untilMs`, by the replica's clock; -Infinity: not at all. `momentMs`: see PermitReadings. */
+  set(role: 'primary' | 'follower', epoch: number, untilMs: number, momentMs: number | null = null): void {
     const { granted } = this;
     if (untilMs === -Infinity) return this.withdraw();
     if (granted !== null && granted.role === role && granted.epoch === epoch) {
       // One without an end has to be renewed, too, but not at each step.
       // And one that is over is withdrawn: by numbers that wrap, its end would come again.
-      if (granted.untilMs === untilMs && untilMs !== Infinity && untilMs > this.clock.monotonicMs()) return;
+      if (granted.untilMs === untilMs && untilMs !== Infinity && untilMs > (momentMs ?? this.clock.monotonicMs())) return;
       if (untilMs < granted.untilMs) this.withdraw();
     } else this.withdraw();
-    // Read before the replica's own clock: the end comes too early rather than too late.
-    const bootMs = this.clocks.bootMs();
-    const monotonicMs = this.clocks.monotonicMs();
-    const leftMs = Math.min(untilMs - this.clock.monotonicMs(), LONGEST_MS);
+    const { bootMs, monotonicMs, atMs } = this.readings.at(momentMs);
+    const leftMs = Math.min(untilMs - atMs, LONGEST_MS);
     if (leftMs <= 0) return this.withdraw();
     Atomics.store(this.words, UNTIL[0], Math.floor(monotonicMs + leftMs) | 0);
     Atomics.store(this.words, UNTIL[1], Math.floor(bootMs + leftMs) | 0);
@@ -60,7 +86,8 @@ export class ReadPermit {
       Atomics.store(this.words, ROLE, role === 'primary' ? PRIMARY : 0);
       Atomics.add(this.words, GRANT, 1);
     }
-    this.granted = { role, epoch, untilMs };
+    if (this.granted === null) this.granted = { role, epoch, untilMs };
+    else this.granted.untilMs = untilMs;
   }
 
   /** Whether the grant is over, or has to be made again, though nothing happened since it was told. */

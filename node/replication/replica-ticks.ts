@@ -4,6 +4,14 @@ import { deadlineTimer } from '../../shared/time/deadline';
 /** What is to be done at a time, at most one time at once. `act` gets the time of the clock, the same for all of a moment. */
 export interface Ticking {
   act(nowMs: number): void;
+  /** Of ReplicaTicks, which alone changes it: when it is due, in whole milliseconds; null: never. */
+  moment: number | null;
+}
+
+/** Those that were set for a moment. Some may be due at another one by now: only `count` of them are not. */
+interface Due {
+  tickings: Ticking[];
+  count: number;
 }
 
 /**
@@ -13,8 +21,7 @@ export interface Ticking {
 export class ReplicaTicks {
   private readonly clock: Pick<Clock, 'monotonicMs'>;
   /** By whole milliseconds, so that there are few of them however many replicas there are. */
-  private readonly due = new Map<number, Set<Ticking>>();
-  private readonly moments = new Map<Ticking, number>();
+  private readonly due = new Map<number, Due>();
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
 
@@ -24,23 +31,26 @@ export class ReplicaTicks {
 
   /** In the place of the time that was set before. Infinity: none. */
   set(ticking: Ticking, atMs: number): void {
-    const moment = Math.ceil(atMs);
-    const before = this.moments.get(ticking);
-    if (before === moment) return;
-    if (before !== undefined) this.remove(ticking, before);
-    if (atMs === Infinity) return;
-    this.moments.set(ticking, moment);
-    const others = this.due.get(moment);
-    if (others === undefined) this.due.set(moment, new Set([ticking]));
-    else others.add(ticking);
+    const moment = atMs === Infinity ? null : Math.ceil(atMs);
+    if (ticking.moment === moment) return;
+    if (ticking.moment !== null) this.leave(ticking.moment);
+    ticking.moment = moment;
+    if (moment === null) return;
+    const due = this.due.get(moment);
+    if (due === undefined) this.due.set(moment, { tickings: [ticking], count: 1 });
+    else {
+      due.count += 1;
+      due.tickings.push(ticking);
+      // One that comes and goes is in it several times.
+      if (due.tickings.length > due.count * 2) due.tickings = [...new Set(due.tickings.filter((one) => one.moment === moment))];
+    }
     if (moment < this.timerAtMs) this.arm(moment);
   }
 
-  private remove(ticking: Ticking, moment: number): void {
-    this.moments.delete(ticking);
-    const others = this.due.get(moment)!;
-    others.delete(ticking);
-    if (others.size > 0) return;
+  private leave(moment: number): void {
+    const due = this.due.get(moment)!;
+    due.count -= 1;
+    if (due.count > 0) return;
     this.due.delete(moment);
     if (this.due.size === 0) this.disarm();
   }
@@ -61,18 +71,20 @@ export class ReplicaTicks {
     this.disarm();
     const nowMs = this.clock.monotonicMs();
     const acting: Ticking[] = [];
-    for (const [moment, some] of this.due) {
+    for (const [moment, { tickings }] of this.due) {
       if (moment > nowMs) continue;
       this.due.delete(moment);
-      for (const ticking of some) {
-        this.moments.delete(ticking);
+      for (const ticking of tickings) {
+        if (ticking.moment !== moment) continue;
+        ticking.moment = null;
         acting.push(ticking);
       }
     }
     try {
       for (const ticking of acting) ticking.act(nowMs);
     } finally {
-      const next = Math.min(...this.due.keys());
+      let next = Infinity;
+      for (const moment of this.due.keys()) if (moment < next) next = moment;
       if (next < this.timerAtMs) this.arm(next);
     }
   }

@@ -56,6 +56,9 @@ const FOLLOWER_WAIT_MS = 50;
 /** Reads that wait for the same entries ask the primary once in this time: each question is a step of the core. */
 const ASKED_AGAIN_MS = 5;
 
+const TICK: ReplicaEvent = { type: 'tick' };
+const NO_ENTRIES: LogEntry[] = [];
+
 /** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
 export interface LogLimits {
   kept: { entries: number; bytes: number };
@@ -115,7 +118,7 @@ export class Replica implements ShippableLog {
   /** The last question to the primary for a commit. */
   private asked = { position: 0, atMs: -Infinity };
   private readonly ticks: ReplicaTicks;
-  private readonly ticking: Ticking = { act: (nowMs) => this.handle({ type: 'tick' }, nowMs) };
+  private readonly ticking: Ticking = { act: (nowMs) => this.handle(TICK, nowMs), moment: null };
   /** Nodes that a copy is on its way to. */
   private readonly copying = new Set<string>();
   private trimming = false;
@@ -186,13 +189,14 @@ export class Replica implements ShippableLog {
     this.handle({ type: 'assignment', assignment, revision });
   }
 
-  received(message: AppendMessage): void {
+  /** `nowMs`: as ReplicationReceiver says. No step of another moment comes in between. */
+  received(message: AppendMessage, nowMs?: number): void {
     if (message.unshippedFrom !== undefined && this.isShipped) this.unshippedFrom = message.unshippedFrom;
-    this.handle({ type: 'append', message });
+    this.handle({ type: 'append', message }, nowMs);
   }
 
-  acknowledged(ack: AppendAck): void {
-    this.handle({ type: 'appendAck', ack });
+  acknowledged(ack: AppendAck, nowMs?: number): void {
+    this.handle({ type: 'appendAck', ack }, nowMs);
   }
 
   streamStarted(node: string): void {
@@ -408,15 +412,15 @@ export class Replica implements ShippableLog {
     const { applied } = this.core;
     const effects = this.core.step(event, nowMs);
     // Before its effects: an acknowledgement, or a handover, ends what other threads may answer.
-    this.tellPermit();
+    this.tellPermit(nowMs);
     for (const effect of effects) this.carryOut(effect);
     if (!this.closed) this.ticks.set(this.ticking, this.core.nextTickAt());
     this.waiters.wake();
     if (this.core.applied !== applied) this.applications.wake();
   }
 
-  private tellPermit(): void {
-    this.permit?.set(this.core.role, this.core.epoch, this.core.readableUntil);
+  private tellPermit(momentMs: number | null = null): void {
+    this.permit?.set(this.core.role, this.core.epoch, this.core.readableUntil, momentMs);
   }
 
   private carryOut(effect: ReplicaEffect): void {
@@ -486,12 +490,13 @@ export class Replica implements ShippableLog {
   }
 
   private sendAppend(to: string, message: OutgoingAppend): void {
+    const before = this.outgoing.get(to);
+    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message));
     const { range, ...rest } = message;
     const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
-    const before = this.outgoing.get(to);
-    if (before === undefined) {
-      const entries = range === null ? [] : this.cache.read(range.from, range.to, Infinity);
-      if (entries !== null && (range === null || entries[entries.length - 1].sequence === range.to)) {
+    if (before === undefined && range !== null) {
+      const entries = this.cache.read(range.from, range.to, Infinity);
+      if (entries !== null && entries[entries.length - 1].sequence === range.to) {
         for (const part of parts(header, entries)) this.surroundings.links.sendAppend(to, this.id, part);
         return;
       }
@@ -508,6 +513,14 @@ export class Replica implements ShippableLog {
         if (this.outgoing.get(to) === sending) this.outgoing.delete(to);
       });
     this.outgoing.set(to, sending);
+  }
+
+  /** Written out, because it is most of what a quiet node makes. */
+  private heartbeatOf(message: OutgoingAppend): AppendMessage {
+    const { epoch, from, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded } = message;
+    const heartbeat: AppendMessage = { epoch, from, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded, entries: NO_ENTRIES };
+    if (this.isShipped) heartbeat.unshippedFrom = Math.max(1, this.unshippedFrom);
+    return heartbeat;
   }
 
   private async sendFromStorage(to: string, header: Omit<AppendMessage, 'entries'>, range: OutgoingAppend['range']): Promise<void> {
@@ -586,7 +599,6 @@ export class Replica implements ShippableLog {
 
 /** One append in messages of bounded size, each with the entry before it. */
 function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Generator<AppendMessage> {
-  if (entries.length === 0) return yield { ...header, entries };
   let prev = header.prev;
   for (let start = 0; start < entries.length;) {
     let end = start + 1;

@@ -12,8 +12,9 @@ export interface ReplicationLinks {
 
 /** Receives messages from other nodes. */
 export interface ReplicationReceiver {
-  onAppend(shard: ShardId, message: AppendMessage): void;
-  onAck(shard: ShardId, ack: AppendAck): void;
+  /** `nowMs`: when it was received, by the process's monotonic clock, if others came with it. Absent: now. */
+  onAppend(shard: ShardId, message: AppendMessage, nowMs?: number): void;
+  onAck(shard: ShardId, ack: AppendAck, nowMs?: number): void;
   /** There is a new stream to this node: what was under way on the one before may be lost. */
   onStreamStarted(node: string): void;
 }

@@ -21,7 +21,8 @@ export class ReplicationService implements RpcService {
           self: links.nodeId,
           call,
           named: () => links.accept(stream),
-          append: (shard, message) => links.arrived(shard, message),
+          append: (shard, message, nowMs) => links.arrived(shard, message, nowMs),
+          nowMs: () => links.nowMs(),
           ended: () => {
             this.streams.delete(stream);
             links.left(stream);

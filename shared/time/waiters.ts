@@ -26,6 +26,7 @@ export class Waiters {
 
   /** Wakes everybody who waits now. */
   wake(): void {
+    if (this.waiting.size === 0) return;
     for (const wake of this.waiting) wake();
   }
 }

@@ -636,6 +636,14 @@ export const MUTANTS: Mutant[] = [
     strikes: ['putBacks'],
     mustHoldData: () => false,
   },
+  {
+    name: 'M50',
+    title: 'a quiet primary takes short steps though something happened',
+    minInSync: 2,
+    seed: 4,
+    faults: { lulls: true },
+    core: (replica) => onLeading(replica, (primary) => void (primary.stir = () => {})),
+  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */

@@ -19,6 +19,8 @@ export interface SimulationOptions {
   outdates?: boolean;
   /** Reads come to other threads of the nodes, which answer them by permits. */
   threads?: boolean;
+  /** See NodeSurroundings. */
+  makeReplica?: NodeSurroundings['makeReplica'];
 }
 
 const NODES = ['A', 'B', 'C', 'D'];
@@ -71,6 +73,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     mutant: options.mutant ?? null,
     wallClocks: new Chance(options.seed + WALL_CLOCKS),
     threads: options.threads ?? options.mutant?.threads,
+    makeReplica: options.makeReplica,
   };
   etcd.onChanged = (author, before, after) => {
     if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);

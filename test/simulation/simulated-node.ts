@@ -6,7 +6,7 @@ import type { Beat } from '../../node/replication/core/beat';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import type { AppendMessage, OutgoingAppend } from '../../node/replication/core/messages';
-import { ShardReplica } from '../../node/replication/core/shard-replica';
+import { ShardReplica, type ShardReplicaOptions } from '../../node/replication/core/shard-replica';
 import { type PermitClocks, PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import type { ShardSeed } from '../../shared/shard/shard-backup';
@@ -41,6 +41,8 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   wallClocks?: Chance;
   /** Reads come to other threads of the nodes. */
   threads?: boolean;
+  /** Absent: the protocol's core as it is. */
+  makeReplica?: (options: ShardReplicaOptions) => ShardReplica;
 }
 
 /** A replica of a restored shard that counts as complete and has nothing yet. */
@@ -424,7 +426,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const state = this.storage.state();
     const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
-    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, nowMs: this.clock() });
+    const options = { self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, nowMs: this.clock() };
+    this.replica = this.around.makeReplica?.(options) ?? new ShardReplica(options);
     this.committed = this.storage.applied;
     this.ticksAt = Infinity;
     this.around.mutant?.core?.(this.replica, () => this.clock());

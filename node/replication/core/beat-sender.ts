@@ -1,6 +1,5 @@
-import { shardKey } from '../../../shared/cluster/members';
 import type { ShardId } from '../../../shared/shard/shard-client';
-import { type Beat, type BeatAck, type BeatMember, expectedAck, isRepetition } from './beat';
+import { type Beat, type BeatAck, type BeatMember, expectedAck, isAckExpected, isRepetition } from './beat';
 import type { AppendAck, AppendMessage } from './messages';
 
 /** Members that one beat makes known, so that it fits into a frame; the others' heartbeats go alone once more. */
@@ -54,8 +53,9 @@ export class BeatSender {
   private sent!: Map<number, { generation: number; members: BeatMember[] }>;
   /** The members as a list that is shared until they change. */
   private list!: BeatMember[];
-  /** What each shard said last, by shardKey. */
-  private readonly known = new Map<string, Known>();
+  /** What each shard said last, by collection and number: a key of both would be made for each heartbeat. */
+  private readonly known = new Map<string, Map<number, Known>>();
+  private knownCount = 0;
   private taken: Taken[] = [];
 
   /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. */
@@ -67,13 +67,12 @@ export class BeatSender {
 
   /** Takes what may be abbreviated, to be sent by the next `flush`; false: it is to be sent as it is. */
   take(shard: ShardId, message: AppendMessage): boolean {
-    if (message.entries.length > 0 || message.releasesLease || message.withdrawsShare || expectedAck(message, this.to, 0) === null) return false;
-    const key = shardKey(shard);
-    const known = this.known.get(key);
+    if (message.entries.length > 0 || message.releasesLease || message.withdrawsShare || !isAckExpected(message, this.to)) return false;
+    const known = this.known.get(shard.collectionUid)?.get(shard.shard);
     if (known === undefined || !isRepetition(known.member, message)) {
       const { epoch, prev, commit, recorded, unshippedFrom } = message;
-      if (this.known.size >= KNOWN_MAX && this.known.size > this.members.size * 2) this.forget();
-      this.known.set(key, { member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false });
+      if (this.knownCount >= KNOWN_MAX && this.knownCount > this.members.size * 2) this.forget();
+      this.keep({ member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false });
       return false;
     }
     this.taken.push({ known, shard, message });
@@ -85,9 +84,9 @@ export class BeatSender {
     const { taken } = this;
     this.taken = [];
     const alone: Flushed['alone'] = [];
-    const [together, ...others] = momentsOf(taken);
+    if (taken.length === 0) return { beat: null, alone };
+    const [together, ...others] = isOneMoment(taken) ? [taken] : momentsOf(taken);
     for (const { shard, message } of others.flat()) alone.push({ shard, message });
-    if (together === undefined) return { beat: null, alone };
     // A few that came late, or are not as quiet as the others, don't change the set.
     if (together.length * 2 < this.members.size) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
     const beat = this.beatOf(together, alone);
@@ -108,7 +107,9 @@ export class BeatSender {
       this.acked = ack.generation;
       for (const [id, { generation }] of this.changes) if (generation <= this.acked) this.changes.delete(id);
     }
-    return this.acknowledged(sent.members, new Set(ack.excepted)).map((member) => ({ shard: member.shard, ack: expectedAck(member, this.to, ack.sentAt)! }));
+    const answers: { shard: ShardId; ack: AppendAck }[] = [];
+    for (const member of this.acknowledged(sent.members, new Set(ack.excepted))) answers.push({ shard: member.shard, ack: expectedAck(member, this.to, ack.sentAt)! });
+    return answers;
   }
 
   isOfSession(ack: BeatAck): boolean {
@@ -177,9 +178,30 @@ export class BeatSender {
     this.list = next.map(({ member }) => member);
   }
 
-  private forget(): void {
-    for (const [key, { isMember }] of this.known) if (!isMember) this.known.delete(key);
+  private keep(known: Known): void {
+    const { collectionUid, shard } = known.member.shard;
+    let shards = this.known.get(collectionUid);
+    if (shards === undefined) this.known.set(collectionUid, (shards = new Map()));
+    if (!shards.has(shard)) this.knownCount += 1;
+    shards.set(shard, known);
   }
+
+  private forget(): void {
+    for (const [collectionUid, shards] of this.known) {
+      for (const [shard, { isMember }] of shards) {
+        if (isMember) continue;
+        shards.delete(shard);
+        this.knownCount -= 1;
+      }
+      if (shards.size === 0) this.known.delete(collectionUid);
+    }
+  }
+}
+
+function isOneMoment(taken: readonly Taken[]): boolean {
+  const { sentAt, sharesSince } = taken[0].message;
+  for (const { message } of taken) if (message.sentAt !== sentAt || message.sharesSince !== sharesSince) return false;
+  return true;
 }
 
 /** The heartbeats of each moment that say the same of shares, the most first. */

@@ -53,6 +53,12 @@ export function appendOf(member: BeatMember, beat: Pick<Beat, 'sentAt' | 'shares
   return unshippedFrom === undefined ? append : { ...append, unshippedFrom };
 }
 
+/** Whether `expectedAck` is not null. */
+export function isAckExpected({ prev, recorded }: Pick<BeatMember, 'prev' | 'recorded'>, node: string): boolean {
+  for (const { replica, match } of recorded) if (replica.node === node) return match === prev.sequence;
+  return false;
+}
+
 /** How the replica at `node` answers if it has the whole log, and nothing else to say; null if that can't be told. */
 export function expectedAck(member: Pick<BeatMember, 'epoch' | 'prev' | 'recorded'>, node: string, sentAt: number): AppendAck | null {
   const { epoch, prev } = member;
@@ -65,6 +71,7 @@ export function expectedAck(member: Pick<BeatMember, 'epoch' | 'prev' | 'recorde
 /** Whether the message says again what the member says. */
 export function isRepetition(member: BeatMember, message: Pick<AppendMessage, 'epoch' | 'prev' | 'commit' | 'recorded' | 'unshippedFrom'>): boolean {
   if (member.epoch !== message.epoch || member.commit !== message.commit || member.unshippedFrom !== message.unshippedFrom || !isSamePosition(member.prev, message.prev)) return false;
+  if (member.recorded === message.recorded) return true;
   if (member.recorded.length !== message.recorded.length) return false;
   return member.recorded.every((one, i) => {
     const other = message.recorded[i];

@@ -31,6 +31,8 @@ export class Follower {
   private latestSentAt = 0;
   private owed: OwedAck[] = [];
   private readonly share = new HeldShare();
+  /** The heartbeat that was taken last, if nothing happened since, and what its answer said: to say it again changes times only. */
+  private again: { message: AppendMessage; result: AppendResult } | null = null;
   /** The node whose appends these are. */
   private primary = '';
   /** What reads wait for, and what the primary was asked to tell of for them. */
@@ -52,6 +54,23 @@ export class Follower {
     this.emit = options.emit;
   }
 
+  /** Something happens that may change anything. */
+  forget(): void {
+    this.again = null;
+  }
+
+  /**
+   * Takes a heartbeat that says what the last one said, as `append` does: the promise and the share last longer, and it is
+   * answered. False, with nothing done: it says something else, or something happened since.
+   */
+  takeAgain(message: AppendMessage, nowMs: number): boolean {
+    if (this.again === null || !isSaidAgain(message, this.again.message)) return false;
+    this.note(message, nowMs);
+    this.grant.extend(nowMs);
+    this.send(message.from, message.epoch, this.latestSentAt, this.again.result);
+    return true;
+  }
+
   append(message: AppendMessage, nowMs: number): void {
     if (this.isFenced(message.epoch)) {
       this.send(message.from, message.epoch, message.sentAt, { type: 'fenced', promisedEpoch: this.log.promisedEpoch });
@@ -60,10 +79,7 @@ export class Follower {
     if (this.noteRecorded(message.recorded)) return;
     if (message.epoch !== this.agreedEpoch) this.follow(message.epoch);
     this.primary = message.from;
-    if (message.sentAt > this.latestSentAt) this.share.hear(message.sentAt, nowMs);
-    this.latestSentAt = Math.max(this.latestSentAt, message.sentAt);
-    if (message.withdrawsShare) this.share.giveUp();
-    else if (message.sharesSince > 0) this.share.take(message.sharesSince);
+    this.note(message, nowMs);
     if (message.releasesLease) this.grant.release(nowMs);
     else this.grant.extend(nowMs);
 
@@ -79,6 +95,27 @@ export class Follower {
     this.owe(message, null);
     this.progress.advance(Math.min(message.commit, this.agreed), this.log.storedSequence);
     this.ask();
+    if (this.isAtRest(message)) this.again = { message, result: this.match() };
+  }
+
+  /**
+   * Whether the same message again would change times only: it is a heartbeat of whom this replica promised to follow, the
+   * promise is stored, nothing in it is news any more, and nobody waits for a commit.
+   */
+  private isAtRest(message: AppendMessage): boolean {
+    const { epoch, entries, releasesLease, withdrawsShare, recorded } = message;
+    if (entries.length > 0 || releasesLease || withdrawsShare || epoch !== this.log.promisedEpoch || epoch !== this.log.storedPromise) return false;
+    return this.wanted <= this.progress.committed && !recorded.some((one) => this.isNews(one) || this.isMissed(one));
+  }
+
+  /** When it came, and what it says of a share. */
+  private note(message: AppendMessage, nowMs: number): void {
+    if (message.sentAt > this.latestSentAt) {
+      this.share.hear(message.sentAt, nowMs);
+      this.latestSentAt = message.sentAt;
+    }
+    if (message.withdrawsShare) this.share.giveUp();
+    else if (message.sharesSince > 0) this.share.take(message.sharesSince);
   }
 
   /**
@@ -115,6 +152,7 @@ export class Follower {
 
   /** The log is no longer the one that was compared: it was replaced, or this replica led in between. */
   reset(): void {
+    this.again = null;
     this.agreed = 0;
     this.owed = [];
     this.wanted = 0;
@@ -208,15 +246,28 @@ export class Follower {
    */
   private noteRecorded(recorded: RecordedMatch[]): boolean {
     for (const one of recorded) {
-      const known = this.recorded.get(one.replica.node);
-      if (known === undefined || one.epoch > known.epoch || (one.epoch === known.epoch && (one.match > known.match || one.replica.store !== known.replica.store))) {
-        this.recorded.set(one.replica.node, one);
-      }
-      if (!isSameReplica(one.replica, this.self)) continue;
-      if (one.epoch < this.log.promisedEpoch || one.match <= this.log.lastSequence) continue;
+      if (this.isNews(one)) this.recorded.set(one.replica.node, one);
+      if (!this.isMissed(one)) continue;
       this.emit({ type: 'lossy', recorded: one.match, last: this.log.lastSequence });
       return true;
     }
     return false;
   }
+
+  private isNews({ replica, epoch, match }: RecordedMatch): boolean {
+    const known = this.recorded.get(replica.node);
+    return known === undefined || epoch > known.epoch || (epoch === known.epoch && (match > known.match || replica.store !== known.replica.store));
+  }
+
+  /** Whether this store acknowledged it and does not hold it. */
+  private isMissed({ replica, epoch, match }: RecordedMatch): boolean {
+    return isSameReplica(replica, this.self) && epoch >= this.log.promisedEpoch && match > this.log.lastSequence;
+  }
+}
+
+/** Whether a heartbeat says what the one before said. Beats hand out the same list of matches again and again. */
+function isSaidAgain(message: AppendMessage, before: AppendMessage): boolean {
+  if (message.epoch !== before.epoch || message.from !== before.from || message.commit !== before.commit || message.recorded !== before.recorded) return false;
+  if (message.prev.sequence !== before.prev.sequence || message.prev.epoch !== before.prev.epoch) return false;
+  return message.entries.length === 0 && !message.releasesLease && !message.withdrawsShare;
 }

@@ -10,9 +10,12 @@ export class GivenShares {
 
   /** `until`: by the primary's monotonic clock. */
   give(to: ReplicaId, until: number): void {
-    const known = this.given.find((one) => isSameReplica(one.to, to));
-    if (known === undefined) this.given.push({ to, until });
-    else known.until = Math.max(known.until, until);
+    for (const known of this.given) {
+      if (!isSameReplica(known.to, to)) continue;
+      known.until = Math.max(known.until, until);
+      return;
+    }
+    this.given.push({ to, until });
   }
 
   /** It answered that it gave its share up. */
@@ -22,8 +25,17 @@ export class GivenShares {
 
   /** Who may hold a share. */
   holders(nowMs: number): ReplicaId[] {
-    if (this.given.some(({ until }) => until <= nowMs)) this.given = this.given.filter(({ until }) => until > nowMs);
+    this.expire(nowMs);
     return this.given.map(({ to }) => to);
+  }
+
+  /** Forgets those that are over. */
+  expire(nowMs: number): void {
+    for (const { until } of this.given) {
+      if (until > nowMs) continue;
+      this.given = this.given.filter((one) => one.until > nowMs);
+      return;
+    }
   }
 
   /** When the last of them is over; -Infinity if there is none. */

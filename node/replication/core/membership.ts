@@ -103,6 +103,11 @@ export class Membership {
     return refused !== null && (refused.isBehind || refused.kind === kind) && refused.untilMs !== null && nowMs < refused.untilMs;
   }
 
+  /** Whether no change is under way or waits to be requested again, and only the confirmed set can be in force. */
+  isSettled(): boolean {
+    return this.pending === null && (this.refused?.untilMs ?? null) === null && this.leftovers().length === 0;
+  }
+
   propose(proposal: Proposal, nowMs: number): void {
     const changeId = `${this.changeIdPrefix}-${++this.changes}`;
     this.pending = { ...proposal, assignment: { ...proposal.assignment, changeId }, expectedRevision: this.revision, sentAt: nowMs };

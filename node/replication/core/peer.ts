@@ -131,10 +131,34 @@ export class Peer {
     this.next = Math.max(this.next, this.match + 1);
   }
 
+  /**
+   * What `noteAnswer` and `matched` do with an answer that says what is known; only for a peer that has the whole log, to whom
+   * nothing is on its way. False, with nothing done: it says something else.
+   */
+  answeredAgain(ack: AppendAck, nowMs: number): boolean {
+    const { replica, awaited, sentAt, result } = ack;
+    if (replica.store !== this.store || awaited > 0 || result.type !== 'match' || result.match !== this.match) return false;
+    this.lastAckAt = nowMs;
+    this.askedAt = null;
+    this.lastProgressAt = nowMs;
+    if (sentAt + LEASE_TAKEN_MS > this.leaseUntil) this.leaseUntil = sentAt + LEASE_TAKEN_MS;
+    if (sentAt > this.heard.sentAt) {
+      this.heard.sentAt = sentAt;
+      this.heard.atMs = nowMs;
+    }
+    return true;
+  }
+
   private notePace(tookMs: number, { nowMs, ownMs }: { nowMs: number; ownMs: number }): void {
     if (!this.syncs.isAnother(tookMs, nowMs)) return;
     this.pace.note(tookMs, ownMs, nowMs);
     this.meanPace.note(tookMs);
+  }
+
+  /** Whether it has the log up to `lastSequence` and nothing else, nothing is under way to it, and time alone does not make it slow. */
+  isAtRest(lastSequence: number, nowMs: number): boolean {
+    if (this.state !== 'streaming' || this.match !== lastSequence || this.next !== lastSequence + 1 || this.inFlight.length > 0) return false;
+    return this.store !== null && this.pace.isCalm && !this.isLeftOut(nowMs);
   }
 
   /** Whether a mismatch at `prev` tells something new; a late one does not. */

@@ -1,7 +1,7 @@
 import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
-import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
+import type { AppendAck, LogPosition, OutgoingAppend, RecordedMatch } from './messages';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
 import { MeanStorePace } from './store-pace';
@@ -9,6 +9,14 @@ import { TIMINGS } from './timings';
 
 /** What only heartbeats carry. */
 const NO_BEAT = { recorded: [], sharesSince: 0 };
+
+/** What the heartbeats to one peer have in common while nothing happens. */
+export interface Rest {
+  peer: Peer;
+  replica: ReplicaId;
+  prev: LogPosition;
+  recorded: RecordedMatch[];
+}
 
 /** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
 export class Peers {
@@ -125,6 +133,44 @@ export class Peers {
       else this.probeFrom(peer, next.next, nowMs);
     }
     this.pumpOne(peer, nowMs);
+  }
+
+  /** What the next heartbeats say if nothing happens until then; null if one of the peers is not at rest. */
+  rest(nowMs: number): Rest[] | null {
+    const { lastSequence, index } = this.log;
+    const { applied } = this.progress;
+    if (applied !== lastSequence || !index.covers(lastSequence)) return null;
+    const recorded = this.recorded();
+    const prev = { epoch: index.epochAt(lastSequence), sequence: lastSequence };
+    const rest: Rest[] = [];
+    for (const peer of this.byNode.values()) {
+      if (!peer.isAtRest(lastSequence, nowMs) || peer.announced !== applied) return null;
+      rest.push({ peer, replica: { node: peer.node, store: peer.store! }, prev, recorded });
+    }
+    return rest;
+  }
+
+  /** Whether all of `rest` have answered when they should have, as `areUpToDate` and `isOverdue` ask. */
+  areAnswering(rest: readonly Rest[], nowMs: number): boolean {
+    const isAnswerDue = nowMs >= this.lastHeartbeatAt + TIMINGS.heartbeatMs;
+    for (const { peer } of rest) {
+      if ((isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt) || peer.silentMs(nowMs) > TIMINGS.replicaTimeoutMs) return false;
+    }
+    return true;
+  }
+
+  /** As `heartbeat` of a quiet shard. */
+  heartbeatAgain(rest: readonly Rest[], nowMs: number): void {
+    if (nowMs < this.nextHeartbeatAt) return;
+    this.lastHeartbeatAt = nowMs;
+    this.nextHeartbeatAt = sharedMoment(nowMs + TIMINGS.quietHeartbeatMs);
+    for (const { peer, prev, recorded } of rest) {
+      const sharesSince = this.shareWith(peer, nowMs);
+      peer.asked(nowMs);
+      const { announced: commit, node: to } = peer;
+      const message: OutgoingAppend = { epoch: this.epoch, from: this.self.node, prev, commit, sentAt: nowMs, releasesLease: false, withdrawsShare: false, recorded, sharesSince, range: null };
+      this.emit({ type: 'sendAppend', to, message });
+    }
   }
 
   streamStarted(node: string, nowMs: number): void {

@@ -8,7 +8,7 @@ import { decideAbdication, decideExpand, decideMembership, wantsHandover, type M
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
-import { Peers } from './peers';
+import { Peers, type Rest } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 import { StorePace, Syncs } from './store-pace';
@@ -51,6 +51,11 @@ export class Primary {
   /** The last revision of the assignment, and since when it is known: the cluster store was there then. */
   private heard = { revision: 0, atMs: -Infinity };
   private askedAt = -Infinity;
+  /**
+   * Not null: nothing happened since a quiet shard's last heartbeat, and nothing can happen but by time or by what is not said
+   * again and again (`stir`). Then a step moves times, and finds all else as it was.
+   */
+  private rest: Rest[] | null = null;
   /** What the peers were last made of. */
   private reconciled: { assignment: ShardAssignment; pending: Membership['pending']; leftovers: number } | null = null;
   private readonly self: ReplicaId;
@@ -95,8 +100,56 @@ export class Primary {
     this.awakeSince = options.nowMs;
   }
 
+  /** Whether what it is told again needs no full step. */
+  get isAtRest(): boolean {
+    return this.rest !== null;
+  }
+
+  /** Something happens that may change anything. */
+  stir(): void {
+    this.rest = null;
+  }
+
   /** Does what is due. */
   advance(nowMs: number): void {
+    if (this.rest !== null && this.advanceAtRest(this.rest, nowMs)) return;
+    this.rest = null;
+    this.advanceFully(nowMs);
+  }
+
+  /** As `answered`, for an answer that says nothing new; false, with nothing done, if it may. */
+  answeredAgain(ack: AppendAck, nowMs: number): boolean {
+    if (this.rest === null || ack.epoch !== this.epoch) return false;
+    return this.peers.byNode.get(ack.replica.node)?.answeredAgain(ack, nowMs) === true;
+  }
+
+  /**
+   * As `advanceFully` while nothing happens: what that looks at is as it was, but for the time. What may follow from time alone
+   * is asked here: that a peer does not answer, or that the process stood still. False, with nothing done, if so.
+   */
+  private advanceAtRest(rest: Rest[], nowMs: number): boolean {
+    if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs || !this.peers.areAnswering(rest, nowMs)) return false;
+    this.steppedAt = nowMs;
+    this.own.atMs = nowMs;
+    this.shares.expire(nowMs);
+    this.peers.heartbeatAgain(rest, nowMs);
+    return true;
+  }
+
+  /**
+   * The peers, if every one is in sync and has everything, each member is one of them, and nothing is asked of the cluster store
+   * or is to be. Only in a step in which the shard is quiet.
+   */
+  private restOf(nowMs: number): Rest[] | null {
+    if (this.log.oldestUnderway !== null || !this.membership.isSettled() || !this.slowness.isCalm || this.membership.isUnused()) return null;
+    const { replicas, inSync } = this.membership.confirmed!;
+    const rest = this.peers.rest(nowMs);
+    const isPeer = (member: ReplicaId): boolean => rest!.some(({ replica }) => isSameReplica(replica, member));
+    if (rest === null || rest.length !== inSync.length - 1 || !inSync.every((member) => isSameReplica(member, this.self) || isPeer(member))) return null;
+    return replicas.every((node) => inSync.some((member) => member.node === node)) ? rest : null;
+  }
+
+  private advanceFully(nowMs: number): void {
     if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs) this.awakeSince = nowMs;
     this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
@@ -117,6 +170,7 @@ export class Primary {
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
     this.peers.heartbeat(nowMs, isQuiet);
+    if (isQuiet) this.rest = this.restOf(nowMs);
   }
 
   /** Appends a write as the log's next entry; answers its sequence. Call only when mayWrite says yes. */
@@ -159,7 +213,7 @@ export class Primary {
   /** Until when it has the lease, unless a later step ends it before. */
   readableUntil(): number {
     if (this.phase !== 'serving' || this.peers.releasesLease) return -Infinity;
-    if (this.isAlone()) return this.mayServeAlone() ? Infinity : -Infinity;
+    if (!this.hasPeersAtRest() && this.isAlone()) return this.mayServeAlone() ? Infinity : -Infinity;
     return this.leaseUntil();
   }
 
@@ -168,16 +222,25 @@ export class Primary {
    * acknowledgements earned it, by AppendHeader.sharesSince; 0 if it gets none.
    */
   shareWith(peer: Peer, nowMs: number): number {
-    if (this.phase !== 'serving' || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null) return 0;
-    const assignment = this.membership.confirmed!;
-    const isMember = ({ inSync }: { inSync: ReplicaId[] }): boolean => inSync.some((member) => peer.is(member));
-    if (!isMember(assignment) || !this.membership.hasEnough() || this.keepsLearnerOut(nowMs)) return 0;
-    // One that is about to leave gets none, so that nobody has to wait for it then.
-    const stays = isMember(this.membership.pending?.assignment ?? assignment) && !assignment.removing.includes(peer.node);
+    // While nothing happens, each of them may.
+    if (this.rest === null && !this.mayShareWith(peer, nowMs)) return 0;
     const until = peer.heard.atMs + SHARE_GIVEN_MS;
-    if (!stays || !peer.isStoring(nowMs, this.log.lastSequence) || until <= nowMs || !this.outlasts(until)) return 0;
+    if (!peer.isStoring(nowMs, this.log.lastSequence) || until <= nowMs || !this.outlasts(until)) return 0;
     this.shares.give({ node: peer.node, store: peer.store! }, until);
     return peer.heard.sentAt;
+  }
+
+  private mayShareWith(peer: Peer, nowMs: number): boolean {
+    if (this.phase !== 'serving' || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null) return false;
+    const assignment = this.membership.confirmed!;
+    const isMember = ({ inSync }: { inSync: ReplicaId[] }): boolean => inSync.some((member) => peer.is(member));
+    if (!isMember(assignment) || !this.membership.hasEnough() || this.keepsLearnerOut(nowMs)) return false;
+    // One that is about to leave gets none, so that nobody has to wait for it then.
+    return isMember(this.membership.pending?.assignment ?? assignment) && !assignment.removing.includes(peer.node);
+  }
+
+  private hasPeersAtRest(): boolean {
+    return this.rest !== null && this.rest.length > 0;
   }
 
   /** Whether nothing is to be done, has been for a while, and can be expected. */
@@ -234,6 +297,7 @@ export class Primary {
    * who are eligible, who may be promoted when the few are taken for dead.
    */
   private leaseUntil(): number {
+    if (this.rest !== null) return this.leaseAtRest(this.rest);
     const eligible = this.membership.hasEnough() ? [] : (this.membership.confirmed?.eligible ?? []);
     let until = Infinity;
     for (const member of [...this.membership.maximal(), ...eligible]) {
@@ -241,6 +305,13 @@ export class Primary {
       const peer = this.peers.byNode.get(member.node);
       until = Math.min(until, peer?.is(member) === true ? peer.leaseUntil : -Infinity);
     }
+    return until;
+  }
+
+  /** Then the peers are all others of the maximal set, and enough are in sync. */
+  private leaseAtRest(rest: readonly Rest[]): number {
+    let until = Infinity;
+    for (const { peer } of rest) if (peer.leaseUntil < until) until = peer.leaseUntil;
     return until;
   }
 

@@ -68,6 +68,11 @@ export class StorePace {
     }
   }
 
+  /** Whether it does not take long, so that it can't become slow by time alone. */
+  get isCalm(): boolean {
+    return this.slowSince === null;
+  }
+
   /** Whether it has taken long for a while. */
   isSlow(nowMs: number): boolean {
     return this.slowSince !== null && nowMs - this.slowSince >= TIMINGS.slowForMs && this.times >= TIMES_MIN && !this.isForgotten(nowMs);

@@ -22,7 +22,7 @@ beforeEach(() => {
       cancel: () => undefined,
     }),
   } as unknown as RpcChannel;
-  stream = new AppendStream({ channel, nodeId: 'a', to: 'b', listener: { ready: () => undefined, ack: () => undefined, ended: () => undefined } });
+  stream = new AppendStream({ channel, nodeId: 'a', to: 'b', nowMs: () => 0, listener: { ready: () => undefined, ack: () => undefined, ended: () => undefined } });
 });
 
 afterEach(() => stream.close());
