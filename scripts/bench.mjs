@@ -19,6 +19,7 @@ const BENCHES = {
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
+  threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],
   backup: ['../test/bench/backup-bench.mjs', 'backupBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],

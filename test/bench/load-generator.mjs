@@ -1,6 +1,6 @@
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { HttpConnection, requestHead } from './http-connection.mjs';
-import { seededRandom } from './seeded-random.mjs';
+import { clockMs, sendAtRandom } from './open-load.mjs';
 
 /** Long enough for code to be compiled and caches to fill, not measured; no longer than what is measured. */
 const WARM_UP_MAX_MS = 1000;
@@ -12,7 +12,8 @@ const WARM_UP_MAX_MS = 1000;
  * {method, path, headers, body}.
  *
  * With `perSecond` the load is open: so many requests become due each second, at random, whatever is answered meanwhile. One
- * that is due when no connection is free waits for one, and its latency counts from when it was due.
+ * that is due when no connection is free waits for one, and its latency counts from when it was due. `lateP99Ms` is then how
+ * late they were sent.
  * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number, perSecond?: number }} options
  */
 export function generateLoad({ address, requests, connections, seconds, perSecond }) {
@@ -26,73 +27,58 @@ export function generateLoad({ address, requests, connections, seconds, perSecon
 async function run({ address, requests, connections, seconds, perSecond }) {
   const prepared = requests.map(({ method, path, headers, body }) => Buffer.concat([requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(body) }), Buffer.from(body)]));
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(address)));
-  const start = performance.now() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
+  const start = clockMs() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
   const end = start + seconds * 1000;
   const latencies = [];
-  let next = 0;
+  const late = [];
   let requestsAnswered = 0;
-  const ask = async (connection, since) => {
-    const body = await connection.send(prepared[next++ % prepared.length]);
-    const now = performance.now();
+  const note = (body, since, now) => {
     requestsAnswered += 1;
     if (body.length === 0) throw new Error('an empty answer');
     // On a machine that is busy with something else, the first one may come late.
     if (since >= start && (now <= end || latencies.length === 0)) latencies.push(now - since);
-    return now;
   };
   if (perSecond === undefined) {
+    let next = 0;
     await Promise.all(
       open.map(async (connection) => {
-        for (let now = performance.now(); now < end || latencies.length === 0;) now = await ask(connection, now);
+        for (let now = clockMs(); now < end || latencies.length === 0;) {
+          const since = now;
+          const body = await connection.send(prepared[next++ % prepared.length]);
+          now = clockMs();
+          note(body, since, now);
+        }
       }),
     );
   } else {
-    await askBySchedule({ open, ask, isOver: (now) => now >= end && latencies.length > 0, perSecond });
+    await sendAtRandom({
+      open,
+      prepared,
+      perSecond,
+      startMs: start,
+      endMs: end,
+      answered: (body, since, now, lateMs) => {
+        note(body, since, now);
+        late.push(lateMs);
+      },
+    });
   }
   for (const connection of open) connection.close();
-  latencies.sort((a, b) => a - b);
-  const percentile = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))];
-  return { connections, requests: requestsAnswered, queriesPerSecond: latencies.length / seconds, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };
-}
-
-/**
- * Looks once a millisecond at what is due (a closer clock would take a processor from the server). So a request that finds
- * a free connection counts from that look.
- */
-async function askBySchedule({ open, ask, isOver, perSecond }) {
-  const random = seededRandom(1);
-  const idle = [...open];
-  const due = [];
-  /** @type {Set<Promise<void>>} */
-  const underWay = new Set();
-  let failure = null;
-  let nextDue = performance.now();
-  const begin = () => {
-    while (idle.length > 0 && due.length > 0) {
-      const connection = idle.pop();
-      const asked = ask(connection, due.shift()).then(
-        () => {
-          underWay.delete(asked);
-          idle.push(connection);
-          begin();
-        },
-        (error) => (failure ??= error),
-      );
-      underWay.add(asked);
-    }
+  return {
+    connections,
+    requests: requestsAnswered,
+    queriesPerSecond: latencies.length / seconds,
+    p50Ms: percentile(latencies, 0.5),
+    p99Ms: percentile(latencies, 0.99),
+    lateP99Ms: percentile(late, 0.99),
   };
-  for (let now = performance.now(); !isOver(now); now = performance.now()) {
-    while (nextDue <= now) {
-      due.push(now);
-      nextDue += (-Math.log(1 - random()) * 1000) / perSecond;
-    }
-    begin();
-    await new Promise((wake) => setTimeout(wake, 1));
-    if (failure !== null) throw failure;
-  }
-  due.length = 0;
-  await Promise.all(underWay);
-  if (failure !== null) throw failure;
 }
 
-if (!isMainThread) parentPort.postMessage(await run(workerData));
+/** Of values that are sorted by it; null where there are none. */
+function percentile(values, share) {
+  values.sort((a, b) => a - b);
+  return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? null;
+}
+
+// Others import this file on threads of their own.
+if (!isMainThread && workerData?.address !== undefined) parentPort.postMessage(await run(workerData));

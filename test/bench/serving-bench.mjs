@@ -1,23 +1,30 @@
-import { availableParallelism } from 'node:os';
+import { mkdtempSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BULK_ITEMS, prepareBulkBodies } from './bulk-bodies.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
+import { idealQueue } from './ideal-queue.mjs';
 import { generateLoad } from './load-generator.mjs';
 import { measureLoading, measureSettling, median } from './measure.mjs';
 import { processorSeconds, residentMemory } from './process-facts.mjs';
 import { ProgressBar } from './progress-bar.mjs';
 import { openQuiver } from './quiver-target.mjs';
+import { ServerProcess, freePort } from './server-process.mjs';
 import { WIRE_FORMATS } from './wire-formats.mjs';
 
 export const SERVING_USAGE = `npm run bench -- serving [options]
 
-How requests are served, beside how many: latency at half of the saturated load, searches in one bulk_search beside calls of
-their own, and a thousand small collections beside one that is as large.
+How requests are served, beside how many: latency at half of the saturated load, beside that of an empty node:http server
+under the same load and of ideal queues; searches in one bulk_search beside calls of their own; and a thousand
+small collections beside one that is as large.
 
   --dataset NAME     clusters-100k-128; as for the benchmark of vectors, with --rows, --queries (1000) and --dim
   --connections N    8
+  --threads N        HTTP_THREADS; by default the service's own
   --seconds N        of each kind of load (15), in --rounds N (5), in which kinds take turns
   --collections N    1000, of the data set's first rows in equal parts; 0 leaves them out
   --rows-each N      1000
@@ -29,6 +36,10 @@ const BULK_QUERIES = 20;
 const LOAD_CONNECTIONS = 4;
 /** Enough that a request hardly ever waits for a free connection. */
 const OPEN_CONNECTIONS = 32;
+/** A queue that is busier has no percentiles to speak of. */
+const MOST_UTILISATION = 0.95;
+/** HTTP_THREADS is the number of cores by default, and at most this. */
+const THREADS_DEFAULT_MAX = 16;
 
 export async function servingBench(words) {
   const { values } = parseArgs({
@@ -39,6 +50,7 @@ export async function servingBench(words) {
       queries: { type: 'string', default: '1000' },
       dim: { type: 'string' },
       connections: { type: 'string', default: '8' },
+      threads: { type: 'string' },
       seconds: { type: 'string', default: '15' },
       rounds: { type: 'string', default: '5' },
       collections: { type: 'string', default: '1000' },
@@ -54,7 +66,7 @@ export async function servingBench(words) {
   const number = (text) => (text === undefined ? undefined : Number(text));
   const threads = availableParallelism();
   const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads });
-  const plan = { dataset, threads, connections: number(values.connections), seconds: number(values.seconds), rounds: number(values.rounds) };
+  const plan = { dataset, threads, httpThreads: number(values.threads), connections: number(values.connections), seconds: number(values.seconds), rounds: number(values.rounds) };
   const one = await measureOne(plan);
   const collections = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
   process.stdout.write(`\n${formatServingReport({ ...plan, one, many: collections })}`);
@@ -64,8 +76,9 @@ export async function servingBench(words) {
 }
 
 /** One collection with the whole data set: half load, and bulk_search. */
-async function measureOne({ dataset, threads, connections, seconds, rounds }) {
-  const target = await openQuiver();
+async function measureOne({ dataset, threads, httpThreads, connections, seconds, rounds }) {
+  const target = await openQuiver({ environment: threadsEnvironment(httpThreads) });
+  const stub = await openStub();
   const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
   try {
     await target.server.start();
@@ -74,25 +87,48 @@ async function measureOne({ dataset, threads, connections, seconds, rounds }) {
     await measureSettling({ target, dataset, startedAt: loading.startedAt });
     const single = singleSearches(target, dataset, target.searchPath);
     const bulk = bulkSearches(target, dataset);
-    const taken = { saturated: [], half: [], single: [], bulk: [] };
+    await stub.server.start();
+    const taken = { saturated: [], half: [], stub: [], single: [], bulk: [] };
     const each = seconds / rounds;
     for (let round = 0; round < rounds; round++) {
       const saturated = await measured(target, { requests: single, connections, seconds: each });
       taken.saturated.push(saturated);
-      taken.half.push(await measured(target, { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2 }));
+      const half = { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2 };
+      taken.half.push(await measured(target, half));
+      taken.stub.push(await measured(stub, half));
       taken.single.push(await measured(target, { requests: single, connections: 1, seconds: each }));
       taken.bulk.push(await measured(target, { requests: bulk, connections: 1, seconds: each }));
     }
     return Object.fromEntries(Object.entries(taken).map(([kind, windows]) => [kind, medians(windows)]));
   } finally {
     remove();
+    await stub.server.destroy();
     await target.server.destroy();
   }
 }
 
+/** The environment that gives a server so many threads; undefined: as many as it takes by itself. */
+function threadsEnvironment(httpThreads) {
+  return httpThreads === undefined ? {} : { HTTP_THREADS: String(httpThreads) };
+}
+
+/** A server that does nothing. */
+async function openStub() {
+  const address = { host: '127.0.0.1', port: await freePort() };
+  const server = new ServerProcess({
+    name: 'an empty server',
+    script: fileURLToPath(new URL('./stub-server.mjs', import.meta.url)),
+    words: [String(address.port)],
+    environment: {},
+    dataFolder: mkdtempSync(join(tmpdir(), 'quiver-bench-stub-')),
+    isReady: async () => (await fetch(`http://${address.host}:${address.port}/`)).ok,
+  });
+  return { address, server };
+}
+
 /** Many small collections, with the first rows of the data set; searches go to any of them. */
-async function measureMany({ dataset, collections, rowsEach, connections, seconds }) {
-  const target = await openQuiver({ environment: { MAX_COLLECTIONS: String(collections) } });
+async function measureMany({ dataset, collections, rowsEach, httpThreads, connections, seconds }) {
+  const target = await openQuiver({ environment: { MAX_COLLECTIONS: String(collections), ...threadsEnvironment(httpThreads) } });
   try {
     await target.server.start();
     const before = residentMemory(target.server.pid);
@@ -157,7 +193,8 @@ async function measured(target, load) {
 }
 
 function medians(windows) {
-  return Object.fromEntries(['queriesPerSecond', 'p50Ms', 'p99Ms', 'processorMicros'].map((name) => [name, median(windows.map((window) => window[name]))]));
+  const names = ['queriesPerSecond', 'p50Ms', 'p99Ms', 'processorMicros', 'lateP99Ms'].filter((name) => windows[0][name] !== null);
+  return Object.fromEntries(names.map((name) => [name, median(windows.map((window) => window[name]))]));
 }
 
 async function succeed(target, connection, method, path, body) {
@@ -184,7 +221,10 @@ async function overConnections(target, { count, label }, work) {
   bar.finish();
 }
 
-export function formatServingReport({ dataset, connections, one, many }) {
+export function formatServingReport({ dataset, threads, httpThreads = Math.min(threads, THREADS_DEFAULT_MAX), connections, one, many }) {
+  const times = ({ p50, p99 }) => (p99 / p50).toFixed(2);
+  const utilisation = Math.min(MOST_UTILISATION, (one.half.queriesPerSecond * one.half.processorMicros) / 1e6 / httpThreads);
+  const ideal = idealQueue({ servers: httpThreads, utilisation });
   const line = (label, { queriesPerSecond, p50Ms, p99Ms, processorMicros }, searches = 1) =>
     `${label.padEnd(44)} ${Math.round(queriesPerSecond * searches)
       .toLocaleString('en')
@@ -195,6 +235,9 @@ export function formatServingReport({ dataset, connections, one, many }) {
     line(`saturated, ${connections} connections`, one.saturated),
     line('half of that, at random moments', one.half),
     `p99 at half load is ${(one.half.p99Ms / one.half.p50Ms).toFixed(2)} × its p50`,
+    line('an empty node:http server at that load', one.stub),
+    `99 of 100 requests were sent at most ${one.half.lateP99Ms.toFixed(2)} ms late to the service, ${one.stub.lateP99Ms.toFixed(2)} ms to the empty server`,
+    `${httpThreads} threads with a queue each, busy for ${utilisation.toFixed(2)} of the time, every request as long as any other: p99 ${times(ideal.own)} × p50; with one queue for all ${times(ideal.shared)} ×`,
     '',
     line('1 connection, a call for each search', one.single),
     line(`1 connection, ${BULK_QUERIES} searches in a bulk_search`, one.bulk, BULK_QUERIES),

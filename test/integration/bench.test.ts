@@ -12,9 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-test-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function run(module: string, call: string): Promise<string> {
+function run(module: string, call: string): Promise<string> {
+  return runScript(`import * as bench from ${JSON.stringify(module)}; await bench.${call};`);
+}
+
+function runScript(text: string): Promise<string> {
   const script = join(folder, 'bench.mjs');
-  writeFileSync(script, `import * as bench from ${JSON.stringify(module)}; await bench.${call};`);
+  writeFileSync(script, text);
   return new Promise((done, fail) => {
     execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
   });
@@ -103,9 +107,33 @@ test('measures half load, bulk searches and many collections of a real process',
   const printed = await run(pathToFileURL(resolve(__dirname, '../bench/serving-bench.mjs')).href, `servingBench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^p99 at half load is [\d.]+ × its p50$/m);
   const { one, many } = JSON.parse(readFileSync(json, 'utf8'));
-  for (const load of [one.saturated, one.half, one.single, one.bulk, many.searches]) {
+  expect(printed).toMatch(/^an empty node:http server at that load .*\n99 of 100 requests were sent at most [\d.]+ ms late/m);
+  expect(printed).toMatch(/with a queue each, busy for [\d.]+ of the time, .*: p99 [\d.]+ × p50; with one queue for all [\d.]+ ×$/m);
+  for (const load of [one.saturated, one.half, one.stub, one.single, one.bulk, many.searches]) {
     expect(load.queriesPerSecond).toBeGreaterThan(0);
     expect(load.p50Ms).toBeLessThanOrEqual(load.p99Ms);
   }
   expect(many).toMatchObject({ collections: 3, rowsEach: 500, restartMs: { SIGTERM: expect.any(Number), SIGKILL: expect.any(Number) } });
+});
+
+test('measures how throughput follows the number of front threads, and draws it', async () => {
+  const [json, picture] = [join(folder, 'threads.json'), join(folder, 'threads.svg')];
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--threads', '1,2', '--connections', '2', '--seconds', '0.2', '--rounds', '1', '--no-pin', '--picture', picture, '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/threads-bench.mjs')).href, `threadsBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^\| 1 \|.*\n\| 2 \|/m);
+  expect(printed).toMatch(/^From the processor times with 2 threads follow at most, .*; 16: [\d,]+ searches\/s\.$/m);
+  const { measured, following } = JSON.parse(readFileSync(json, 'utf8'));
+  for (const one of measured) {
+    expect(one.queriesPerSecond).toBeGreaterThan(0);
+    expect(one.busiestMicros).toBeGreaterThanOrEqual(one.mainMicros);
+  }
+  expect(following.cores.map(({ cores }: { cores: number }) => cores)).toEqual([1, 2, 4, 8, 16]);
+  expect(readFileSync(picture, 'utf8')).toContain('>measured</text>');
+  expect(readFileSync(join(folder, 'threads-time.svg'), 'utf8')).toContain('>main thread</text>');
+});
+
+test('a queue for each server makes more of the same load wait than one queue for all', async () => {
+  const module = pathToFileURL(resolve(__dirname, '../bench/ideal-queue.mjs')).href;
+  const printed = await runScript(`import { idealQueue } from ${JSON.stringify(module)}; console.log(JSON.stringify(idealQueue({ servers: 2, utilisation: 0.5 })));`);
+  expect(JSON.parse(printed)).toEqual({ shared: { p50: expect.closeTo(1, 1), p99: expect.closeTo(2.56, 1) }, own: { p50: expect.closeTo(1, 1), p99: expect.closeTo(4.35, 0) } });
 });
