@@ -1,4 +1,4 @@
-import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization } from '../../../../node/vector/maintenance';
+import { CELL_ROWS_MIN, DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization } from '../../../../node/vector/maintenance';
 import type { NativeStatus } from '../../../../node/vector/native-binding';
 
 const status = (given: Partial<NativeStatus>): NativeStatus => ({
@@ -11,6 +11,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   effortAt10: 64,
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
+  cellRows: given.graphRows ?? 0,
   damaged: 0,
   memoryBytes: 0,
   originals: 'originals-1.f32',
@@ -118,4 +119,14 @@ test('what was asked for is done while puts go on: rows that came later are not 
   expect(next(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), true, asked)).toEqual({ type: 'calibrate' });
   expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), asked)).toBe(false);
   expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, refinedRows: 39_999, effortRows: 44_000 }), asked)).toBe(false);
+});
+
+test('cells are made last, of graphs that are large enough, and anew when a tenth has come', () => {
+  const graphRows = 100_000;
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 0 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: graphRows, graphRows, refinedRows: 99_000, cellRows: 0 }), false).type).toBe('refine');
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 90_000 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 92_000 }), false)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: CELL_ROWS_MIN, graphRows: CELL_ROWS_MIN, cellRows: 0 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: CELL_ROWS_MIN - 1, graphRows: CELL_ROWS_MIN - 1, cellRows: 0 }), false)).toEqual({ type: 'nothing' });
 });
