@@ -39,7 +39,7 @@ constexpr size_t kTileRows = 256;
 // Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
 constexpr size_t kPlaceSample = 2000;
 // By how many standard errors the measured recall must exceed the target.
-constexpr double kMargin = 1;
+constexpr double kMargin = 2;
 // A depth is measured if there are so many times as many rows.
 constexpr double kRowsPerDepth = 20;
 // How much deeper than the deepest that was measured a search may go.
