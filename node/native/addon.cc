@@ -133,6 +133,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
   const Snapshot& s = index->snapshot;
   const size_t rows = s.rows->count(), graph_rows = s.graph == nullptr ? 0 : s.graph->rows();
   const size_t memory = s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()) +
+                        (s.cells == nullptr ? 0 : s.cells->memory_bytes()) +
                         (index->growth == nullptr ? 0 : index->growth->memory_bytes()) +
                         (index->build_codes == nullptr ? 0 : index->build_codes->memory_bytes());
   const std::pair<const char*, double> members[] = {
@@ -145,6 +146,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10.expanded},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100.expanded},
       {"effortRows", s.graph == nullptr || index->effort_is_outdated() ? 0 : double(s.effort.rows)},
+      {"cellRows", s.cells == nullptr ? 0 : double(s.cells->rows())},
       {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
       {"memoryBytes", double(memory)},
   };
@@ -235,6 +237,7 @@ NAPI_MODULE_INIT() {
       method("extend", guarded<run_threaded<extend_task, false>>),
       method("refine", guarded<run_threaded<refine_task, false>>),
       method("calibrate", guarded<run_threaded<calibrate_task, false>>),
+      method("makeCells", guarded<run_threaded<make_cells_task, false>>),
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),

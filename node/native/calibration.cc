@@ -308,7 +308,7 @@ float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, 
 Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;
   std::vector<Sample> samples = pick_rows(snapshot);
-  Snapshot tried{snapshot.rows, snapshot.graph, Effort::out_of_reach(snapshot.graph->rows())};
+  Snapshot tried{snapshot.rows, snapshot.graph, Effort::out_of_reach(snapshot.graph->rows()), nullptr};
   Effort& effort = tried.effort;
   if (samples.empty() || rows.has_extreme_rows()) return effort;
   for (size_t row = 0; row < snapshot.graph->rows(); row++) {

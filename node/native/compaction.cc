@@ -57,7 +57,7 @@ Snapshot Compaction::finish() {
     const uint32_t slot = to_->slot(row);
     to_->remove(&slot, 1);
   }
-  return {to_, graph_, Effort::guess()};
+  return {to_, graph_, Effort::guess(), nullptr};
 }
 
 }  // namespace quiver

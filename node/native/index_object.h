@@ -63,6 +63,11 @@ struct Index {
     std::lock_guard<std::mutex> guard(lock_);
     snapshot.effort = effort;
   }
+  void set_cells(std::shared_ptr<const Cells> cells) {
+    Snapshot next = snapshot;
+    next.cells = std::move(cells);
+    exchange(std::move(next));
+  }
   // Frees the memory, once the last reader of the present state is done with it.
   void clear() {
     rest();

@@ -268,7 +268,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   file.expect_checksum();
   if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim) throw StorageError(path + " is of another collection");
   if (quantization != kind.quantization) throw StorageError(path + " has codes of another kind");
-  Snapshot snapshot{nullptr, nullptr, Effort::guess()};
+  Snapshot snapshot{nullptr, nullptr, Effort::guess(), nullptr};
   // Before anything is multiplied by it or read into memory.
   require(header.rows < kItemLimit && header.has_graph <= 1);
   if (header.has_graph != 0) {

@@ -271,7 +271,7 @@ class ExtendTask final : public BuildingTask {
   napi_value finish(napi_env env) override {
     const size_t left = snapshot_.rows->count() - rows_;
     if (left >= rows_ / kKeptShare) index_->growth = std::move(growth_);
-    index_->replace({snapshot_.rows, graph_, index_->snapshot.effort});
+    index_->replace({snapshot_.rows, graph_, index_->snapshot.effort, index_->snapshot.cells});
     return undefined(env);
   }
 
@@ -336,6 +336,31 @@ class CalibrateTask final : public BuildingTask {
   double target_;
   unsigned threads_;
   Effort effort_{};
+};
+
+class MakeCellsTask final : public BuildingTask {
+ public:
+  MakeCellsTask(napi_env env, const Arguments& arguments)
+      : BuildingTask(env, arguments),
+        target_(arguments.number(0)),
+        threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
+    if (snapshot_.graph == nullptr) throw std::invalid_argument("there is no graph whose rows make cells");
+    if (!(target_ > 0 && target_ < 1)) throw std::invalid_argument("a recall target lies between 0 and 1");
+  }
+  void run() override {
+    const Codes& codes = codes_of(snapshot_.graph->rows(), threads_);
+    cells_ = std::make_shared<Cells>(*snapshot_.rows, codes, *snapshot_.graph, target_, threads_, index_->stop);
+    snapshot_.rows->require_sound();
+  }
+  napi_value finish(napi_env env) override {
+    index_->set_cells(std::move(cells_));
+    return undefined(env);
+  }
+
+ private:
+  double target_;
+  unsigned threads_;
+  std::shared_ptr<const Cells> cells_;
 };
 
 class CompactTask final : public ChangingTask {
@@ -470,6 +495,10 @@ std::unique_ptr<Task> refine_task(napi_env env, const Arguments& arguments) {
 
 std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<CalibrateTask>(env, arguments);
+}
+
+std::unique_ptr<Task> make_cells_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<MakeCellsTask>(env, arguments);
 }
 
 std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
 
 #include "errors.h"
 #include "walk.h"
@@ -33,6 +36,17 @@ constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
 double scan_ns(const RowStore& rows, double count) {
   return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
 }
+
+// Looking through a cell costs a part per row that it holds, beside the scan of its allowed rows.
+constexpr double kCellRowNs = 2;
+// A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
+// deviations.
+constexpr double kChance = 3;
+// A search of cells gives up when allowed rows are so much rarer in them than among all rows: what is wanted may lie
+// anywhere then.
+constexpr double kRarer = 0.1;
+// That is told apart from chance once so many of them should have been found.
+constexpr double kToldApart = 40;
 
 double walk_ns(const RowStore& rows, double scored) {
   return scored * (kWalkRowNs + kWalkByteNs * double(rows.codes().bytes));
@@ -91,6 +105,19 @@ Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, s
   return kind == EffortKind::kGiven ? plan_given(snapshot, k, ef, allowed_count) : plan_calibrated(snapshot, k, allowed_count);
 }
 
+// What a search of cells is expected to take: infinite where they can't reach the recall.
+double cells_ns(const Snapshot& snapshot, size_t k, size_t allowed_count) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const RowStore& rows = *snapshot.rows;
+  const size_t live = rows.live();
+  if (snapshot.cells == nullptr || allowed_count >= live || !snapshot.effort.reaches_target()) return kNever;
+  const double share = double(allowed_count) / double(live);
+  const double visited = snapshot.cells->visited(double(std::max(k, size_t(Effort::kDepths[0]))) / share);
+  if (visited == 0) return kNever;
+  const double later = double(rows.count() - std::min(rows.count(), snapshot.cells->rows()));
+  return scan_ns(rows, double(snapshot.cells->count()) + (visited + later) * share) + (visited + later) * kCellRowNs;
+}
+
 void stop_if_closed(const StopFlag& stop) {
   if (stop.load(std::memory_order_relaxed)) throw ClosedError();
 }
@@ -124,6 +151,13 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
     for (uint32_t slot : allowed.words) {
       const uint32_t row = rows.row_of(slot);
       if (row != kNoRow) add(row);
+    }
+  } else if (allowed.kind == Allowed::Kind::kBitmap && first == 0) {
+    for (size_t word = 0; word < allowed.words.size(); word++) {
+      for (uint32_t bits = allowed.words[word]; bits != 0; bits &= bits - 1) {
+        const uint32_t row = rows.row_of(uint32_t(word * 32) + uint32_t(__builtin_ctz(bits)));
+        if (row != kNoRow) add(row);
+      }
     }
   } else {
     // The count is read again at the end, so that a slot that is put meanwhile is found at its old or its new row.
@@ -165,6 +199,180 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
   std::vector<Hit> hits = candidates.rescore(rows);
   cost.rescored += hits.size();
   return hits;
+}
+
+// The k best keys seen: how good a row has to be.
+class BestKeys {
+ public:
+  explicit BestKeys(size_t k) : k_(k) {}
+
+  void add(float key) {
+    if (keys_.size() == k_ && key <= keys_.front()) return;
+    if (keys_.size() == k_) {
+      std::pop_heap(keys_.begin(), keys_.end(), std::greater<float>());
+      keys_.pop_back();
+    }
+    keys_.push_back(key);
+    std::push_heap(keys_.begin(), keys_.end(), std::greater<float>());
+  }
+  bool full() const { return keys_.size() == k_; }
+  float last() const { return keys_.front(); }
+
+ private:
+  const size_t k_;
+  std::vector<float> keys_;
+};
+
+struct RankedCell {
+  float key;
+  uint32_t number;
+};
+
+// What a search of cells needs per thread, kept between searches.
+struct CellScratch {
+  std::vector<float> keys, sample;
+  std::vector<RankedCell> part;
+};
+
+// The cells of a search in the order of their centres' keys, best first. Most are never asked for, so they are sorted in
+// parts: a few at first, and then those that can still matter.
+class CellOrder {
+ public:
+  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch) : keys_(scratch.keys), part_(scratch.part) {
+    const Codes& centres = cells.centres();
+    keys_.resize(cells.count());
+    const uint8_t* codes[kBatch] = {};
+    int32_t products[kBatch];
+    for (size_t first = 0; first < keys_.size(); first += kBatch) {
+      const size_t count = std::min(kBatch, keys_.size() - first);
+      for (size_t j = 0; j < count; j++) codes[j] = centres.code(first + j);
+      centres.dot(codes, count, query.code(), centres.padded, products);
+      for (size_t j = 0; j < count; j++) keys_[first + j] = query.key(products[j], centres.meta(first + j));
+    }
+    std::vector<float>& sample = scratch.sample;
+    sample.clear();
+    for (size_t i = kSampled / 2; i < keys_.size(); i += kSampled) sample.push_back(keys_[i]);
+    std::sort(sample.begin(), sample.end(), std::greater<float>());
+    sample_ = sample.data();
+    sampled_ = sample.size();
+    part_.clear();
+  }
+
+  // The next one, if its key is `least` or more.
+  const RankedCell* next(float least) {
+    while (place_ == part_.size()) {
+      if (lowest_ <= least) return nullptr;
+      take_part(least);
+    }
+    return part_[place_].key >= least ? &part_[place_++] : nullptr;
+  }
+
+  // Whether the next one begins a part; then how many more there are down to `least`.
+  bool begins_part() const { return place_ == part_.size(); }
+  size_t left(float least) const {
+    return size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+  }
+
+ private:
+  static constexpr size_t kSampled = 32;
+
+  // Those below the ones before, down to `least` or to the key of a rank that is four times as deep.
+  void take_part(float least) {
+    rank_ = rank_ == 0 ? 1 : 4 * rank_;
+    const float above = lowest_;
+    const float deep = rank_ < sampled_ ? sample_[rank_] : -std::numeric_limits<float>::infinity();
+    lowest_ = std::max(deep, least);
+    part_.clear();
+    place_ = 0;
+    for (size_t cell = 0; cell < keys_.size(); cell++) {
+      if (keys_[cell] >= lowest_ && keys_[cell] < above) part_.push_back({keys_[cell], uint32_t(cell)});
+    }
+    std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
+  }
+
+  std::vector<float>& keys_;
+  std::vector<RankedCell>& part_;
+  const float* sample_;
+  size_t sampled_, place_ = 0, rank_ = 0;
+  // All with at least this key were in a part.
+  float lowest_ = std::numeric_limits<float>::infinity();
+};
+
+// Looks through cells and scans the rows that came after them. Answers false if it would have to look through too many.
+bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
+                std::vector<Hit>& hits, SearchCost& cost) {
+  const RowStore& rows = *snapshot.rows;
+  const Cells& cells = *snapshot.cells;
+  const double share = double(request.allowed.count) / double(std::max<size_t>(1, rows.live()));
+  // As many as make the time of a scan.
+  const double visited_max = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
+  float reach = cells.reach(query, double(std::max(request.k, size_t(Effort::kDepths[0]))) / share);
+  const float reach_by_place = std::max(reach, cells.reach_by_place(query));
+  Candidates candidates(query, request.k, snapshot.effort.deviations_for(true));
+  BestKeys best(std::max(request.k, size_t(Effort::kDepths[0])));
+  uint32_t batch[2 * kBatch];
+  size_t waiting = 0, visited = 0, found = 0;
+  const auto score = [&](size_t count) {
+    stop_if_closed(stop);
+    const uint8_t* codes[kBatch] = {};
+    int32_t products[kBatch];
+    for (size_t j = 0; j < count; j++) {
+      codes[j] = rows.code(batch[j]);
+      __builtin_prefetch(&rows.meta(batch[j]));
+    }
+    rows.codes().dot(codes, count, query.code(), rows.codes().padded, products);
+    for (size_t j = 0; j < count; j++) {
+      const RowMeta& meta = rows.meta(batch[j]);
+      const float key = query.key(products[j], meta);
+      best.add(key);
+      candidates.add(batch[j], key, meta);
+    }
+    cost.scored += count;
+    waiting -= count;
+    std::copy(batch + count, batch + count + waiting, batch);
+  };
+  const double mean_size = double(cells.rows()) / double(std::max<size_t>(1, cells.count()));
+  thread_local CellScratch scratch;
+  // Centres are coded as bytes, whatever the rows are.
+  std::optional<Query> by_bytes;
+  if (rows.codes().quantization != Quantization::kInt8) by_bytes.emplace(rows, cells.centres(), request.query.data());
+  CellOrder order(cells, by_bytes.has_value() ? *by_bytes : query, scratch);
+  cost.scored += cells.count();
+  const auto least = [&] { return best.full() ? best.last() - reach : -std::numeric_limits<float>::infinity(); };
+  while (true) {
+    // Most often a search sees early how far it will have to go.
+    if (best.full() && order.begins_part() &&
+        double(visited) + double(order.left(least())) * mean_size > visited_max) {
+      return false;
+    }
+    const RankedCell* next = order.next(least());
+    if (next == nullptr) break;
+    const uint32_t* slots = cells.slots(next->number);
+    const size_t size = cells.size(next->number);
+    visited += size;
+    for (size_t j = 0; j < size; j++) {
+      if (!request.allowed.has(slots[j])) continue;
+      found++;
+      const uint32_t row = rows.row_of(slots[j]);
+      if (row >= cells.rows()) continue;
+      batch[waiting++] = row;
+      if (waiting == 2 * kBatch) score(kBatch);
+    }
+    while (waiting >= kBatch || (waiting > 0 && !best.full())) score(std::min(waiting, kBatch));
+    const double expected = double(visited) * share;
+    if (std::abs(double(found) - expected) > kChance * std::sqrt(expected) + kChance) reach = reach_by_place;
+    if (expected >= kToldApart && double(found) < kRarer * expected) return false;
+    if (double(visited) > visited_max) return false;
+  }
+  cost.expanded += visited;
+  while (waiting > 0) score(std::min(waiting, kBatch));
+  for_each_batch(rows, cells.rows(), request.allowed, stop, [&](const uint32_t* later, size_t count) {
+    cost.scored += count;
+    add_batch(rows, query, later, count, candidates);
+  });
+  hits = candidates.rescore(rows);
+  cost.rescored += hits.size();
+  return true;
 }
 
 // Walks the graph and scans the rows that are not in it. Answers false if the walk found fewer rows than it should.
@@ -221,6 +429,14 @@ double search_ns(const Snapshot& snapshot, const SearchRequest& request) {
   return walk_ns(rows, std::min(plan.scored, in_graph)) + scan_ns(rows, double(rows.count()) - in_graph);
 }
 
+// Whether cells take less than a walk, for a search that does not scan.
+bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
+  if (request.effort_kind != EffortKind::kCalibrated || request.allowed.kind != Allowed::Kind::kBitmap) return false;
+  const double expected = cells_ns(snapshot, request.k, request.allowed.count);
+  if (!std::isfinite(expected)) return false;
+  return !snapshot.effort.reaches_target_filtered() || expected < search_ns(snapshot, request);
+}
+
 // Makes an answer of the hits of a search that began at `changes`.
 void finish_hits(const RowStore& rows, uint64_t changes, size_t k, std::vector<Hit>& hits) {
   if (rows.changes() != changes) keep_newest_rows(rows, hits);
@@ -235,8 +451,10 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
   const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
   const double scored = std::min(plan.scored, double(snapshot.graph->rows()));
   if (effort_kind == EffortKind::kGiven) return double(allowed_count) <= kScanAdvantage * scored;
+  const double scan = scan_ns(*snapshot.rows, double(allowed_count));
+  if (cells_ns(snapshot, k, allowed_count) < scan) return false;
   if (allowed_count < snapshot.rows->live() && !snapshot.effort.reaches_target_filtered()) return true;
-  return scan_ns(*snapshot.rows, double(allowed_count)) <= walk_ns(*snapshot.rows, scored);
+  return scan <= walk_ns(*snapshot.rows, scored);
 }
 
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop,
@@ -251,6 +469,12 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
   } else if (request.allowed.kind == Allowed::Kind::kSlots ||
              prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count)) {
     hits = scan_codes(snapshot, query, request, stop, cost);
+  } else if (prefers_cells(snapshot, request)) {
+    cost.plan = SearchPlan::kCells;
+    if (!scan_cells(snapshot, query, request, stop, hits, cost)) {
+      cost.plan = SearchPlan::kCellsThenScan;
+      hits = scan_codes(snapshot, query, request, stop, cost);
+    }
   } else if (walk_and_scan(snapshot, query, request, stop, kPoolAny, hits, cost)) {
     cost.plan = SearchPlan::kWalk;
   } else {
@@ -268,14 +492,20 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   if (request.effort_kind == EffortKind::kExact) return std::nullopt;
   const bool scan = request.allowed.kind == Allowed::Kind::kSlots ||
                     prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const bool cells = !scan && prefers_cells(snapshot, request);
   const size_t scanned = request.allowed.kind == Allowed::Kind::kSlots ? request.allowed.count : rows.count();
-  if ((scan ? scan_ns(rows, double(scanned)) : search_ns(snapshot, request)) > kInlineNs) return std::nullopt;
+  const double expected = scan    ? scan_ns(rows, double(scanned))
+                          : cells ? cells_ns(snapshot, request.k, request.allowed.count)
+                                  : search_ns(snapshot, request);
+  if (expected > kInlineNs) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
-  cost.plan = scan ? SearchPlan::kScan : SearchPlan::kWalk;
+  cost.plan = scan ? SearchPlan::kScan : cells ? SearchPlan::kCells : SearchPlan::kWalk;
   if (scan) {
     hits = scan_codes(snapshot, query, request, stop, cost);
+  } else if (cells) {
+    if (!scan_cells(snapshot, query, request, stop, hits, cost)) return std::nullopt;
   } else {
     // It may have to go much farther than expected, where allowed rows are far from the query.
     const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "candidates.h"
+#include "cells.h"
 #include "effort.h"
 #include "graph.h"
 #include "row_store.h"
@@ -20,6 +21,8 @@ struct Snapshot {
   // Null while the rows are few.
   std::shared_ptr<const Graph> graph;
   Effort effort;
+  // Null until they are made of the graph's rows, or a part of these.
+  std::shared_ptr<const Cells> cells;
 };
 
 enum class EffortKind { kCalibrated, kGiven, kExact };
@@ -48,14 +51,15 @@ struct SearchRequest {
 };
 
 /**
- * Whether scanning `allowed_count` slots (without a filter: all live ones) is expected to be faster than a walk, or is
- * necessary because a walk can't reach the recall. In that case the caller gives slots as a list, otherwise as a
+ * Whether scanning `allowed_count` slots (without a filter: all live ones) is expected to be faster than anything else, or
+ * is necessary because nothing else can reach the recall. In that case the caller gives slots as a list, otherwise as a
  * bitmap.
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
 
 /// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
-enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan };
+/// kCells: cells were looked through. kCellsThenScan: allowed rows were rarer in them than elsewhere.
+enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan, kCells, kCellsThenScan };
 
 /// What a search took.
 struct SearchCost {

@@ -22,4 +22,4 @@ export interface SlotSearchCost {
 }
 
 /** How a search went about it, as the addon numbers it (SearchPlan of node/native/search.h). */
-export const SLOT_SEARCH_PLANS = ['scan', 'walk', 'exact', 'walk_then_scan'] as const;
+export const SLOT_SEARCH_PLANS = ['scan', 'walk', 'exact', 'walk_then_scan', 'cells', 'cells_then_scan'] as const;

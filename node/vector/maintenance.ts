@@ -4,7 +4,7 @@ import type { NativeStatus } from './native-binding';
 export type Care = 'quick' | 'thorough';
 
 /** What an index does next in the background. */
-export type MaintenanceStep = { type: 'extend'; rows: number; care: Care } | { type: 'refine'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'nothing' };
+export type MaintenanceStep = { type: 'extend'; rows: number; care: Care } | { type: 'refine'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'cells' } | { type: 'nothing' };
 
 /** What somebody asked for: the best index of the rows that were there. */
 export interface Optimization {
@@ -75,6 +75,11 @@ const CALIBRATION_GROWTH = 1.5;
  */
 const CALIBRATION_GROWTH_BUSY = 3;
 
+/** Below so many rows, a scan of what a filter allows is as quick as anything. */
+export const CELL_ROWS_MIN = 30_000;
+/** The growth of the graph after which cells are made anew: rows that came later are scanned. A hundredth of building them. */
+const CELL_GROWTH = 1.1;
+
 /**
  * The next step for an index in the given state. While more rows wait than the graph has, it only grows: a search mostly
  * scans then, and measuring the effort of its walk would take as long as building. Otherwise a graph without a calibration
@@ -82,7 +87,7 @@ const CALIBRATION_GROWTH_BUSY = 3;
  * of others, because they are scanned.
  */
 export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
-  const { rows, live, graphRows, graphDead, refinedRows, effortRows } = status;
+  const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows } = status;
   const { optimization, graphRowsMin } = circumstances;
   const growing = rows - graphRows;
   const dead = rows - live;
@@ -111,6 +116,8 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   if (coarse > 0) return { type: 'refine', rows: Math.min(coarse, REFINED_ROWS) };
   // Not for rows that came later: with puts that go on, there would always be some.
   if (optimization !== null && effortRows < Math.min(optimization.rows, graphRows)) return { type: 'calibrate' };
+  // Last, because only filtered searches profit.
+  if (graphRows >= CELL_ROWS_MIN && graphRows >= cellRows * CELL_GROWTH) return { type: 'cells' };
   return { type: 'nothing' };
 }
 

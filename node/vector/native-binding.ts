@@ -11,7 +11,7 @@ import type { AddonFilterIndex } from './native-filters';
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
  * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
- * `extend`, `refine`, `calibrate` and `compact` may run at a time, and they do not keep the process alive; everything else may
+ * `extend`, `refine`, `calibrate`, `makeCells` and `compact` may run at a time, and they do not keep the process alive; everything else may
  * overlap.
  */
 export interface AddonVectorIndex {
@@ -36,6 +36,8 @@ export interface AddonVectorIndex {
   refine(rows: number, threads: number): Promise<void>;
   /** Measures the effort that the recall target needs on the present graph, which must exist. */
   calibrate(recallTarget: number, threads: number): Promise<void>;
+  /** Divides the rows of the present graph, which must exist, into cells for filtered searches (node/native/cells.h). */
+  makeCells(recallTarget: number, threads: number): Promise<void>;
   /**
    * Makes the index anew from the live rows alone, with their originals in a new file, and a graph from `graphRowsMin`
    * rows on.
@@ -68,6 +70,8 @@ export interface NativeStatus {
   deviations: number;
   /** Rows of the graph at its last calibration; 0 if there was none. */
   effortRows: number;
+  /** Rows that filtered searches find in cells: the first ones; 0 if there are no cells. */
+  cellRows: number;
   /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */
   damaged: number;
   memoryBytes: number;

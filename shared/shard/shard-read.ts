@@ -97,9 +97,10 @@ export interface SearchCost {
 
 /**
  * How a shard searched: it compared everything that may be an answer by codes (`scan`) or by original vectors (`exact`), walked
- * its graph (`walk`), or walked and then scanned because too little was found; `empty`: nothing may be an answer.
+ * its graph (`walk`), or looked through the cells nearest to the query (`cells`); or scanned after one of these, because too
+ * little was found; `empty`: nothing may be an answer.
  */
-export const SEARCH_PLANS = ['empty', 'scan', 'walk', 'exact', 'walk_then_scan'] as const;
+export const SEARCH_PLANS = ['empty', 'scan', 'walk', 'exact', 'walk_then_scan', 'cells', 'cells_then_scan'] as const;
 export type SearchPlan = (typeof SEARCH_PLANS)[number];
 
 /** Of a search that had to be repeated, for what changed meanwhile: the sum, and the plan of the last. Times in milliseconds. */

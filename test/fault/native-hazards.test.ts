@@ -31,15 +31,16 @@ test('close while searches run: each is answered or fails as closed', async () =
   `);
 });
 
-test('close while a graph is built, refined, calibrated, compacted and saved: soon over, and failed as closed', async () => {
+test('close while a graph is built, refined, calibrated, divided into cells, compacted and saved: soon over, and failed as closed', async () => {
   await tell(`
     const stories = {
       extend: (index) => index.extend(60000, 1, 2),
       compact: (index) => index.compact(join(folder, 'compacted'), 1, 2),
       calibrate: (index) => index.calibrate(0.999, 2),
       refine: (index) => index.refine(6000, 2),
+      makeCells: (index) => index.makeCells(0.999, 2),
     };
-    const ofGraphs = ['calibrate', 'refine'];
+    const ofGraphs = ['calibrate', 'refine', 'makeCells'];
     for (const [name, start] of Object.entries(stories)) {
       const index = make(ofGraphs.includes(name) ? 6000 : 60000);
       if (ofGraphs.includes(name)) { const alive = setInterval(() => {}, 1000); await index.extend(6000, 0, 2); clearInterval(alive); }
@@ -64,7 +65,7 @@ test('use after close throws, whatever is called', async () => {
     const calls = [
       () => index.put(slotsOf(1), vectorsOf(1)), () => index.remove(slotsOf(1)), () => search(index),
       () => index.prefersScan(10, 0, 0, 5), () => index.score(vectorsOf(1), slotsOf(1)), () => index.vectors(slotsOf(1)),
-      () => index.liveCount(), () => index.status(), () => index.share(), () => index.extend(1, 0, 1), () => index.refine(1, 1), () => index.calibrate(0.9, 1),
+      () => index.liveCount(), () => index.status(), () => index.share(), () => index.extend(1, 0, 1), () => index.refine(1, 1), () => index.calibrate(0.9, 1), () => index.makeCells(0.9, 1),
       () => index.compact('x', 1, 1), () => index.save('x'), () => index.load('x', 'y', 1),
     ];
     for (const call of calls) assert.throws(call, (error) => error.code === 'CLOSED', String(call));
@@ -133,7 +134,7 @@ test('wrong arguments are refused as such', async () => {
       { metric: 'ip', dim: 3, originals: join(folder, 'no', 'such', 'folder') }, { metric: 'ip', dim: 3, originals: join(folder, 'b'), kernels: 'abacus' }];
     const good = { query: vectorsOf(1), slots: Uint32Array.of(1), vectors: vectorsOf(1) };
     const pick = () => (random() < 0.5 ? junk[Math.floor(random() * junk.length)] : Object.values(good)[Math.floor(random() * 3)]);
-    const names = ['put', 'remove', 'search', 'prefersScan', 'score', 'vectors', 'status', 'liveCount', 'extend', 'calibrate', 'load'];
+    const names = ['put', 'remove', 'search', 'prefersScan', 'score', 'vectors', 'status', 'liveCount', 'extend', 'calibrate', 'makeCells', 'load'];
     const pending = [];
     let refused = 0;
     for (let i = 0; i < 20000; i++) {

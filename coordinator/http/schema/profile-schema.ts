@@ -20,7 +20,7 @@ const shardProfile = z
     run_ms: known.meta({ description: 'From then on, where the shard is.' }),
     rpc_ms: known.meta({ description: 'The rest: on its way to the node and back.' }),
     results: count,
-    plan: z.string().nullable().meta({ description: 'scan, walk, exact, walk_then_scan (the walk found too few), or empty.' }),
+    plan: z.string().nullable().meta({ description: 'scan, walk, exact, walk_then_scan (the walk found too few), cells, cells_then_scan (the same of cells), or empty.' }),
     candidates: count.meta({ description: 'Items that may be answers: those that pass the filter, or all.' }),
     scored: count.meta({ description: 'Rows scored by their codes.' }),
     rescored: count.meta({ description: 'Rows scored by their original vectors.' }),

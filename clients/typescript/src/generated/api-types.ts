@@ -183,7 +183,7 @@ export interface ShardProfile {
   /** The rest: on its way to the node and back. */
   rpc_ms: number | null;
   results: number | null;
-  /** scan, walk, exact, walk_then_scan (the walk found too few), or empty. */
+  /** scan, walk, exact, walk_then_scan (the walk found too few), cells, cells_then_scan (the same of cells), or empty. */
   plan: string | null;
   /** Items that may be answers: those that pass the filter, or all. */
   candidates: number | null;

@@ -11,6 +11,7 @@ const status: NativeStatus = {
   effortAt10: 64,
   effortAt100: 128,
   effortRows: 2_000,
+  cellRows: 0,
   damaged: 0,
   memoryBytes: 0,
   originals: 'originals-1.f32',

@@ -16,6 +16,7 @@ function openIndex(processors: number) {
     graphDead: 0,
     refinedRows: 0,
     deviations: 3,
+    cellRows: 0,
     effortAt10: 64,
     effortAt100: 128,
     effortRows: 0,

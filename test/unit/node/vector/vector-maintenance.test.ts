@@ -1,4 +1,4 @@
-import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization, rowsThatWait } from '../../../../node/vector/maintenance';
+import { CELL_ROWS_MIN, DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization, rowsThatWait } from '../../../../node/vector/maintenance';
 import type { NativeStatus } from '../../../../node/vector/native-binding';
 
 const status = (given: Partial<NativeStatus>): NativeStatus => ({
@@ -11,6 +11,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   effortAt10: 64,
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
+  cellRows: given.graphRows ?? 0,
   damaged: 0,
   memoryBytes: 0,
   originals: 'originals-1.f32',
@@ -146,4 +147,14 @@ test('rows wait only for a load, and only where it leaves no processor to spare'
   expect(rowsThatWait({ dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(20_833);
   expect(rowsThatWait({ dim: 128, rowsPerSecond: 1_000, processors: 2 })).toBe(0);
   expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 8 })).toBe(0);
+});
+
+test('cells are made last, of graphs that are large enough, and anew when a tenth has come', () => {
+  const graphRows = 100_000;
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 0 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: graphRows, graphRows, refinedRows: 99_000, cellRows: 0 }), false).type).toBe('refine');
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 90_000 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: graphRows, graphRows, cellRows: 92_000 }), false)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: CELL_ROWS_MIN, graphRows: CELL_ROWS_MIN, cellRows: 0 }), false)).toEqual({ type: 'cells' });
+  expect(next(status({ rows: CELL_ROWS_MIN - 1, graphRows: CELL_ROWS_MIN - 1, cellRows: 0 }), false)).toEqual({ type: 'nothing' });
 });

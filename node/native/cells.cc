@@ -1,0 +1,508 @@
+#include "cells.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <random>
+
+#include "errors.h"
+#include "row_query.h"
+#include "threads.h"
+#include "walk.h"
+
+namespace quiver {
+
+namespace {
+
+constexpr uint32_t kNoCell = UINT32_MAX;
+// Rows of a cell as it is begun: the square root of all rows, divided by this.
+constexpr double kSizeShare = 20;
+constexpr size_t kSizeMin = 48, kSizeMax = 512;
+// A cell begins with rows that are at most this much farther, by their square distance, than this many nearest links of
+// the first: else what is left over of many places would become a cell.
+constexpr float kWider = 1.3f;
+constexpr size_t kNearLinks = 8;
+// Cells below this part of that size are given up.
+constexpr size_t kSmallShare = 4;
+// The share of the rows that are compared with all centres in the end.
+constexpr double kFarShare = 0.03;
+// How often rows choose their cells anew.
+constexpr int kRounds = 4;
+// Rows or cells that a thread takes at a time.
+constexpr size_t kPart = 1024;
+// Rows that are asked as queries.
+constexpr size_t kQueries = 1200;
+constexpr size_t kPassQueries = 20;
+constexpr size_t kTileRows = 256;
+// Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
+constexpr size_t kPlaceSample = 2000;
+// By how many standard errors the measured recall must exceed the target.
+constexpr double kMargin = 2;
+// A depth is measured if there are so many times as many rows.
+constexpr double kRowsPerDepth = 20;
+// How much deeper than the deepest that was measured a search may go.
+constexpr double kBeyondMeasured = 1.5;
+// Most units that a centre may lie below a row, and how exactly that is found.
+constexpr float kBeyondMax = 16, kResolution = 0.01f;
+
+// As in calibration.cc: a filter that has nothing to do with the vectors.
+bool allows(uint32_t scarcity, uint32_t row) {
+  uint32_t mixed = (row ^ row >> 16) * 0x85ebca6b;
+  mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35;
+  return (mixed ^ mixed >> 16) % scarcity == 0;
+}
+
+// Calls work(i) for i < count on all threads.
+void for_all(size_t count, unsigned threads, const StopFlag& stop, const std::function<void(size_t, size_t)>& work) {
+  std::atomic<size_t> next{0};
+  run_in_background_threads(threads, [&](unsigned) {
+    for (size_t i = next.fetch_add(kPart); i < count; i = next.fetch_add(kPart)) {
+      if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+      work(i, std::min(i + kPart, count));
+    }
+  });
+}
+
+}  // namespace
+
+/// Divides the rows, by the links of the graph: near rows are linked, so few centres have to be compared with a row.
+class Cells::Builder {
+ public:
+  Builder(Cells& cells, const RowStore& rows, const Codes& codes, const Graph& graph, unsigned threads, const StopFlag& stop)
+      : cells_(cells), rows_(rows), codes_(codes), graph_(graph), threads_(threads), stop_(stop), cell_of_(graph.rows(), kNoCell) {}
+
+  void run() {
+    run_in_background_threads(1, [&](unsigned) { begin_cells(); });
+    for (int round = 0; round < kRounds; round++) {
+      group();
+      make_centres();
+      choose_cells();
+    }
+    group();
+    make_centres();
+    move_far_rows();
+    drop_empty();
+    group();
+    make_centres();
+    measure_spread();
+    // Rows become slots.
+    for (uint32_t& row : cells_.slots_) row = rows_.slot(row);
+  }
+
+ private:
+  // A row that is in no cell yet begins one, with those near it that are in none either.
+  void begin_cells() {
+    const size_t rows = graph_.rows();
+    size_ = size_t(std::clamp(std::sqrt(double(rows)) / kSizeShare, double(kSizeMin), double(kSizeMax)));
+    RowQuery query(codes_);
+    Scorer<RowQuery> scorer(codes_, query);
+    std::vector<uint32_t> members;
+    std::vector<float> distances;
+    int32_t list[kDegreeMax];
+    for (size_t row = 0; row < rows; row++) {
+      if (row % kPart == 0 && stop_.load(std::memory_order_relaxed)) throw ClosedError();
+      if (cell_of_[row] != kNoCell || rows_.dead(row)) continue;
+      const uint32_t cell = uint32_t(count_++);
+      members.assign(1, uint32_t(row));
+      cell_of_[row] = cell;
+      query.set(uint32_t(row));
+      float farthest = 0;
+      for (size_t i = 0; i < members.size() && members.size() < size_; i++) {
+        graph_.read_list(members[i], list);
+        size_t count = 0;
+        for (size_t j = 0; j < graph_.degree() && list[j] >= 0; j++) {
+          if (i == 0 || cell_of_[size_t(list[j])] == kNoCell) scorer.near_rows[count++] = uint32_t(list[j]);
+        }
+        scorer.score(count);
+        if (i == 0) {
+          distances.clear();
+          for (size_t j = 0; j < count; j++) distances.push_back(distance(row, scorer.near_rows[j], scorer.keys[j]));
+          if (count == 0) break;
+          const auto nth = distances.begin() + ptrdiff_t(std::min(kNearLinks, count) - 1);
+          std::nth_element(distances.begin(), nth, distances.end());
+          farthest = kWider * *nth;
+        }
+        for (size_t j = 0; j < count && members.size() < size_; j++) {
+          const uint32_t link = scorer.near_rows[j];
+          if (cell_of_[link] != kNoCell || rows_.dead(link)) continue;
+          if (!(distance(row, link, scorer.keys[j]) <= farthest)) continue;
+          cell_of_[link] = cell;
+          members.push_back(link);
+        }
+      }
+    }
+  }
+
+  // Half the square distance of a row to another or to a centre, from their key.
+  float half_square(float key, float norm, float other) const {
+    return codes_.metric == Metric::kCosine ? 1 - key
+           : codes_.metric == Metric::kL2   ? -key
+                                            : (norm * norm + other * other) / 2 - key;
+  }
+  float distance(size_t row, size_t other, float key) const {
+    return half_square(key, codes_.meta(row).norm, codes_.meta(other).norm);
+  }
+  float centre_distance(size_t row, size_t cell, float key) const {
+    return half_square(key, codes_.meta(row).norm, cells_.centres_.meta(cell).norm);
+  }
+
+  // Sorts the rows by their cells.
+  void group() {
+    std::vector<uint32_t>& starts = cells_.starts_;
+    starts.assign(count_ + 1, 0);
+    for (uint32_t cell : cell_of_) {
+      if (cell != kNoCell) starts[cell + 1]++;
+    }
+    for (size_t cell = 0; cell < count_; cell++) starts[cell + 1] += starts[cell];
+    std::vector<uint32_t> next(starts.begin(), starts.end() - 1);
+    cells_.slots_.resize(starts[count_]);
+    for (size_t row = 0; row < cell_of_.size(); row++) {
+      if (cell_of_[row] != kNoCell) cells_.slots_[next[cell_of_[row]]++] = uint32_t(row);
+    }
+  }
+
+  void make_centres() {
+    cells_.centres_.reserve(count_);
+    for_all(count_, threads_, stop_, [&](size_t first, size_t last) {
+      std::vector<float> mean(codes_.dim);
+      for (size_t cell = first; cell < last; cell++) {
+        std::fill(mean.begin(), mean.end(), 0.0f);
+        const size_t size = cells_.size(cell);
+        for (size_t i = 0; i < size; i++) {
+          const uint32_t row = cells_.slots(cell)[i];
+          const uint8_t* code = codes_.code(row);
+          const float scale = codes_.meta(row).scale / float(size);
+          for (size_t j = 0; j < codes_.dim; j++) mean[j] += scale * float(int(code[j]) - 128);
+        }
+        cells_.centres_.encode(cell, mean.data());
+      }
+    });
+  }
+
+  // How near a centre is to a row, as RowQuery's key tells: comparable for one row.
+  float nearness(float key, size_t cell) const {
+    const float norm = cells_.centres_.meta(cell).norm;
+    return codes_.metric == Metric::kIp ? key - norm * norm / 2 : key;
+  }
+
+  // Each row goes to the nearest centre among those of the rows that it is linked with.
+  void choose_cells() {
+    std::vector<uint32_t> chosen(cell_of_.size(), kNoCell);
+    for_all(cell_of_.size(), threads_, stop_, [&](size_t first, size_t last) {
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(cells_.centres_, query);
+      int32_t list[kDegreeMax];
+      for (size_t row = first; row < last; row++) {
+        const uint32_t own = cell_of_[row];
+        if (own == kNoCell) continue;
+        graph_.read_list(row, list);
+        size_t count = 0;
+        const auto add = [&](uint32_t cell) {
+          if (count == kDegreeMax || cell == kNoCell || cells_.size(cell) < size_ / kSmallShare) return;
+          if (std::find(scorer.near_rows, scorer.near_rows + count, cell) == scorer.near_rows + count) {
+            scorer.near_rows[count++] = cell;
+          }
+        };
+        add(own);
+        for (size_t j = 0; j < graph_.degree() && list[j] >= 0; j++) add(cell_of_[size_t(list[j])]);
+        query.set(uint32_t(row));
+        scorer.score(count);
+        chosen[row] = count > 0 ? scorer.near_rows[0] : own;
+        float best = count > 0 ? nearness(scorer.keys[0], scorer.near_rows[0]) : 0;
+        for (size_t j = 1; j < count; j++) {
+          const float near = nearness(scorer.keys[j], scorer.near_rows[j]);
+          if (!(near > best)) continue;
+          best = near;
+          chosen[row] = scorer.near_rows[j];
+        }
+      }
+    });
+    cell_of_.swap(chosen);
+  }
+
+  // The rows that are farthest from their centres are compared with all: the links of a few lead to the wrong place.
+  void move_far_rows() {
+    const size_t rows = cell_of_.size();
+    std::vector<float> distances(rows, 0);
+    for_all(rows, threads_, stop_, [&](size_t first, size_t last) {
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(cells_.centres_, query);
+      for (size_t row = first; row < last; row++) {
+        if (cell_of_[row] == kNoCell) continue;
+        query.set(uint32_t(row));
+        scorer.near_rows[0] = cell_of_[row];
+        scorer.score(1);
+        distances[row] = centre_distance(row, cell_of_[row], scorer.keys[0]);
+      }
+    });
+    std::vector<float> sorted = distances;
+    const auto nth = sorted.begin() + ptrdiff_t(double(rows) * (1 - kFarShare));
+    if (nth == sorted.end()) return;
+    std::nth_element(sorted.begin(), nth, sorted.end());
+    const float far = *nth;
+    for_all(rows, threads_, stop_, [&](size_t first, size_t last) {
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(cells_.centres_, query);
+      for (size_t row = first; row < last; row++) {
+        if (cell_of_[row] == kNoCell || !(distances[row] > far)) continue;
+        query.set(uint32_t(row));
+        float best = distances[row];
+        for (size_t cell = 0; cell < count_;) {
+          size_t count = 0;
+          for (; cell < count_ && count < kDegreeMax; cell++) {
+            if (cells_.size(cell) >= size_ / kSmallShare) scorer.near_rows[count++] = uint32_t(cell);
+          }
+          scorer.score(count);
+          for (size_t j = 0; j < count; j++) {
+            const float found = centre_distance(row, scorer.near_rows[j], scorer.keys[j]);
+            if (!(found < best)) continue;
+            best = found;
+            cell_of_[row] = scorer.near_rows[j];
+          }
+        }
+      }
+    });
+  }
+
+  void drop_empty() {
+    std::vector<uint32_t> number(count_, kNoCell);
+    count_ = 0;
+    for (uint32_t& cell : cell_of_) {
+      if (cell == kNoCell) continue;
+      if (number[cell] == kNoCell) number[cell] = uint32_t(count_++);
+      cell = number[cell];
+    }
+  }
+
+  void measure_spread() {
+    RowQuery query(codes_);
+    Scorer<RowQuery> scorer(cells_.centres_, query);
+    double sum = 0;
+    size_t count = 0;
+    const size_t step = std::max<size_t>(1, cell_of_.size() / 10'000);
+    for (size_t row = 0; row < cell_of_.size(); row += step) {
+      if (cell_of_[row] == kNoCell) continue;
+      query.set(uint32_t(row));
+      scorer.near_rows[0] = cell_of_[row];
+      scorer.score(1);
+      sum += centre_distance(row, cell_of_[row], scorer.keys[0]);
+      count++;
+    }
+    const double mean = count == 0 ? 0 : std::max(0.0, sum / double(count));
+    cells_.spread_ = float(codes_.metric == Metric::kIp ? std::sqrt(2 * mean) : mean);
+  }
+
+  Cells& cells_;
+  const RowStore& rows_;
+  const Codes& codes_;
+  const Graph& graph_;
+  const unsigned threads_;
+  const StopFlag& stop_;
+  size_t size_ = 0;
+  size_t count_ = 0;
+  std::vector<uint32_t> cell_of_;
+};
+
+Cells::Cells(const RowStore& rows, const Codes& codes, const Graph& graph, double recall_target, unsigned threads,
+             const StopFlag& stop)
+    : metric_(rows.metric), rows_(graph.rows()), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {
+  if (rows.has_extreme_rows()) return;
+  Builder(*this, rows, codes, graph, threads, stop).run();
+  measure(rows, codes, recall_target, threads, stop);
+}
+
+void Cells::measure(const RowStore& rows, const Codes& codes, double recall_target, unsigned threads,
+                    const StopFlag& stop) {
+  // The cell of each row of the graph; kNoCell: it died meanwhile.
+  std::vector<uint32_t> cell_of(rows_, kNoCell);
+  std::vector<uint32_t> live;
+  for (size_t cell = 0; cell < count(); cell++) {
+    for (size_t i = 0; i < size(cell); i++) {
+      const uint32_t row = rows.row_of(slots(cell)[i]);
+      if (row >= rows_) continue;
+      cell_of[row] = uint32_t(cell);
+      live.push_back(row);
+    }
+  }
+  std::mt19937_64 random(rows_);
+  const size_t queries = std::min(kQueries, live.size());
+  for (size_t i = 0; i < queries; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
+  // The last case is a filter by place.
+  constexpr size_t kCases = kDepths + 1;
+  constexpr Depth kByPlace{10, 10};
+  const auto k_of = [](size_t tried) { return tried < kDepths ? kDepthOf[tried].k : kByPlace.k; };
+  // For each query and case: how far the centre of each answer's cell is below the last answer, in units.
+  std::vector<std::vector<float>> needed(queries * kCases);
+  // For each query, the keys of centres, sorted, and for each depth that of the last answer.
+  std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(queries);
+  std::vector<float> last_keys(queries * kCases), units(queries);
+  // A row for each pass, which is not one of the queries if there are others.
+  const auto random_place = [&](size_t first) { return (queries + first) % live.size(); };
+  // The key that one live row in so many exceeds, about.
+  const auto key_of_share = [&](const Query& place, const std::vector<uint32_t>& among) {
+    std::vector<float> keys;
+    for (size_t i = 0; i < std::min(kPlaceSample, among.size()); i++) {
+      const uint8_t* code = codes.code(among[i]);
+      int32_t product;
+      codes.dot(&code, 1, place.code(), codes.padded, &product);
+      keys.push_back(place.key(product, codes.meta(among[i])));
+    }
+    const auto nth = keys.begin() + ptrdiff_t(keys.size() / kByPlace.scarcity);
+    std::nth_element(keys.begin(), nth, keys.end(), std::greater<float>());
+    return *nth;
+  };
+  std::atomic<size_t> next{0};
+  run_in_background_threads(threads, [&](unsigned) {
+    int32_t products[kTileRows];
+    const uint8_t* tile_codes[kTileRows];
+    uint32_t tile[kTileRows];
+    bool chance[kTileRows], placed[kTileRows];
+    for (size_t first = next.fetch_add(kPassQueries); first < queries; first = next.fetch_add(kPassQueries)) {
+      const size_t last = std::min(first + kPassQueries, queries);
+      std::deque<Query> asked;
+      // The best k of each query and depth, the worst on top.
+      std::vector<std::vector<std::pair<float, uint32_t>>> best((last - first) * kCases);
+      for (size_t i = first; i < last; i++) asked.emplace_back(rows, codes, rows.original(live[i]));
+      const auto by_key = [](const auto& a, const auto& b) { return a.first > b.first; };
+      // By place, the rows are allowed that are nearest to some other row.
+      const Query place(rows, codes, rows.original(live[random_place(first)]));
+      const float nearest_place = key_of_share(place, live);
+      for (size_t start = 0; start < rows_; start += kTileRows) {
+        if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+        size_t count = 0;
+        for (size_t row = start; row < std::min(start + kTileRows, rows_); row++) {
+          if (cell_of[row] == kNoCell) continue;
+          tile[count] = uint32_t(row);
+          tile_codes[count++] = codes.code(row);
+        }
+        codes.dot(tile_codes, count, place.code(), codes.padded, products);
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++) {
+          const bool by_chance = allows(kDepthOf[0].scarcity, tile[j]);
+          const bool by_place = place.key(products[j], codes.meta(tile[j])) >= nearest_place;
+          if (!by_chance && !by_place) continue;
+          tile[kept] = tile[j];
+          tile_codes[kept] = tile_codes[j];
+          chance[kept] = by_chance;
+          placed[kept++] = by_place;
+        }
+        count = kept;
+        for (size_t i = first; i < last; i++) {
+          const Query& query = asked[i - first];
+          codes.dot(tile_codes, count, query.code(), codes.padded, products);
+          for (size_t j = 0; j < count; j++) {
+            if (tile[j] == live[i]) continue;
+            const float key = query.key(products[j], codes.meta(tile[j]));
+            for (size_t d = 0; d < kCases; d++) {
+              auto& found = best[(i - first) * kCases + d];
+              if (found.size() == k_of(d) && key <= found.front().first) continue;
+              if (d == kDepths ? !placed[j] : !chance[j] || !allows(kDepthOf[d].scarcity, tile[j])) continue;
+              if (found.size() == k_of(d)) {
+                std::pop_heap(found.begin(), found.end(), by_key);
+                found.pop_back();
+              }
+              found.push_back({key, tile[j]});
+              std::push_heap(found.begin(), found.end(), by_key);
+            }
+          }
+        }
+      }
+      std::vector<const uint8_t*> centre_codes(count());
+      std::vector<int32_t> centre_products(count());
+      for (size_t cell = 0; cell < count(); cell++) centre_codes[cell] = centres_.code(cell);
+      for (size_t i = first; i < last; i++) {
+        const Query& query = asked[i - first];
+        centres_.dot(centre_codes.data(), count(), query.code(), centres_.padded, centre_products.data());
+        std::vector<float> keys(count());
+        for (size_t cell = 0; cell < count(); cell++) keys[cell] = query.key(centre_products[cell], centres_.meta(cell));
+        // Its own cell would lie elsewhere without it.
+        const uint32_t own = cell_of[live[i]];
+        const float size_of_own = float(size(own));
+        if (size_of_own > 1) {
+          const float grown = size_of_own / (size_of_own - 1), norm = query.zero_distance_key(1);
+          const float zero = query.zero_distance_key(0);
+          keys[own] = metric_ == Metric::kL2 ? zero - (zero - keys[own]) * grown * grown
+                      : metric_ == Metric::kIp
+                          ? keys[own] * grown - norm * norm / (size_of_own - 1)
+                          : keys[own] * grown - norm / std::max(0.05f, 1 - spread_) / (size_of_own - 1);
+        }
+        units[i] = unit(query);
+        for (size_t d = 0; d < kCases; d++) {
+          const auto& found = best[(i - first) * kCases + d];
+          if (found.empty()) continue;
+          last_keys[i * kCases + d] = found.front().first;
+          for (const auto& [key, row] : found) {
+            needed[i * kCases + d].push_back((found.front().first - keys[cell_of[row]]) / units[i]);
+          }
+        }
+        for (size_t cell = 0; cell < count(); cell++) centre_keys[i].push_back({keys[cell], uint32_t(size(cell))});
+        std::sort(centre_keys[i].begin(), centre_keys[i].end(), by_key);
+      }
+    }
+  });
+  const auto reaches = [&](size_t tried, float beyond) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < queries; i++) {
+      const std::vector<float>& of_query = needed[i * kCases + tried];
+      const auto found = std::count_if(of_query.begin(), of_query.end(), [&](float need) { return need <= beyond; });
+      const double recall = of_query.empty() ? 1 : double(found) / double(of_query.size());
+      sum += recall;
+      squares += recall * recall;
+    }
+    const double mean = sum / double(queries);
+    const double error = std::sqrt(std::max(0.0, squares / double(queries) - mean * mean) / double(queries));
+    return mean - kMargin * error >= recall_target;
+  };
+  if (queries == 0) return;
+  const auto find_beyond = [&](size_t tried) {
+    float good = kBeyondMax, bad = -kBeyondMax;
+    while (good - bad > kResolution) {
+      const float middle = (good + bad) / 2;
+      (reaches(tried, middle) ? good : bad) = middle;
+    }
+    return good;
+  };
+  beyond_by_place_ = find_beyond(kDepths);
+  for (size_t d = 0; d < kDepths && double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); d++) {
+    beyond_[d] = find_beyond(d);
+    double sum = 0;
+    for (size_t i = 0; i < queries; i++) {
+      for (const auto& [key, size_of_cell] : centre_keys[i]) {
+        if (key < last_keys[i * kCases + d] - beyond_[d] * units[i]) break;
+        sum += size_of_cell;
+      }
+    }
+    visited_[d] = std::max(1.0, sum / double(queries));
+  }
+}
+
+Cells::Place Cells::place(double depth) const {
+  size_t measured = 0;
+  while (measured < kDepths && visited_[measured] > 0) measured++;
+  if (measured == 0 || depth > kBeyondMeasured * kDepthOf[measured - 1].rows()) return {0, 0, 0};
+  size_t far = 0;
+  while (far + 1 < measured && depth > kDepthOf[far].rows()) far++;
+  if (far == 0) return {0, 0, 0.0};
+  const double from = kDepthOf[far - 1].rows(), to = kDepthOf[far].rows();
+  return {far - 1, far, std::min(1.0, std::log(depth / from) / std::log(to / from))};
+}
+
+double Cells::visited(double depth) const {
+  const Place at = place(depth);
+  if (at.near == at.far && (visited_[0] == 0 || depth > kBeyondMeasured * kDepthOf[0].rows())) return 0;
+  return visited_[at.near] * std::pow(visited_[at.far] / visited_[at.near], at.part);
+}
+
+float Cells::reach(const Query& query, double depth) const {
+  const Place at = place(depth);
+  // Where more is needed farther down, that may begin at once: where the cluster of the query ends.
+  return std::max(beyond_[at.near], beyond_[at.far]) * unit(query);
+}
+
+size_t Cells::memory_bytes() const {
+  return centres_.memory_bytes(count()) + slots_.size() * sizeof(uint32_t) + starts_.size() * sizeof(uint32_t);
+}
+
+}  // namespace quiver

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "codes.h"
+#include "graph.h"
+#include "query.h"
+#include "row_store.h"
+#include "stop_flag.h"
+
+namespace quiver {
+
+/**
+ * The rows of a graph in cells: rows that are near each other, and their centre ("inverted file"). A filtered search whose
+ * walk would have to pass through many rows looks through the cells with the nearest centres, and scores only the rows
+ * that are allowed. Immutable; rows that come later are scanned.
+ *
+ * How far such a search goes is measured on rows of its own, as for walks (calibration.h): it goes on to a cell if its
+ * centre's key is at most so many `units` below that of the last row that is wanted.
+ */
+class Cells {
+ public:
+  /// Depths that are measured: ranks of the last row wanted among all rows, by k and a filter that allows one row in `scarcity`.
+  struct Depth {
+    size_t k;
+    uint32_t scarcity;
+    double rows() const { return double(k) * scarcity; }
+  };
+  static constexpr size_t kDepths = 3;
+  static constexpr Depth kDepthOf[kDepths] = {{10, 10}, {40, 10}, {10, 100}};
+
+  /**
+   * `codes`: int8 codes of the rows. Uses `threads` threads of low priority. Throws ClosedError when `stop` is raised;
+   * std::bad_alloc.
+   */
+  Cells(const RowStore& rows, const Codes& codes, const Graph& graph, double recall_target, unsigned threads,
+        const StopFlag& stop);
+
+  /// Rows of the graph that they were made of: the first ones.
+  size_t rows() const { return rows_; }
+  size_t count() const { return starts_.empty() ? 0 : starts_.size() - 1; }
+  const Codes& centres() const { return centres_; }
+  // The slots of a cell's rows. One may have lost its row since, or have one that came later.
+  const uint32_t* slots(size_t cell) const { return slots_.data() + starts_[cell]; }
+  size_t size(size_t cell) const { return starts_[cell + 1] - starts_[cell]; }
+
+  // How far below the key of the last row wanted a centre's may be, for a query.
+  float reach(const Query& query, double depth) const;
+  // The same where rows are allowed by where they lie: those in some cells, and not those in others.
+  float reach_by_place(const Query& query) const { return beyond_by_place_ * unit(query); }
+  // Rows in the cells that a search looks through, about. 0: so deep is out of reach.
+  double visited(double depth) const;
+  size_t memory_bytes() const;
+
+ private:
+  class Builder;
+  // Between two depths that were measured.
+  struct Place {
+    size_t near, far;
+    double part;
+  };
+  Place place(double depth) const;
+  void measure(const RowStore& rows, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
+  // What distances of rows to their centres are in keys of the query.
+  float unit(const Query& query) const { return metric_ == Metric::kL2 ? spread_ : spread_ * query.zero_distance_key(1); }
+
+  const Metric metric_;
+  const size_t rows_;
+  Codes centres_;
+  std::vector<uint32_t> slots_;
+  // Where each cell's slots begin, and the end.
+  std::vector<uint32_t> starts_;
+  // cosine: 1 − the mean cosine of rows and their centres; l2: half the mean square distance; ip: its root.
+  float spread_ = 0;
+  float beyond_[kDepths] = {};
+  float beyond_by_place_ = 0;
+  double visited_[kDepths] = {};
+};
+
+}  // namespace quiver
