@@ -74,14 +74,6 @@ constexpr Case kCaseOf[kCases] = {{10, 1, &Effort::at_10, 1},
                                   {10, 10, &Effort::passing_100, 2},
                                   {40, 10, &Effort::passing_400, 8}};
 
-// Allows one row in `scarcity`, as a filter would that has nothing to do with the vectors (MurmurHash3's last step).
-bool allows(uint32_t scarcity, uint32_t row) {
-  if (scarcity == 1) return true;
-  uint32_t mixed = (row ^ row >> 16) * 0x85ebca6b;
-  mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35;
-  return (mixed ^ mixed >> 16) % scarcity == 0;
-}
-
 struct Sample {
   uint32_t row;
   std::unique_ptr<Query> query;
@@ -152,7 +144,7 @@ void scan_for_answers(const Snapshot& snapshot, const Codes& scanned, std::vecto
     for (size_t row = start; row < std::min(start + kTileRows, snapshot.graph->rows()); row++) {
       if (rows.dead(row)) continue;
       for (size_t c = 1; c < kCases; c++) {
-        if (allows(kCaseOf[c].scarcity, uint32_t(row))) allowed[c].push_back(tile.size());
+        if (allowed_by_chance(kCaseOf[c].scarcity, uint32_t(row))) allowed[c].push_back(tile.size());
       }
       tile.push_back(uint32_t(row));
       codes.push_back(scanned.code(row));
@@ -198,7 +190,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
   const Effort& effort = snapshot.effort;
   const Case searched = kCaseOf[tried];
   const Reach& reach = effort.*searched.reach;
-  const auto eligible = [&](uint32_t row) { return !rows.dead(row) && allows(searched.scarcity, row); };
+  const auto eligible = [&](uint32_t row) { return !rows.dead(row) && allowed_by_chance(searched.scarcity, row); };
   std::vector<double> recalls(count);
   std::atomic<size_t> next{0}, scored{0}, expanded{0};
   run_in_background_threads(threads, [&](unsigned) {

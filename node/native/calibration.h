@@ -1,10 +1,20 @@
 #pragma once
 
+#include <cstdint>
+
 #include "effort.h"
 #include "search.h"
 #include "stop_flag.h"
 
 namespace quiver {
+
+// Allows one row in `scarcity`, as a filter would that has nothing to do with the vectors (MurmurHash3's last step).
+inline bool allowed_by_chance(uint32_t scarcity, uint32_t row) {
+  if (scarcity == 1) return true;
+  uint32_t mixed = (row ^ row >> 16) * 0x85ebca6b;
+  mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35;
+  return (mixed ^ mixed >> 16) % scarcity == 0;
+}
 
 /**
  * The least effort whose walks reach `recall_target` on the graph's own rows. 1,500 live rows at most are used as queries,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "calibration.h"
 #include "errors.h"
 #include "row_query.h"
 #include "threads.h"
@@ -29,30 +30,23 @@ constexpr size_t kSmallShare = 4;
 // The share of the rows that are compared with all centres in the end.
 constexpr double kFarShare = 0.03;
 // How often rows choose their cells anew.
-constexpr int kRounds = 4;
+constexpr int kCellRounds = 4;
 // Rows or cells that a thread takes at a time.
 constexpr size_t kPart = 1024;
 // Rows that are asked as queries.
-constexpr size_t kQueries = 1200;
-constexpr size_t kPassQueries = 20;
-constexpr size_t kTileRows = 256;
+constexpr size_t kCellQueries = 1200;
+constexpr size_t kCellPassQueries = 20;
+constexpr size_t kCellTileRows = 256;
 // Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
 constexpr size_t kPlaceSample = 2000;
 // By how many standard errors the measured recall must exceed the target.
-constexpr double kMargin = 2;
+constexpr double kCellMargin = 2;
 // A depth is measured if there are so many times as many rows.
 constexpr double kRowsPerDepth = 20;
 // How much deeper than the deepest that was measured a search may go.
-constexpr double kBeyondMeasured = 1.5;
+constexpr double kBeyondMeasuredDepth = 1.5;
 // Most units that a centre may lie below a row, and how exactly that is found.
-constexpr float kBeyondMax = 16, kResolution = 0.01f;
-
-// As in calibration.cc: a filter that has nothing to do with the vectors.
-bool allows(uint32_t scarcity, uint32_t row) {
-  uint32_t mixed = (row ^ row >> 16) * 0x85ebca6b;
-  mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35;
-  return (mixed ^ mixed >> 16) % scarcity == 0;
-}
+constexpr float kBeyondMax = 16, kCellResolution = 0.01f;
 
 // Calls work(i) for i < count on all threads.
 void for_all(size_t count, unsigned threads, const StopFlag& stop, const std::function<void(size_t, size_t)>& work) {
@@ -75,7 +69,7 @@ class Cells::Builder {
 
   void run() {
     run_in_background_threads(1, [&](unsigned) { begin_cells(); });
-    for (int round = 0; round < kRounds; round++) {
+    for (int round = 0; round < kCellRounds; round++) {
       group();
       make_centres();
       choose_cells();
@@ -327,7 +321,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     }
   }
   std::mt19937_64 random(rows_);
-  const size_t queries = std::min(kQueries, live.size());
+  const size_t queries = std::min(kCellQueries, live.size());
   for (size_t i = 0; i < queries; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   // The last case is a filter by place.
   constexpr size_t kCases = kDepths + 1;
@@ -355,12 +349,12 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   };
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {
-    int32_t products[kTileRows];
-    const uint8_t* tile_codes[kTileRows];
-    uint32_t tile[kTileRows];
-    bool chance[kTileRows], placed[kTileRows];
-    for (size_t first = next.fetch_add(kPassQueries); first < queries; first = next.fetch_add(kPassQueries)) {
-      const size_t last = std::min(first + kPassQueries, queries);
+    int32_t products[kCellTileRows];
+    const uint8_t* tile_codes[kCellTileRows];
+    uint32_t tile[kCellTileRows];
+    bool chance[kCellTileRows], placed[kCellTileRows];
+    for (size_t first = next.fetch_add(kCellPassQueries); first < queries; first = next.fetch_add(kCellPassQueries)) {
+      const size_t last = std::min(first + kCellPassQueries, queries);
       std::deque<Query> asked;
       // The best k of each query and depth, the worst on top.
       std::vector<std::vector<std::pair<float, uint32_t>>> best((last - first) * kCases);
@@ -369,10 +363,10 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
       // By place, the rows are allowed that are nearest to some other row.
       const Query place(rows, codes, rows.original(live[random_place(first)]));
       const float nearest_place = key_of_share(place, live);
-      for (size_t start = 0; start < rows_; start += kTileRows) {
+      for (size_t start = 0; start < rows_; start += kCellTileRows) {
         if (stop.load(std::memory_order_relaxed)) throw ClosedError();
         size_t count = 0;
-        for (size_t row = start; row < std::min(start + kTileRows, rows_); row++) {
+        for (size_t row = start; row < std::min(start + kCellTileRows, rows_); row++) {
           if (cell_of[row] == kNoCell) continue;
           tile[count] = uint32_t(row);
           tile_codes[count++] = codes.code(row);
@@ -380,7 +374,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
         codes.dot(tile_codes, count, place.code(), codes.padded, products);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
-          const bool by_chance = allows(kDepthOf[0].scarcity, tile[j]);
+          const bool by_chance = allowed_by_chance(kDepthOf[0].scarcity, tile[j]);
           const bool by_place = place.key(products[j], codes.meta(tile[j])) >= nearest_place;
           if (!by_chance && !by_place) continue;
           tile[kept] = tile[j];
@@ -398,7 +392,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
             for (size_t d = 0; d < kCases; d++) {
               auto& found = best[(i - first) * kCases + d];
               if (found.size() == k_of(d) && key <= found.front().first) continue;
-              if (d == kDepths ? !placed[j] : !chance[j] || !allows(kDepthOf[d].scarcity, tile[j])) continue;
+              if (d == kDepths ? !placed[j] : !chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j])) continue;
               if (found.size() == k_of(d)) {
                 std::pop_heap(found.begin(), found.end(), by_key);
                 found.pop_back();
@@ -453,12 +447,12 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     }
     const double mean = sum / double(queries);
     const double error = std::sqrt(std::max(0.0, squares / double(queries) - mean * mean) / double(queries));
-    return mean - kMargin * error >= recall_target;
+    return mean - kCellMargin * error >= recall_target;
   };
   if (queries == 0) return;
   const auto find_beyond = [&](size_t tried) {
     float good = kBeyondMax, bad = -kBeyondMax;
-    while (good - bad > kResolution) {
+    while (good - bad > kCellResolution) {
       const float middle = (good + bad) / 2;
       (reaches(tried, middle) ? good : bad) = middle;
     }
@@ -481,7 +475,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
 Cells::Place Cells::place(double depth) const {
   size_t measured = 0;
   while (measured < kDepths && visited_[measured] > 0) measured++;
-  if (measured == 0 || depth > kBeyondMeasured * kDepthOf[measured - 1].rows()) return {0, 0, 0};
+  if (measured == 0 || depth > kBeyondMeasuredDepth * kDepthOf[measured - 1].rows()) return {0, 0, 0};
   size_t far = 0;
   while (far + 1 < measured && depth > kDepthOf[far].rows()) far++;
   if (far == 0) return {0, 0, 0.0};
@@ -491,7 +485,7 @@ Cells::Place Cells::place(double depth) const {
 
 double Cells::visited(double depth) const {
   const Place at = place(depth);
-  if (at.near == at.far && (visited_[0] == 0 || depth > kBeyondMeasured * kDepthOf[0].rows())) return 0;
+  if (at.near == at.far && (visited_[0] == 0 || depth > kBeyondMeasuredDepth * kDepthOf[0].rows())) return 0;
   return visited_[at.near] * std::pow(visited_[at.far] / visited_[at.near], at.part);
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "graph.h"
 #include "link_lists.h"
@@ -30,10 +31,10 @@ class NearRows {
  public:
   NearRows(const Codes& codes, const RowQuery& query) : codes_(codes), query_(query) {}
 
-  // Leaves the rows near the query in `found`, nearest first, without `excluded`, which is the query itself: the walk may start
-  // there. `lists` as for walk_level, of `rows` rows.
+  // Leaves the rows near the query in `found`, nearest first, without `excluded`, which is the query itself: the first of the
+  // `starts` may be there. `lists` as for walk_level, of `rows` rows.
   template <class Lists>
-  void find(const Lists& lists, size_t rows, PoolEntry start, const NearLimits& limits, uint32_t excluded, Links& found) {
+  void find(const Lists& lists, size_t rows, std::initializer_list<PoolEntry> starts, const NearLimits& limits, uint32_t excluded, Links& found) {
     // With room for the row that is excluded.
     const size_t wanted = limits.wanted + 1;
     WalkScratch& scratch = WalkScratch::of_this_thread();
@@ -41,9 +42,12 @@ class NearRows {
     uint16_t* visited = scratch.visited.data();
     entries_ = scratch.pool.data();
     visited[excluded] = number;
-    visited[start.row()] = number;
-    entries_[0] = start;
-    size_ = 1;
+    size_ = 0;
+    for (const PoolEntry& start : starts) {
+      if (size_ > 0 && visited[start.row()] == number) continue;
+      visited[start.row()] = number;
+      insert(start);
+    }
     // All before it are expanded.
     for (size_t first = 0;;) {
       const size_t end = std::min(size_, limits.expanded);

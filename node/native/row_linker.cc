@@ -75,7 +75,7 @@ PoolEntry RowLinker::descend(PoolEntry from, int level) {
 
 void RowLinker::link_at(uint32_t row, PoolEntry start, int level) {
   const GrowingLists lists(graph_.hnsw, level);
-  near_rows_.find(lists, graph_.hnsw.levels.size(), start, limits_, row, found_);
+  near_rows_.find(lists, graph_.hnsw.levels.size(), {start}, limits_, row, found_);
   writer_.choose(found_, lists.degree());
   // Farthest first, as FAISS does. The row may have links already, from rows that found it on a level above.
   std::reverse(found_.begin(), found_.end());

@@ -292,13 +292,9 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
   return {pool.size(), pool.eligible(), scorer.scored, pool.full()};
 }
 
-// Greedy descent through the graph's upper levels, then `walk_level` over the lists `bottom`.
-template <class Pool, class Lists, class Eligible>
-WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, const Query& query,
-                const Eligible& eligible, const typename Pool::Limits& limits, uint32_t excluded,
-                WalkScratch& scratch) {
-  if (graph.entry_row < 0) return {0, 0, 0, false};
-  Scorer<Query> scorer(rows.codes(), query);
+// Greedy descent through the upper levels of a graph that has rows: where a walk over the bottom begins.
+template <class Query>
+PoolEntry descend(const Graph& graph, Scorer<Query>& scorer) {
   scorer.near_rows[0] = uint32_t(graph.entry_row);
   scorer.score(1);
   PoolEntry current{scorer.keys[0], scorer.near_rows[0]};
@@ -323,6 +319,17 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, c
       node = better;
     }
   }
+  return current;
+}
+
+// `descend`, then `walk_level` over the lists `bottom`.
+template <class Pool, class Lists, class Eligible>
+WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, const Query& query,
+                const Eligible& eligible, const typename Pool::Limits& limits, uint32_t excluded,
+                WalkScratch& scratch) {
+  if (graph.entry_row < 0) return {0, 0, 0, false};
+  Scorer<Query> scorer(rows.codes(), query);
+  const PoolEntry current = descend(graph, scorer);
   return walk_level<Pool>(bottom, graph.rows(), current, scorer, eligible, limits, excluded, scratch);
 }
 
