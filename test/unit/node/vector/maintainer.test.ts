@@ -35,6 +35,7 @@ function openIndex(processors: number) {
       if (step.type === 'extend') status.graphRows += step.rows;
       if (step.type === 'refine') status.refinedRows += step.rows;
       if (step.type === 'calibrate') status.effortRows = status.graphRows;
+      if (step.type === 'cells') status.cellRows = status.graphRows;
     },
     onError: (error) => {
       throw error;
