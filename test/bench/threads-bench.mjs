@@ -1,5 +1,5 @@
 // `npm run bench -- threads`: throughput with one front thread, two and more, and what the threads of the process do for it.
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -31,6 +31,8 @@ const K = 10;
 const LOAD_CONNECTIONS = 4;
 /** Before each window: programs have to be compiled in a process that has just started. */
 const WARM_UP_SECONDS = 3;
+/** Of setting the cores of all threads. */
+const PIN_FAILURES_MAX = 10;
 /** One thread that generates load keeps up with so many front threads. */
 const THREADS_A_GENERATOR = 2;
 /** Shown in the pictures, measured or not. */
@@ -140,7 +142,11 @@ async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds 
 
 /** New threads of this process stay on these cores, too. */
 function pinThisProcess(cores) {
-  execFileSync('taskset', ['-a', '-c', '-p', cores.join(','), String(process.pid)], { stdio: 'ignore' });
+  const words = ['-a', '-c', '-p', cores.join(','), String(process.pid)];
+  // It fails if one of the threads ends while it goes through them, as those do that made a load.
+  for (let failures = 0; spawnSync('taskset', words, { stdio: 'ignore' }).status !== 0; failures++) {
+    if (failures === PIN_FAILURES_MAX) throw new Error(`taskset ${words.join(' ')} fails`);
+  }
 }
 
 /** One window of load, with the processor time of a search: of the process, of its main thread, and of the thread that took most of it. */
