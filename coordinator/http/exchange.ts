@@ -230,7 +230,8 @@ export class Exchange {
       void discardBody(request).then(() => response.end());
     }
     // Usually the system takes a small answer at once, and there is nothing to wait for.
-    if (response.writableEnded && response.writableLength > 0) void this.progress('finish');
+    // Of a connection that is closed, nothing more is heard.
+    if (response.writableEnded && response.writableLength > 0 && !response.destroyed) void this.progress('finish');
   }
 
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
