@@ -34,9 +34,10 @@ export class WholeResponse {
   private isHeadWritten = false;
   private hasLength = false;
   private isChunked = false;
-  private readonly emitter = new EventEmitter();
+  /** For `finish`; made for the few answers of which somebody waits for the end. */
+  private emitter: EventEmitter | null = null;
 
-  /** `keepAlive`: the value of the header of that name. `done` is called once, when all of the answer was given to the system, or the client is gone. */
+  /** `keepAlive`: the line of the header of that name. `done` is called once, when all of the answer was given to the system, or the client is gone. */
   constructor(
     readonly socket: Socket,
     private readonly keepAlive: string,
@@ -120,13 +121,13 @@ export class WholeResponse {
 
   /** `drain` and `close` are those of the connection. There are no errors: of one that breaks, it is enough to know that it is closed. */
   on(event: string, listener: (...values: unknown[]) => void): this {
-    if (event === 'finish') this.emitter.on(event, listener);
+    if (event === 'finish') (this.emitter ??= new EventEmitter()).on(event, listener);
     else if (event !== 'error') this.socket.on(event, listener);
     return this;
   }
 
   off(event: string, listener: (...values: unknown[]) => void): this {
-    if (event === 'finish') this.emitter.off(event, listener);
+    if (event === 'finish') this.emitter?.off(event, listener);
     else if (event !== 'error') this.socket.off(event, listener);
     return this;
   }
@@ -138,7 +139,7 @@ export class WholeResponse {
 
   private readonly sent = (): void => {
     this.done();
-    this.emitter.emit('finish');
+    this.emitter?.emit('finish');
   };
 
   private sendHead(): void {
