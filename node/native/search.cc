@@ -122,16 +122,23 @@ void stop_if_closed(const StopFlag& stop) {
   if (stop.load(std::memory_order_relaxed)) throw ClosedError();
 }
 
-// Adds the rows in `batch` (known to be live and allowed) to the candidates.
-void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, Candidates& candidates) {
+// Calls add(row, key, meta) for the rows in `batch`.
+template <class Add>
+void score_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, const Add& add) {
   const uint8_t* codes[kBatch] = {};
   int32_t products[kBatch];
   for (size_t j = 0; j < count; j++) codes[j] = rows.code(batch[j]);
   rows.codes().dot(codes, count, query.code(), rows.codes().padded, products);
   for (size_t j = 0; j < count; j++) {
     const RowMeta& meta = rows.meta(batch[j]);
-    candidates.add(batch[j], query.key(products[j], meta), meta);
+    add(batch[j], query.key(products[j], meta), meta);
   }
+}
+
+// Adds the rows in `batch` (known to be live and allowed) to the candidates.
+void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, Candidates& candidates) {
+  score_batch(rows, query, batch, count,
+              [&](uint32_t row, float key, const RowMeta& meta) { candidates.add(row, key, meta); });
 }
 
 // Calls visit(rows, count) for batches of the live, allowed rows from `first` on (if slots are listed: all of them).
@@ -314,19 +321,12 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
   size_t waiting = 0, visited = 0, found = 0;
   const auto score = [&](size_t count) {
     stop_if_closed(stop);
-    const uint8_t* codes[kBatch] = {};
-    int32_t products[kBatch];
-    for (size_t j = 0; j < count; j++) {
-      codes[j] = rows.code(batch[j]);
-      __builtin_prefetch(&rows.meta(batch[j]));
-    }
-    rows.codes().dot(codes, count, query.code(), rows.codes().padded, products);
-    for (size_t j = 0; j < count; j++) {
-      const RowMeta& meta = rows.meta(batch[j]);
-      const float key = query.key(products[j], meta);
+    // Cells hold rows from all over.
+    for (size_t j = 0; j < count; j++) __builtin_prefetch(&rows.meta(batch[j]));
+    score_batch(rows, query, batch, count, [&](uint32_t row, float key, const RowMeta& meta) {
       best.add(key);
-      candidates.add(batch[j], key, meta);
-    }
+      candidates.add(row, key, meta);
+    });
     cost.scored += count;
     waiting -= count;
     std::copy(batch + count, batch + count + waiting, batch);
