@@ -1,6 +1,6 @@
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { HttpConnection, requestHead } from './http-connection.mjs';
-import { clockMs, sendAtRandom } from './open-load.mjs';
+import { clockMs, sendInTime } from './open-load.mjs';
 
 /** Long enough for code to be compiled and caches to fill, not measured; no longer than what is measured. */
 const WARM_UP_MAX_MS = 1000;
@@ -11,20 +11,20 @@ const WARM_UP_MAX_MS = 1000;
  * milliseconds, and how many requests were answered in all, the warm-up's too. `address` is {host, port}; a request is
  * {method, path, headers, body}.
  *
- * With `perSecond` the load is open: so many requests become due each second, at random, whatever is answered meanwhile. One
- * that is due when no connection is free waits for one, and its latency counts from when it was due. `lateP99Ms` is then how
+ * With `perSecond` the load is open: so many requests become due each second, at random or, if `isEven`, in equal steps,
+ * whatever is answered meanwhile. One that is due when no connection is free waits for one, and its latency counts from when it was due. `lateP99Ms` is then how
  * late they were sent.
- * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number, perSecond?: number }} options
+ * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number, perSecond?: number, isEven?: boolean }} options
  */
-export function generateLoad({ address, requests, connections, seconds, perSecond }) {
+export function generateLoad({ address, requests, connections, seconds, perSecond, isEven }) {
   return new Promise((done, fail) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: { address, requests, connections, seconds, perSecond } });
+    const worker = new Worker(new URL(import.meta.url), { workerData: { address, requests, connections, seconds, perSecond, isEven } });
     worker.once('message', done);
     worker.once('error', fail);
   });
 }
 
-async function run({ address, requests, connections, seconds, perSecond }) {
+async function run({ address, requests, connections, seconds, perSecond, isEven }) {
   const prepared = requests.map(({ method, path, headers, body }) => Buffer.concat([requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(body) }), Buffer.from(body)]));
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(address)));
   const start = clockMs() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
@@ -51,10 +51,11 @@ async function run({ address, requests, connections, seconds, perSecond }) {
       }),
     );
   } else {
-    await sendAtRandom({
+    await sendInTime({
       open,
       prepared,
       perSecond,
+      isEven,
       startMs: start,
       endMs: end,
       answered: (body, since, now, lateMs) => {

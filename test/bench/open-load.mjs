@@ -13,17 +13,18 @@ export function clockMs() {
 }
 
 /**
- * Sends prepared requests at random moments (a Poisson process, `perSecond` on average) over connections that are open
- * already, until `endMs` and until one at least was sent after `startMs`, whatever is answered meanwhile. A thread of its own waits for each moment and writes into the
- * sockets by itself: an event loop keeps time to a millisecond only, and would send all that became due in one as a burst.
- * One that is due when no connection is free waits for one.
+ * Sends prepared requests, `perSecond` on average, over connections that are open already, until `endMs` and until one at
+ * least was sent after `startMs`, whatever is answered meanwhile: at random moments (a Poisson process), or in equal steps
+ * if `isEven`. A thread of its own waits for each moment and writes into the sockets by itself: an event loop keeps time to
+ * a millisecond only, and would send all that became due in one as a burst. One that is due when no connection is free
+ * waits for one.
  *
  * `answered` is called with the body, the moment from which the latency counts (when it was sent, or due if it had to wait
  * for a connection), the moment of the answer, and how late it was sent.
- * @param {{ open: import('./http-connection.mjs').HttpConnection[], prepared: Buffer[], perSecond: number, startMs: number, endMs: number, seed?: number,
+ * @param {{ open: import('./http-connection.mjs').HttpConnection[], prepared: Buffer[], perSecond: number, isEven?: boolean, startMs: number, endMs: number, seed?: number,
  *   answered: (body: Buffer, sinceMs: number, nowMs: number, lateMs: number) => void }} options
  */
-export async function sendAtRandom({ open, prepared, perSecond, startMs, endMs, seed = 1, answered }) {
+export async function sendInTime({ open, prepared, perSecond, isEven = false, startMs, endMs, seed = 1, answered }) {
   const shared = {
     states: new Int32Array(new SharedArrayBuffer(open.length * 4)),
     freed: new Int32Array(new SharedArrayBuffer(4)),
@@ -31,7 +32,7 @@ export async function sendAtRandom({ open, prepared, perSecond, startMs, endMs, 
     lateMs: new Float64Array(new SharedArrayBuffer(open.length * 8)),
   };
   const sender = new Worker(new URL(import.meta.url), {
-    workerData: { ...shared, prepared, perSecond, startMs, endMs, seed, handles: open.map(({ socket }) => /** @type {any} */ (socket)._handle.fd) },
+    workerData: { ...shared, prepared, perSecond, isEven, startMs, endMs, seed, handles: open.map(({ socket }) => /** @type {any} */ (socket)._handle.fd) },
   });
   let isOver = false;
   await new Promise((done, fail) => {
@@ -59,13 +60,13 @@ export async function sendAtRandom({ open, prepared, perSecond, startMs, endMs, 
 }
 
 /** Runs on the thread that sends. Returns when the last request has been sent. */
-function send({ handles, states, freed, sinceMs, lateMs, prepared, perSecond, startMs, endMs, seed }) {
+function send({ handles, states, freed, sinceMs, lateMs, prepared, perSecond, isEven, startMs, endMs, seed }) {
   const random = seededRandom(seed);
   const alarm = new Int32Array(new SharedArrayBuffer(4));
   let next = 0;
   let isMeasured = false;
   for (let dueMs = clockMs(); ;) {
-    dueMs += (-Math.log(1 - random()) * 1000) / perSecond;
+    dueMs += ((isEven ? 1 : -Math.log(1 - random())) * 1000) / perSecond;
     if (dueMs >= endMs && isMeasured) return;
     for (let leftMs = dueMs - clockMs(); leftMs > 0; leftMs = dueMs - clockMs()) Atomics.wait(alarm, 0, 0, leftMs);
     const from = Math.floor(random() * handles.length);

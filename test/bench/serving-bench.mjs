@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { BULK_ITEMS, prepareBulkBodies } from './bulk-bodies.mjs';
+import { allowedCores, canPin, pinThisProcess, pinned } from './cores.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
@@ -18,13 +19,15 @@ import { WIRE_FORMATS } from './wire-formats.mjs';
 
 export const SERVING_USAGE = `npm run bench -- serving [options]
 
-How requests are served, beside how many: latency at half of the saturated load, beside that of an empty node:http server
-under the same load and of ideal queues; searches in one bulk_search beside calls of their own; and a thousand
+How requests are served, beside how many: latency at half of the saturated load, sent at random moments and in equal
+steps, beside that of an empty node:http server under the same load and of ideal queues; searches in one bulk_search beside calls of their own; and a thousand
 small collections beside one that is as large.
 
   --dataset NAME     clusters-100k-128; as for the benchmark of vectors, with --rows, --queries (1000) and --dim
   --connections N    8
   --threads N        HTTP_THREADS; by default the service's own
+  --apart            one front thread with a core of its own, and the load on the others: neither waits for the other's
+                     core. Linux only
   --seconds N        of each kind of load (15), in --rounds N (5), in which kinds take turns
   --collections N    1000, of the data set's first rows in equal parts; 0 leaves them out
   --rows-each N      1000
@@ -36,6 +39,8 @@ const BULK_QUERIES = 20;
 const LOAD_CONNECTIONS = 4;
 /** Enough that a request hardly ever waits for a free connection. */
 const OPEN_CONNECTIONS = 32;
+/** So that its code is compiled before the first window. */
+const WARM_UP_SECONDS = 3;
 /** A queue that is busier has no percentiles to speak of. */
 const MOST_UTILISATION = 0.95;
 /** HTTP_THREADS is the number of cores by default, and at most this. */
@@ -51,6 +56,7 @@ export async function servingBench(words) {
       dim: { type: 'string' },
       connections: { type: 'string', default: '8' },
       threads: { type: 'string' },
+      apart: { type: 'boolean', default: false },
       seconds: { type: 'string', default: '15' },
       rounds: { type: 'string', default: '5' },
       collections: { type: 'string', default: '1000' },
@@ -66,7 +72,18 @@ export async function servingBench(words) {
   const number = (text) => (text === undefined ? undefined : Number(text));
   const threads = availableParallelism();
   const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads });
-  const plan = { dataset, threads, httpThreads: number(values.threads), connections: number(values.connections), seconds: number(values.seconds), rounds: number(values.rounds) };
+  const cores = allowedCores();
+  if (values.apart && (cores.length < 2 || !canPin())) throw new Error('--apart takes two cores, and taskset');
+  const apart = values.apart ? { server: cores.slice(0, 1), load: cores.slice(1), all: cores } : null;
+  const plan = {
+    dataset,
+    threads,
+    apart,
+    httpThreads: values.apart ? 1 : number(values.threads),
+    connections: number(values.connections),
+    seconds: number(values.seconds),
+    rounds: number(values.rounds),
+  };
   const one = await measureOne(plan);
   const collections = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
   process.stdout.write(`\n${formatServingReport({ ...plan, one, many: collections })}`);
@@ -76,7 +93,7 @@ export async function servingBench(words) {
 }
 
 /** One collection with the whole data set: half load, and bulk_search. */
-async function measureOne({ dataset, threads, httpThreads, connections, seconds, rounds }) {
+async function measureOne({ dataset, threads, apart, httpThreads, connections, seconds, rounds }) {
   const target = await openQuiver({ environment: threadsEnvironment(httpThreads) });
   const stub = await openStub();
   const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
@@ -87,20 +104,30 @@ async function measureOne({ dataset, threads, httpThreads, connections, seconds,
     await measureSettling({ target, dataset, startedAt: loading.startedAt });
     const single = singleSearches(target, dataset, target.searchPath);
     const bulk = bulkSearches(target, dataset);
+    if (apart !== null) {
+      // Loaded and settled by all cores; measured on one.
+      await target.server.stop('SIGTERM');
+      for (const { server } of [target, stub]) Object.assign(server, pinned(server.program, server.words, apart.server));
+      await target.server.start();
+    }
     await stub.server.start();
-    const taken = { saturated: [], half: [], stub: [], single: [], bulk: [] };
+    if (apart !== null) pinThisProcess(apart.load);
+    await measured(target, { requests: single, connections, seconds: Math.min(WARM_UP_SECONDS, seconds) });
+    const taken = { saturated: [], half: [], even: [], stub: [], single: [], bulk: [] };
     const each = seconds / rounds;
     for (let round = 0; round < rounds; round++) {
       const saturated = await measured(target, { requests: single, connections, seconds: each });
       taken.saturated.push(saturated);
       const half = { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2 };
       taken.half.push(await measured(target, half));
+      taken.even.push(await measured(target, { ...half, isEven: true }));
       taken.stub.push(await measured(stub, half));
       taken.single.push(await measured(target, { requests: single, connections: 1, seconds: each }));
       taken.bulk.push(await measured(target, { requests: bulk, connections: 1, seconds: each }));
     }
     return Object.fromEntries(Object.entries(taken).map(([kind, windows]) => [kind, medians(windows)]));
   } finally {
+    if (apart !== null) pinThisProcess(apart.all);
     remove();
     await stub.server.destroy();
     await target.server.destroy();
@@ -222,7 +249,8 @@ async function overConnections(target, { count, label }, work) {
 }
 
 export function formatServingReport({ dataset, threads, httpThreads = Math.min(threads, THREADS_DEFAULT_MAX), connections, one, many }) {
-  const times = ({ p50, p99 }) => (p99 / p50).toFixed(2);
+  const times = ({ p50Ms, p99Ms }) => (p99Ms / p50Ms).toFixed(2);
+  const idealTimes = ({ p50, p99 }) => (p99 / p50).toFixed(2);
   const utilisation = Math.min(MOST_UTILISATION, (one.half.queriesPerSecond * one.half.processorMicros) / 1e6 / httpThreads);
   const ideal = idealQueue({ servers: httpThreads, utilisation });
   const line = (label, { queriesPerSecond, p50Ms, p99Ms, processorMicros }, searches = 1) =>
@@ -234,10 +262,12 @@ export function formatServingReport({ dataset, threads, httpThreads = Math.min(t
     '',
     line(`saturated, ${connections} connections`, one.saturated),
     line('half of that, at random moments', one.half),
-    `p99 at half load is ${(one.half.p99Ms / one.half.p50Ms).toFixed(2)} × its p50`,
+    `p99 at half load is ${times(one.half)} × its p50`,
+    line('half of that, in equal steps', one.even),
+    `p99 in equal steps is ${times(one.even)} × its p50`,
     line('an empty node:http server at that load', one.stub),
-    `99 of 100 requests were sent at most ${one.half.lateP99Ms.toFixed(2)} ms late to the service, ${one.stub.lateP99Ms.toFixed(2)} ms to the empty server`,
-    `${httpThreads} threads with a queue each, busy for ${utilisation.toFixed(2)} of the time, every request as long as any other: p99 ${times(ideal.own)} × p50; with one queue for all ${times(ideal.shared)} ×`,
+    `99 of 100 requests were sent at most ${one.half.lateP99Ms.toFixed(2)} ms late to the service (${one.even.lateP99Ms.toFixed(2)} ms in equal steps), ${one.stub.lateP99Ms.toFixed(2)} ms to the empty server`,
+    `${httpThreads} threads with a queue each, busy for ${utilisation.toFixed(2)} of the time, every request as long as any other: p99 ${idealTimes(ideal.own)} × p50; with one queue for all ${idealTimes(ideal.shared)} ×`,
     '',
     line('1 connection, a call for each search', one.single),
     line(`1 connection, ${BULK_QUERIES} searches in a bulk_search`, one.bulk, BULK_QUERIES),

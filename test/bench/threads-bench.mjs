@@ -1,9 +1,8 @@
 // `npm run bench -- threads`: throughput with one front thread, two and more, and what the threads of the process do for it.
-import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
+import { allowedCores, canPin, pinThisProcess, pinned } from './cores.mjs';
 import { curvePicture } from './curve-picture.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
@@ -31,8 +30,6 @@ const K = 10;
 const LOAD_CONNECTIONS = 4;
 /** Before each window: programs have to be compiled in a process that has just started. */
 const WARM_UP_SECONDS = 3;
-/** Of setting the cores of all threads. */
-const PIN_FAILURES_MAX = 10;
 /** One thread that generates load keeps up with so many front threads. */
 const THREADS_A_GENERATOR = 2;
 /** Shown in the pictures, measured or not. */
@@ -62,7 +59,7 @@ export async function threadsBench(words) {
   const cores = allowedCores();
   const dataset = await loadDataset(values.dataset, { rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), threads: cores.length });
   const counts = values.threads.split(',').map(Number);
-  const isPinned = !values['no-pin'] && spawnSync('taskset', ['--version']).status === 0;
+  const isPinned = !values['no-pin'] && canPin();
   const settings = counts.map((threads) => ({ threads, connections: threads * number(values.connections), ...coresFor(threads, cores, isPinned) }));
   const measured = await measureAll({ dataset, cores, settings, isPinned, seconds: number(values.seconds), rounds: number(values.rounds) });
   const following = followingFrom(measured);
@@ -73,16 +70,6 @@ export async function threadsBench(words) {
     writeFileSync(`${name}-time.svg`, timePicture({ dataset, cores, measured }));
   }
   if (values.json !== undefined) writeFigures(values.json, { measured, following });
-}
-
-/** The cores that this process may use. */
-function allowedCores() {
-  const [, list] = /^Cpus_allowed_list:\s+(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  if (list === undefined) return Array.from({ length: availableParallelism() }, (_, core) => core);
-  return list.split(',').flatMap((part) => {
-    const [from, to = from] = part.split('-').map(Number);
-    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
-  });
 }
 
 /**
@@ -120,8 +107,7 @@ async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds 
       for (const i of round % 2 === 0 ? order : order.reverse()) {
         const { threads, connections, generators, serverCores, loadCores } = settings[i];
         Object.assign(server.environment, { HTTP_THREADS: String(threads) });
-        server.program = isPinned ? 'taskset' : program;
-        server.words = isPinned ? ['-c', serverCores.join(','), program, ...words] : words;
+        if (isPinned) Object.assign(server, pinned(program, words, serverCores));
         await server.start();
         if (isPinned) pinThisProcess(loadCores);
         const load = (/** @type {number} */ time) =>
@@ -138,15 +124,6 @@ async function measureAll({ dataset, cores, settings, isPinned, seconds, rounds 
   }
   const names = ['queriesPerSecond', 'p50Ms', 'p99Ms', 'processMicros', 'busiestMicros', 'mainMicros'];
   return settings.map((setting, i) => ({ ...setting, ...Object.fromEntries(names.map((name) => [name, median(taken[i].map((window) => window[name]))])) }));
-}
-
-/** New threads of this process stay on these cores, too. */
-function pinThisProcess(cores) {
-  const words = ['-a', '-c', '-p', cores.join(','), String(process.pid)];
-  // It fails if one of the threads ends while it goes through them, as those do that made a load.
-  for (let failures = 0; spawnSync('taskset', words, { stdio: 'ignore' }).status !== 0; failures++) {
-    if (failures === PIN_FAILURES_MAX) throw new Error(`taskset ${words.join(' ')} fails`);
-  }
 }
 
 /** One window of load, with the processor time of a search: of the process, of its main thread, and of the thread that took most of it. */

@@ -106,10 +106,11 @@ test('measures half load, bulk searches and many collections of a real process',
   const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];
   const printed = await run(pathToFileURL(resolve(__dirname, '../bench/serving-bench.mjs')).href, `servingBench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^p99 at half load is [\d.]+ × its p50$/m);
+  expect(printed).toMatch(/^p99 in equal steps is [\d.]+ × its p50$/m);
   const { one, many } = JSON.parse(readFileSync(json, 'utf8'));
   expect(printed).toMatch(/^an empty node:http server at that load .*\n99 of 100 requests were sent at most [\d.]+ ms late/m);
   expect(printed).toMatch(/with a queue each, busy for [\d.]+ of the time, .*: p99 [\d.]+ × p50; with one queue for all [\d.]+ ×$/m);
-  for (const load of [one.saturated, one.half, one.stub, one.single, one.bulk, many.searches]) {
+  for (const load of [one.saturated, one.half, one.even, one.stub, one.single, one.bulk, many.searches]) {
     expect(load.queriesPerSecond).toBeGreaterThan(0);
     expect(load.p50Ms).toBeLessThanOrEqual(load.p99Ms);
   }
