@@ -18,6 +18,7 @@ const BENCHES = {
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench'],
+  filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],

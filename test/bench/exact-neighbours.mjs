@@ -78,7 +78,7 @@ function insert(ids, scores, row, score) {
 }
 
 /** Four sums at once keep the processor's pipelines full where one would wait for the other. */
-function dot(a, aStart, b, bStart, dim) {
+export function dot(a, aStart, b, bStart, dim) {
   let s0 = 0;
   let s1 = 0;
   let s2 = 0;
@@ -94,7 +94,7 @@ function dot(a, aStart, b, bStart, dim) {
   return s0 + s1 + s2 + s3;
 }
 
-function squaredDistance(a, aStart, b, bStart, dim) {
+export function squaredDistance(a, aStart, b, bStart, dim) {
   let sum = 0;
   for (let i = 0; i < dim; i++) {
     const difference = a[aStart + i] - b[bStart + i];
@@ -103,4 +103,5 @@ function squaredDistance(a, aStart, b, bStart, dim) {
   return sum;
 }
 
-if (!isMainThread && parentPort !== null) scan(workerData);
+// Others import this file on threads of their own.
+if (!isMainThread && parentPort !== null && workerData?.progress !== undefined) scan(workerData);

@@ -90,6 +90,19 @@ test('measures what collections take, when they are loaded and after a restart',
   expect(figures.diskBytes).toBeGreaterThan(figures.rawBytes);
 });
 
+test('measures filters that agree with the query, go against it, or have nothing to do with it', async () => {
+  const json = join(folder, 'filters.json');
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--shares', '0.1,0.01', '--seconds', '0.2', '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/filters-bench.mjs')).href, `filtersBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^\| kept \| random \| agree \| against \| conjunction \|\n.*\n\| 10 % \|.*\n\| 1 % \|/m);
+  const { plain, filtered } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(filtered).toHaveLength(8);
+  for (const one of [plain, ...filtered]) {
+    expect(one).toMatchObject({ recall: expect.closeTo(1, 1), shortAnswers: 0 });
+    expect(one.p50Ms).toBeLessThanOrEqual(one.p99Ms);
+  }
+});
+
 test('measures what a process takes that may have little memory, and how it answers', async () => {
   const json = join(folder, 'small-node.json');
   const words = ['--rows', '1500', '--dim', '16', '--metadata', 'disk', '--metadata-bytes', '100', '--queries', '20', '--json', json];
