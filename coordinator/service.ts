@@ -1,3 +1,4 @@
+import type { EncodedUpserts } from './vectors/encoded-upserts';
 import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
 import type { ReplicaPurge } from '../shared/shard/shard-purge';
@@ -238,6 +239,9 @@ export interface VectorsService {
    * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
   upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
+
+  /** As `upsert`. Answers the items' ids, too. What was given is not to be used any more. */
+  upsertEncoded(collection: string, items: EncodedUpserts, options?: UpsertManner): Promise<{ ids: string[]; result: UpsertResult }>;
   /**
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
    * them is not as expected: nothing is deleted then.

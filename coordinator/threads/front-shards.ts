@@ -1,4 +1,5 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
+import type { WritesEncoded } from '../../shared/shard/encoded-write';
 import type { InlineSearches, SearchesAtOnce } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
@@ -15,7 +16,7 @@ import type { ThreadPeer } from '../../shared/threads/thread-peer';
  * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
  * enough; else the main thread does the shard's part.
  */
-export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce {
+export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
   private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
   private readonly inline: InlineSearches | null;
   private readonly clock: Clock;
@@ -41,6 +42,12 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const bytes = await inSlices(operationsToBytesInSteps(operations, { counted: true, timed: true }));
     const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    return resultFromBytes(outcomes, versions);
+  }
+
+  /** Both threads have the memory. */
+  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<WriteResult> {
+    const [outcomes, versions] = await this.main.ask<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
     return resultFromBytes(outcomes, versions);
   }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { AcceptedScan, BodyScannerAddon, ScanAnswer } from '../../native/body-scanner';
-import { type BodyScan, type BodyScanner, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
+import { EncodedUpserts } from '../../vectors/encoded-upserts';
+import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type ItemBounds, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
+import { WriteMemory } from './write-memory';
 
 /**
  * Scans that may run on libuv's threads at the same time: at most half of the processors, because searches run on those
@@ -20,6 +22,7 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly bounds: ScanBounds;
   private readonly nonce = randomBytes(18).toString('hex');
   private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
+  private readonly memory = new WriteMemory();
   private scansAside = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -35,11 +38,33 @@ export class NativeBodyScanner implements BodyScanner {
 
   async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
     const question = this.questionFor(list);
+    return this.aside(isGone, async () => this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)));
+  }
+
+  async encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null> {
+    const question = this.questionFor(list);
+    const bounds = Float64Array.of(...question.bounds, items.metadataBytesMax, items.metadataFieldsMax, items.metadataDepthMax, items.externalIdCharactersMax);
+    return this.aside(isGone, async () => {
+      // A number takes at least two characters, and four bytes.
+      const memory = this.memory.take(body.length * 2);
+      const encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      const release = (): void => this.memory.give(memory);
+      if (encoded === null) {
+        release();
+        return null;
+      }
+      const { root, count, dim, size } = encoded;
+      return { root, upserts: new EncodedUpserts({ count, dim, bytes: Buffer.from(memory, 0, size), release }) };
+    });
+  }
+
+  /** Runs work of libuv's threads when it is its turn. */
+  private async aside<Result>(isGone: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (this.scansAside === SCANS_ASIDE_MAX) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.scansAside++;
     try {
       if (isGone()) throw new ClientGone();
-      return this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds));
+      return await work();
     } finally {
       // The slot goes to the next in line, or becomes free.
       const next = this.waiting.shift();
