@@ -289,11 +289,11 @@ void run_encode(napi_env, void* data) {
   }
 }
 
-// The answer in the form of body-scanner.ts; null if the body was not encoded.
+// The answer in the form of body-scanner.ts; null if the body was not encoded, false if it is for lack of room.
 napi_value encode_answer(napi_env env, const EncodeTask& task) {
   napi_value answer = nullptr;
   if (!task.is_encoded) {
-    napi_get_null(env, &answer);
+    task.encoded.is_full ? napi_get_boolean(env, false, &answer) : napi_get_null(env, &answer);
     return answer;
   }
   napi_value root = nullptr;
@@ -320,7 +320,7 @@ void settle_encode(napi_env env, napi_status status, void* data) {
   settle(env, task->deferred, answer, task->failure.empty() ? "encode: cancelled" : task->failure);
 }
 
-// encodeAside(body, nonce, list, bounds, target): Promise<EncodeAnswer | null>
+// encodeAside(body, nonce, list, bounds, target): Promise<EncodeAnswer | null | false>
 napi_value encode_aside(napi_env env, napi_callback_info info) {
   return guarded(env, [&]() -> napi_value {
     auto task = std::make_unique<EncodeTask>();
@@ -365,6 +365,18 @@ napi_value format_vector(napi_env env, napi_callback_info info) {
   });
 }
 
+// detach(buffer: ArrayBuffer): void
+napi_value detach(napi_env env, napi_callback_info info) {
+  size_t argument_count = 1;
+  napi_value argument;
+  bool is_buffer = false;
+  if (napi_get_cb_info(env, info, &argument_count, &argument, nullptr, nullptr) != napi_ok || argument_count < 1 ||
+      napi_is_arraybuffer(env, argument, &is_buffer) != napi_ok || !is_buffer || napi_detach_arraybuffer(env, argument) != napi_ok) {
+    return refuse(env, "detach: buffer must be an ArrayBuffer that can be detached");
+  }
+  return nullptr;
+}
+
 // duplicateHandle(handle: number): number
 napi_value duplicate_handle(napi_env env, napi_callback_info info) {
   size_t argument_count = 1;
@@ -391,6 +403,7 @@ NAPI_MODULE_INIT() {
       {"scan", nullptr, scan, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"scanAside", nullptr, scan_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"encodeAside", nullptr, encode_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"detach", nullptr, detach, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"duplicateHandle", nullptr, duplicate_handle, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };

@@ -14,11 +14,13 @@ export interface BodyScannerAddon {
   scanAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): Promise<ScanAnswer>;
   /**
    * Writes the list of a bulk's body to `target` as the operations of a write, on a thread of libuv's pool, if the body holds
-   * nothing but what nearly all hold; see bulk_encoder.h. null: it did not, and nothing is known of the body. `bounds`: those
+   * nothing but what nearly all hold; see bulk_encoder.h. null: it did not, and nothing is known of the body; false: the target is too small. `bounds`: those
    * of a scan, and four more: bytes, fields and depth of an item's metadata, and characters of its id. Nobody may use `target`
-   * until it has ended; it may be in shared memory.
+   * until it has ended.
    */
-  encodeAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, target: Uint8Array): Promise<EncodeAnswer | null>;
+  encodeAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, target: Uint8Array): Promise<EncodeAnswer | null | false>;
+  /** Frees the memory of a buffer, whose length is 0 from then on, as that of all views of it. */
+  detach(buffer: ArrayBuffer): void;
   /** Another handle (file descriptor) for the same open file, to be closed by itself. */
   duplicateHandle(handle: number): number;
   /** The vector as a JSON array of shortest decimals. */

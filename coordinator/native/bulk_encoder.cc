@@ -37,6 +37,13 @@ class BulkEncoder {
       : text_(text), at_(text), end_(text + size), bounds_(bounds), items_(items), target_(target), capacity_(capacity) {}
 
   bool run(const std::string& nonce, EncodedBulk& out) {
+    const bool is_encoded = encode(nonce, out);
+    out.is_full = is_full_;
+    return is_encoded;
+  }
+
+ private:
+  bool encode(const std::string& nonce, EncodedBulk& out) {
     if (capacity_ < kHeaderBytes || bounds_.list.empty() || bounds_.depth_max <= kItemDepth) return false;
     size_ = kHeaderBytes;
     skip_space();
@@ -84,7 +91,6 @@ class BulkEncoder {
     return true;
   }
 
- private:
   void skip_space() {
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
   }
@@ -164,7 +170,7 @@ class BulkEncoder {
     // The item itself.
     values_ = 1;
     keys_ = 0;
-    if (!has_room(kUpsertBytes)) return false;
+    if (capacity_ - size_ < kUpsertBytes) return full();
     do {
       skip_space();
       std::string_view name;
@@ -193,11 +199,13 @@ class BulkEncoder {
     if (!take('}') || !has_id || !has_vector) return false;
     if (values_ > bounds_.values_max || keys_ > bounds_.keys_max || static_cast<size_t>(at_ - start) > bounds_.bytes_max) return false;
     finish(id, has_metadata);
-    return size_ <= capacity_;
+    return size_ <= capacity_ || full();
   }
 
-  // Whether the open operation may have so many bytes.
-  bool has_room(size_t bytes) const { return capacity_ - size_ >= bytes; }
+  bool full() {
+    is_full_ = true;
+    return false;
+  }
 
   bool is_id(std::string_view id) const {
     // No character takes less than a byte.
@@ -215,14 +223,14 @@ class BulkEncoder {
     char* numbers = target_ + size_ + kUpsertBytes;
     const size_t room = (capacity_ - size_ - kUpsertBytes) / sizeof(float);
     // Those of the first item say how many all have.
-    size_t length_max = count_ == 0 ? bounds_.vector_length_max : dim_;
-    if (length_max > room) length_max = room;
+    const size_t length_max = count_ == 0 ? bounds_.vector_length_max : dim_;
     size_t length = 0;
     for (;;) {
       skip_space();
       float value;
       const char* next = length < length_max ? parse_json_number(at_, end_, value) : nullptr;
       if (next == nullptr) return false;
+      if (length == room) return full();
       uint32_t bits;
       std::memcpy(&bits, &value, sizeof bits);
       if ((bits & 0x7F800000) == 0x7F800000) return false;
@@ -409,6 +417,7 @@ class BulkEncoder {
   size_t dim_ = 0;
   // Where the open operation begins.
   size_t size_ = 0;
+  bool is_full_ = false;
   // Of the open item.
   size_t values_ = 0;
   size_t keys_ = 0;

@@ -29,6 +29,8 @@ struct EncodedBulk {
   size_t dim = 0;
   // Bytes of the operations.
   size_t size = 0;
+  // It gave up because the target was too small.
+  bool is_full = false;
 };
 
 // Writes the items of the body's list to `target` as upserts in the format of shared/shard/operation-format.ts: a write of

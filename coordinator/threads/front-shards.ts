@@ -45,10 +45,10 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     return resultFromBytes(outcomes, versions);
   }
 
-  /** Both threads have the memory. */
-  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<WriteResult> {
-    const [outcomes, versions] = await this.main.ask<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
-    return resultFromBytes(outcomes, versions);
+  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<{ result: WriteResult; bytes: Buffer }> {
+    const asked = this.main.hand<[Uint8Array, Uint8Array, Uint8Array]>('shards.writeLent', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    const [outcomes, versions, back] = await asked;
+    return { result: resultFromBytes(outcomes, versions), bytes: Buffer.from(back.buffer, back.byteOffset, back.byteLength) };
   }
 
   private async search<Kind extends ReadKind>(inline: InlineSearches, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {

@@ -6,17 +6,17 @@ import type { VectorInput } from '../service';
 /**
  * The items of a bulk write as they go to a shard: the encoded operations (shared/shard/operation-format.ts), which the
  * scanner of bodies wrote. Each has an id, a vector, perhaps metadata, and nothing else, and all vectors have one length. So most
- * bulk writes never are an object for each of their items. The memory is shared, and is used again once it is released.
+ * bulk writes never are an object for each of their items. The memory is used again once it is released.
  */
 export class EncodedUpserts {
   readonly count: number;
   /** Numbers in each vector. */
   readonly dim: number;
-  /** The operations of the whole write; their stamps are 0 until {@link stamp}. */
-  readonly bytes: Buffer;
-  private readonly release: () => void;
+  /** The operations of the whole write; their stamps are 0 until {@link stamp}. They may be lent to another thread, and replaced by what comes back. */
+  bytes: Buffer;
+  private readonly release: (memory: ArrayBuffer) => void;
 
-  constructor(parts: { count: number; dim: number; bytes: Buffer; release: () => void }) {
+  constructor(parts: { count: number; dim: number; bytes: Buffer; release: (memory: ArrayBuffer) => void }) {
     this.count = parts.count;
     this.dim = parts.dim;
     this.bytes = parts.bytes;
@@ -50,8 +50,8 @@ export class EncodedUpserts {
     return items;
   }
 
-  /** Nobody reads the memory any more, on any thread. Who does not know that leaves it to garbage collection. */
+  /** Nobody reads the memory any more. Who does not know that leaves it to garbage collection. */
   done(): void {
-    this.release();
+    this.release(this.bytes.buffer as ArrayBuffer);
   }
 }

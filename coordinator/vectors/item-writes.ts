@@ -63,7 +63,8 @@ export class ItemWrites {
     call: CallOptions,
     write: NonNullable<WritesEncoded['writeEncoded']>,
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
-    const [answer] = await this.parts.scatter.write(collection, [0], call, (id) => write(id, items.bytes, call));
+    const [{ result: answer, bytes }] = await this.parts.scatter.write(collection, [0], call, (id) => write(id, items.bytes, call));
+    items.bytes = bytes;
     const { outcomes, firstVersion } = answer;
     const isCounted = firstVersion > 0;
     if (firstVersion !== EACH_VERSION && outcomes.every((outcome) => outcome === 'inserted' || outcome === 'updated')) {

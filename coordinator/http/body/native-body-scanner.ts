@@ -4,13 +4,16 @@ import type { AcceptedScan, BodyScannerAddon, ScanAnswer } from '../../native/bo
 import { EncodedUpserts } from '../../vectors/encoded-upserts';
 import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type ItemBounds, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
-import { WriteMemory } from './write-memory';
+import type { BodyMemory } from './body-memory';
 
 /**
  * Scans that may run on libuv's threads at the same time: at most half of the processors, because searches run on those
  * threads, too, and long scans must leave them room.
  */
 const SCANS_ASIDE_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
+
+/** Numbers are mostly written with a point and some digits, in twice their four bytes. */
+const ROOM_SHARE = 0.5;
 
 /**
  * The scanner over the addon. Vectors go directly from the bytes of the body into one float buffer; JSON.parse takes
@@ -22,12 +25,18 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly bounds: ScanBounds;
   private readonly nonce = randomBytes(18).toString('hex');
   private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
-  private readonly memory = new WriteMemory();
+  private readonly memory: BodyMemory;
+  /**
+   * How many bytes an encoded write has room for, for each byte of the body. It grows with the first body that needs more, up to
+   * four: an item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two.
+   */
+  private roomShare = ROOM_SHARE;
   private scansAside = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds }) {
+  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds; memory: BodyMemory }) {
     this.addon = options.addon;
+    this.memory = options.memory;
     this.bounds = options.bounds;
   }
 
@@ -45,14 +54,20 @@ export class NativeBodyScanner implements BodyScanner {
     const question = this.questionFor(list);
     const bounds = Float64Array.of(...question.bounds, items.metadataBytesMax, items.metadataFieldsMax, items.metadataDepthMax, items.externalIdCharactersMax);
     return this.aside(isGone, async () => {
-      // A number takes at least two characters, and four bytes.
-      const memory = this.memory.take(body.length * 2);
-      const encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
-      const release = (): void => this.memory.give(memory);
+      let memory = this.memory.take(body.length * this.roomShare);
+      let encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      while (encoded === false) {
+        this.memory.give(memory);
+        this.roomShare *= 2;
+        memory = this.memory.take(body.length * this.roomShare);
+        encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      }
       if (encoded === null) {
-        release();
+        this.memory.give(memory);
         return null;
       }
+      const lent = memory;
+      const release = (last: ArrayBuffer): void => (last === lent ? this.memory.give(last) : this.memory.back(last));
       const { root, count, dim, size } = encoded;
       return { root, upserts: new EncodedUpserts({ count, dim, bytes: Buffer.from(memory, 0, size), release }) };
     });
