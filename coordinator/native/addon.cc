@@ -371,9 +371,11 @@ napi_value detach(napi_env env, napi_callback_info info) {
   napi_value argument;
   bool is_buffer = false;
   if (napi_get_cb_info(env, info, &argument_count, &argument, nullptr, nullptr) != napi_ok || argument_count < 1 ||
-      napi_is_arraybuffer(env, argument, &is_buffer) != napi_ok || !is_buffer || napi_detach_arraybuffer(env, argument) != napi_ok) {
-    return refuse(env, "detach: buffer must be an ArrayBuffer that can be detached");
+      napi_is_arraybuffer(env, argument, &is_buffer) != napi_ok || !is_buffer) {
+    return refuse(env, "detach: buffer must be an ArrayBuffer");
   }
+  // One that can't be detached stays until it is collected.
+  napi_detach_arraybuffer(env, argument);
   return nullptr;
 }
 

@@ -1,6 +1,6 @@
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { ShardNote } from '../../shared/shard/call-notes';
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
+import type { WritesEncoded } from './encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';

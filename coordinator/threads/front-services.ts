@@ -1,4 +1,4 @@
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';

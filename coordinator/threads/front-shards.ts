@@ -1,5 +1,5 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { InlineSearches, SearchesAtOnce } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';

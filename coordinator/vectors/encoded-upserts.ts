@@ -1,18 +1,16 @@
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import { aligned, TIMED_HEADER_BYTES, UPSERT_BYTES } from '../../shared/shard/operation-format';
 import type { UpsertOperation } from '../../shared/shard/shard-client';
-import type { VectorInput } from '../service';
+import type { EncodedItems, VectorInput } from '../service';
 
 /**
  * The items of a bulk write as they go to a shard: the encoded operations (shared/shard/operation-format.ts), which the
  * scanner of bodies wrote. Each has an id, a vector, perhaps metadata, and nothing else, and all vectors have one length. So most
  * bulk writes never are an object for each of their items. The memory is used again once it is released.
  */
-export class EncodedUpserts {
+export class EncodedUpserts implements EncodedItems {
   readonly count: number;
-  /** Numbers in each vector. */
   readonly dim: number;
-  /** The operations of the whole write; their stamps are 0 until {@link stamp}. They may be lent to another thread, and replaced by what comes back. */
   bytes: Buffer;
   private readonly release: (memory: ArrayBuffer) => void;
 
@@ -23,7 +21,6 @@ export class EncodedUpserts {
     this.release = parts.release;
   }
 
-  /** Gives the operations consecutive stamps. Answers their ids. */
   stamp(first: number): string[] {
     const { bytes, count, dim } = this;
     const ids: string[] = [];
@@ -38,19 +35,16 @@ export class EncodedUpserts {
     return ids;
   }
 
-  /** What the bytes say. Vectors are views of them. */
   operations(): UpsertOperation[] {
     return operationsFromBytes(this.bytes) as UpsertOperation[];
   }
 
-  /** The items, as the body's schema answers them. Vectors are views of the bytes. */
   items(): VectorInput[] {
     const items: VectorInput[] = [];
     for (const { externalId, vector, metadata } of this.operations()) items.push({ externalId, source: { vector }, metadata, text: undefined });
     return items;
   }
 
-  /** Nobody reads the memory any more. Who does not know that leaves it to garbage collection. */
   done(): void {
     this.release(this.bytes.buffer as ArrayBuffer);
   }

@@ -5,10 +5,9 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
-import type { UpsertStatus } from '../service';
+import type { WritesEncoded } from '../routing/encoded-writes';
+import type { EncodedItems, UpsertStatus } from '../service';
 import { type Once, keyReused, markOf } from '../idempotency/write-mark';
-import type { EncodedUpserts } from './encoded-upserts';
 import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
 
 /** What became of one operation of a write. */
@@ -59,7 +58,7 @@ export class ItemWrites {
    */
   async writeEncoded(
     collection: CollectionRecord,
-    items: EncodedUpserts,
+    items: EncodedItems,
     call: CallOptions,
     write: NonNullable<WritesEncoded['writeEncoded']>,
   ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {

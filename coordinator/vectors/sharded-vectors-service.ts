@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { WritesEncoded } from '../../shared/shard/encoded-write';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import { type Expiring, expiryTime } from '../../shared/shard/expiry';
 import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
@@ -16,10 +16,9 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
+import type { CollectionsService, CollectionView, EncodedItems, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
 import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
-import type { EncodedUpserts } from './encoded-upserts';
 import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
 import { writeMatchingOnce } from './filtered-write-once';
 import { storedBytesOf } from './stored-bytes';
@@ -118,7 +117,7 @@ export class ShardedVectorsService implements VectorsService {
    * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever asks for
    * more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced) goes the way of all items.
    */
-  async upsertEncoded(name: string, items: EncodedUpserts, manner: UpsertManner = {}): Promise<{ ids: string[]; result: UpsertResult }> {
+  async upsertEncoded(name: string, items: EncodedItems, manner: UpsertManner = {}): Promise<{ ids: string[]; result: UpsertResult }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));

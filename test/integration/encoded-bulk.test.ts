@@ -81,7 +81,12 @@ test.each([
   await collection(`${name}-long`);
   const given = change(items(0));
   const answers = [await call('POST', `/v1/collections/${name}-encoded/bulk_upsert`, encodedBody(given, more)), await call('POST', `/v1/collections/${name}-long/bulk_upsert`, longBody(given, more))];
-  const [encoded, long] = answers.map((answer) => JSON.stringify({ ...answer, request_id: null }).replaceAll(`${name}-encoded`, 'c').replaceAll(`${name}-long`, 'c').replaceAll(/"version":\d+/g, '"version":0'));
+  const [encoded, long] = answers.map((answer) =>
+    JSON.stringify({ ...answer, request_id: null })
+      .replaceAll(`${name}-encoded`, 'c')
+      .replaceAll(`${name}-long`, 'c')
+      .replaceAll(/"version":\d+/g, '"version":0'),
+  );
   expect(encoded).toBe(long);
   expect(await exported(`${name}-encoded`)).toEqual(await exported(`${name}-long`));
 });

@@ -49,7 +49,8 @@ const space = mostly(fc.constant(''), fc.constantFrom(' ', '\n', '\t ', '\r\n'),
 const spaced = (text: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(space, text, space).map((parts) => parts.join(''));
 const listOf = (elements: fc.Arbitrary<string>, bounds: { minLength?: number; maxLength: number }): fc.Arbitrary<string> => fc.array(spaced(elements), bounds).map((all) => all.join(','));
 const object = (members: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<string> => listOf(members, { maxLength }).map((all) => `{${all}}`);
-const member = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.tuple(name, space, space, value).map(([key, before, after, text]) => `${key}${before}:${after}${text}`);
+const member = (name: fc.Arbitrary<string>, value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.tuple(name, space, space, value).map(([key, before, after, text]) => `${key}${before}:${after}${text}`);
 
 const decimal = fc.oneof(
   fc.integer().map(String),
@@ -71,7 +72,11 @@ const stringText = mostly(
     fc.constantFrom('"a\\u0041"', '"\\ud800"', '"tab\there"', '"open', '"\u0000"', '"\\/"'),
   ),
 );
-const nameText = mostly(fc.stringMatching(/^[a-z]{1,3}$/).map((text) => `"${text}"`), stringText, 6);
+const nameText = mostly(
+  fc.stringMatching(/^[a-z]{1,3}$/).map((text) => `"${text}"`),
+  stringText,
+  6,
+);
 const scalarText = fc.oneof(decimal, stringText, fc.constantFrom('true', 'false', 'null'));
 const { value: valueText } = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
@@ -90,11 +95,20 @@ const vectorText = mostly(
     ),
     { minLength: 2, maxLength: 2 },
   ).map((all) => `[${all}]`),
-  fc.oneof(listOf(decimal, { maxLength: 6 }).map((all) => `[${all}]`), scalarText, fc.constant('"AACAPwAAAEA="'), fc.constant('[1,"2"]')),
+  fc.oneof(
+    listOf(decimal, { maxLength: 6 }).map((all) => `[${all}]`),
+    scalarText,
+    fc.constant('"AACAPwAAAEA="'),
+    fc.constant('[1,"2"]'),
+  ),
 );
 const idText = mostly(
   fc.stringMatching(/^[a-z0-9-]{1,6}$/).map((text) => `"${text}"`),
-  fc.oneof(stringText, scalarText, fc.nat({ max: 520 }).map((length) => `"${'x'.repeat(length)}"`)),
+  fc.oneof(
+    stringText,
+    scalarText,
+    fc.nat({ max: 520 }).map((length) => `"${'x'.repeat(length)}"`),
+  ),
 );
 const keyText = (name: string): fc.Arbitrary<string> => mostly(fc.constant(`"${name}"`), fc.constantFrom(`"${name.replace('e', '\\u0065')}"`, '"other"', `"${name} "`));
 const itemText = mostly(
@@ -139,11 +153,7 @@ const MORE: string[][] = [
 ];
 const rootText = fc
   .tuple(
-    mostly(
-      fc.constant<string[]>([]),
-      fc.constantFrom(...MORE),
-      2,
-    ),
+    mostly(fc.constant<string[]>([]), fc.constantFrom(...MORE), 2),
     member(mostly(fc.constant('"items"'), fc.constantFrom('"it\\u0065ms"', '"item"')), mostly(itemsText, valueText)),
     fc.boolean(),
     mostly(fc.constant(''), fc.constantFrom('}', ',', 'x', '\u0000', '[]')),

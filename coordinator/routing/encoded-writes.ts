@@ -1,4 +1,4 @@
-import type { CallOptions, ShardId, WriteResult } from './shard-client';
+import type { CallOptions, ShardId, WriteResult } from '../../shared/shard/shard-client';
 
 /** Shards that take a write as bytes. */
 export interface WritesEncoded {
