@@ -10,8 +10,8 @@ const DISCARDED_BYTES_MIN = 8 * 1024;
 
 /**
  * Memory for large bodies and for what is made of them, which is used again: fresh memory costs about as much as all that is
- * written to it, and whenever buffers of 64 MiB have come up, V8 looks through all of its heap. Pages that nobody has written
- * to take no memory.
+ * written to it, and what buffers have counts when V8 decides to look through all of its heap. Pages that nobody has written to
+ * take no memory.
  */
 export class BodyMemory {
   private readonly kept: ArrayBuffer[] = [];
