@@ -4,7 +4,7 @@ import type { ReplicaPurge } from '../shared/shard/shard-purge';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
-import type { MetadataPatch } from '../shared/shard/shard-client';
+import type { MetadataPatch, UpsertOperation } from '../shared/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
@@ -199,6 +199,23 @@ export interface VectorInput {
   expiresAt?: number | null | undefined;
 }
 
+/** Items that were encoded as they came (vectors/encoded-upserts.ts): each has an id, a vector, perhaps metadata, and nothing else. */
+export interface EncodedItems {
+  count: number;
+  /** Numbers in each vector. */
+  dim: number;
+  /** The operations of the whole write; their stamps are 0 until `stamp`. They may be lent to another thread, and replaced by what comes back. */
+  bytes: Buffer;
+  /** Gives the operations consecutive stamps. Answers their ids. */
+  stamp(first: number): string[];
+  /** What the bytes say. Vectors are views of them. */
+  operations(): UpsertOperation[];
+  /** The items, as the body's schema answers them. Vectors are views of the bytes. */
+  items(): VectorInput[];
+  /** Nobody reads the memory any more. Who does not know that leaves it to garbage collection. */
+  done(): void;
+}
+
 /** What of a vector is to be changed; what is undefined stays. */
 export interface VectorPatch {
   externalId: string;
@@ -238,6 +255,9 @@ export interface VectorsService {
    * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
   upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
+
+  /** As `upsert`. Answers the items' ids, too. What was given is not to be used any more. */
+  upsertEncoded(collection: string, items: EncodedItems, options?: UpsertManner): Promise<{ ids: string[]; result: UpsertResult }>;
   /**
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
    * them is not as expected: nothing is deleted then.

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ErrorKind } from '../../shared/errors/quiver-error';
 import type { Caller } from '../keys/caller';
 import type { Role } from '../keys/keys-service';
+import type { ItemBounds } from './body/body-scanner';
 import type { HandlerOnce } from './request-once';
 
 /**
@@ -95,6 +96,11 @@ export interface BodyList {
    * it. It takes a fraction of what a schema takes.
    */
   common?: (element: unknown) => unknown;
+  /**
+   * That elements are items of a bulk write, and what they may hold: of a large body, the output may have EncodedUpserts in the
+   * place of the list, which stand for the same elements.
+   */
+  encodes?: ItemBounds;
   /**
    * Whether elements that are not valid are left to the handler, each as a RefusedElement in its place, instead of refusing
    * the body. Gets the output of the body's schema. Default: no.

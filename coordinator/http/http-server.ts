@@ -159,6 +159,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     observer,
     gate,
     bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
+    bodyMemory: codec.memory,
     turns,
     limits,
     trustedProxies: new NetworkList(parts.trustedProxies ?? []),

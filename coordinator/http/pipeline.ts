@@ -18,6 +18,7 @@ import type { CallNoting } from '../routing/call-noting';
 import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
 import type { BodyReader } from './body/body-reader';
+import type { BodyMemory } from './body/body-memory';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import { clientAddress } from './client-address';
 import { type Answer, type BareAnswer, type Endpoint, type EndpointCall, type JsonBody, NO_PROFILE } from './endpoint';
@@ -48,6 +49,8 @@ export interface PipelineParts {
   observer: RequestObserver;
   gate: OverloadGate;
   bodies: BodyReader;
+  /** For large bodies; absent: each has memory of its own. */
+  bodyMemory?: BodyMemory | undefined;
   turns: Turns;
   limits: HttpLimits;
   /** Whose `x-forwarded-for` is believed. */
@@ -352,8 +355,18 @@ export class Pipeline {
       grown: (size) => admission.grow(size),
       stallTimeoutMs: limits.stallTimeoutMs,
       turns,
+      memory: this.parts.bodyMemory,
     });
-    return bytes instanceof Promise ? bytes.then((read) => this.checkedBody(read, expected, exchange, once)) : this.checkedBody(bytes, expected, exchange, once);
+    return bytes instanceof Promise ? bytes.then((read) => this.givenBack(read, expected, exchange, once)) : this.checkedBody(bytes, expected, exchange, once);
+  }
+
+  /** The checked body, after which nobody needs the bytes. */
+  private async givenBack(bytes: Buffer, expected: JsonBody, exchange: Exchange, once: RequestOnce | null): Promise<unknown> {
+    try {
+      return await this.checkedBody(bytes, expected, exchange, once);
+    } finally {
+      this.parts.bodyMemory?.give(bytes.buffer as ArrayBuffer);
+    }
   }
 
   private checkedBody(bytes: Buffer, expected: JsonBody, exchange: Exchange, once: RequestOnce | null): unknown {

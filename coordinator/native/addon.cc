@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "body_scanner.h"
+#include "bulk_encoder.h"
 
 namespace {
 
@@ -69,18 +70,28 @@ napi_value handed_over(napi_env env, Owner& owner) {
   return buffer;
 }
 
-// The arguments of both kinds of scan.
+// The bounds of a scan, and those of the items of a bulk.
+constexpr size_t kScanBounds = 6;
+constexpr size_t kItemBounds = 4;
+
+// The arguments of a scan, and of encoding a bulk.
 struct ScanQuestion {
   const char* text = nullptr;
   size_t size = 0;
   std::string nonce;
   quiver::ScanBounds bounds;
+  // For encoding alone.
+  quiver::ItemBounds items;
+  char* target = nullptr;
+  size_t capacity = 0;
 };
 
-// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array). False with a pending exception.
-bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body) {
-  size_t argument_count = 4;
-  napi_value arguments[4];
+// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array), and with `target` (…, target: Uint8Array). False
+// with a pending exception.
+bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body, napi_value* target = nullptr) {
+  size_t argument_count = 5;
+  napi_value arguments[5];
+  const size_t bounds_wanted = target == nullptr ? kScanBounds : kScanBounds + kItemBounds;
   void* text = nullptr;
   char nonce[80];
   char list[80];
@@ -101,8 +112,8 @@ bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question
     refuse(env, "scan: list must be a short string");
     return false;
   }
-  if (!typed_array(env, arguments[3], napi_float64_array, &bounds, &bounds_count) || bounds_count != 6) {
-    refuse(env, "scan: bounds must be a Float64Array of six");
+  if (!typed_array(env, arguments[3], napi_float64_array, &bounds, &bounds_count) || bounds_count != bounds_wanted) {
+    refuse(env, "scan: bounds must be a Float64Array of six, or of ten with a target");
     return false;
   }
   const double* numbers = static_cast<const double*>(bounds);
@@ -122,6 +133,18 @@ bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question
   question.bounds.bytes_max = static_cast<size_t>(numbers[4]);
   question.bounds.keys_max = static_cast<size_t>(numbers[5]);
   *body = arguments[0];
+  if (target == nullptr) return true;
+  void* memory = nullptr;
+  if (argument_count < 5 || !typed_array(env, arguments[4], napi_uint8_array, &memory, &question.capacity)) {
+    refuse(env, "encode: target must be a Uint8Array");
+    return false;
+  }
+  question.items.metadata_bytes_max = static_cast<size_t>(numbers[6]);
+  question.items.metadata_fields_max = static_cast<size_t>(numbers[7]);
+  question.items.metadata_depth_max = static_cast<size_t>(numbers[8]);
+  question.items.id_characters_max = static_cast<size_t>(numbers[9]);
+  question.target = static_cast<char*>(memory);
+  *target = arguments[4];
   return true;
 }
 
@@ -172,6 +195,24 @@ napi_value scan(napi_env env, napi_callback_info info) {
   });
 }
 
+// Settles the promise with the answer, or with what was thrown while it was made, or with the failure of the work.
+void settle(napi_env env, napi_deferred deferred, napi_value answer, const std::string& failure) {
+  if (answer != nullptr) {
+    napi_resolve_deferred(env, deferred, answer);
+    return;
+  }
+  napi_value error = nullptr;
+  bool is_pending = false;
+  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
+    napi_get_and_clear_last_exception(env, &error);
+  } else {
+    napi_value message = nullptr;
+    napi_create_string_utf8(env, failure.data(), failure.size(), &message);
+    napi_create_error(env, nullptr, message, &error);
+  }
+  napi_reject_deferred(env, deferred, error);
+}
+
 // A scan on a thread of libuv's pool. A reference keeps the body's memory until the scan has ended; the JavaScript
 // thread must not write to it meanwhile.
 struct ScanTask {
@@ -200,21 +241,7 @@ void settle_scan(napi_env env, napi_status status, void* data) {
   napi_delete_async_work(env, task->work);
   napi_value answer = nullptr;
   if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return scan_answer(env, task->scanned); });
-  if (answer != nullptr) {
-    napi_resolve_deferred(env, task->deferred, answer);
-    return;
-  }
-  napi_value error = nullptr;
-  bool is_pending = false;
-  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
-    napi_get_and_clear_last_exception(env, &error);
-  } else {
-    napi_value message = nullptr;
-    const std::string text = task->failure.empty() ? "scan: cancelled" : task->failure;
-    napi_create_string_utf8(env, text.data(), text.size(), &message);
-    napi_create_error(env, nullptr, message, &error);
-  }
-  napi_reject_deferred(env, task->deferred, error);
+  settle(env, task->deferred, answer, task->failure.empty() ? "scan: cancelled" : task->failure);
 }
 
 // scanAside(body, nonce, list, bounds): Promise<ScanAnswer>
@@ -231,6 +258,83 @@ napi_value scan_aside(napi_env env, napi_callback_info info) {
         napi_create_async_work(env, nullptr, name, run_scan, settle_scan, task.get(), &task->work) != napi_ok ||
         napi_queue_async_work(env, task->work) != napi_ok) {
       napi_throw_error(env, "QUIVER_NATIVE", "scan: it could not be begun");
+      return nullptr;
+    }
+    task.release();
+    return promise;
+  });
+}
+
+// A bulk that is encoded on a thread of libuv's pool. References keep the memory of the body and of the target.
+struct EncodeTask {
+  ScanQuestion question;
+  quiver::EncodedBulk encoded;
+  bool is_encoded = false;
+  std::string failure;
+  napi_ref body = nullptr;
+  napi_ref target = nullptr;
+  napi_deferred deferred = nullptr;
+  napi_async_work work = nullptr;
+};
+
+// On the pool: Node-API must not be used here.
+void run_encode(napi_env, void* data) {
+  auto* task = static_cast<EncodeTask*>(data);
+  const ScanQuestion& question = task->question;
+  try {
+    task->is_encoded = quiver::encode_bulk(question.text, question.size, question.nonce, question.bounds, question.items, question.target,
+                                           question.capacity, task->encoded);
+  } catch (const std::exception& error) {
+    task->failure = error.what();
+  }
+}
+
+// The answer in the form of body-scanner.ts; null if the body was not encoded, false if it is for lack of room.
+napi_value encode_answer(napi_env env, const EncodeTask& task) {
+  napi_value answer = nullptr;
+  if (!task.is_encoded) {
+    task.encoded.is_full ? napi_get_boolean(env, false, &answer) : napi_get_null(env, &answer);
+    return answer;
+  }
+  napi_value root = nullptr;
+  const quiver::EncodedBulk& encoded = task.encoded;
+  if (napi_create_object(env, &answer) != napi_ok || napi_create_string_utf8(env, encoded.root.data(), encoded.root.size(), &root) != napi_ok) {
+    napi_throw_error(env, "QUIVER_NATIVE", "encode: out of memory");
+    return nullptr;
+  }
+  napi_set_named_property(env, answer, "root", root);
+  set_number(env, answer, "count", static_cast<double>(encoded.count));
+  set_number(env, answer, "dim", static_cast<double>(encoded.dim));
+  set_number(env, answer, "size", static_cast<double>(encoded.size));
+  return answer;
+}
+
+// Back on the JavaScript thread.
+void settle_encode(napi_env env, napi_status status, void* data) {
+  std::unique_ptr<EncodeTask> task(static_cast<EncodeTask*>(data));
+  napi_delete_reference(env, task->body);
+  napi_delete_reference(env, task->target);
+  napi_delete_async_work(env, task->work);
+  napi_value answer = nullptr;
+  if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return encode_answer(env, *task); });
+  settle(env, task->deferred, answer, task->failure.empty() ? "encode: cancelled" : task->failure);
+}
+
+// encodeAside(body, nonce, list, bounds, target): Promise<EncodeAnswer | null | false>
+napi_value encode_aside(napi_env env, napi_callback_info info) {
+  return guarded(env, [&]() -> napi_value {
+    auto task = std::make_unique<EncodeTask>();
+    napi_value body;
+    napi_value target;
+    if (!read_question(env, info, task->question, &body, &target)) return nullptr;
+    napi_value promise = nullptr;
+    napi_value name = nullptr;
+    if (napi_create_string_latin1(env, "quiver:encode", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+        napi_create_reference(env, body, 1, &task->body) != napi_ok || napi_create_reference(env, target, 1, &task->target) != napi_ok ||
+        napi_create_promise(env, &task->deferred, &promise) != napi_ok ||
+        napi_create_async_work(env, nullptr, name, run_encode, settle_encode, task.get(), &task->work) != napi_ok ||
+        napi_queue_async_work(env, task->work) != napi_ok) {
+      napi_throw_error(env, "QUIVER_NATIVE", "encode: it could not be begun");
       return nullptr;
     }
     task.release();
@@ -261,6 +365,20 @@ napi_value format_vector(napi_env env, napi_callback_info info) {
   });
 }
 
+// detach(buffer: ArrayBuffer): void
+napi_value detach(napi_env env, napi_callback_info info) {
+  size_t argument_count = 1;
+  napi_value argument;
+  bool is_buffer = false;
+  if (napi_get_cb_info(env, info, &argument_count, &argument, nullptr, nullptr) != napi_ok || argument_count < 1 ||
+      napi_is_arraybuffer(env, argument, &is_buffer) != napi_ok || !is_buffer) {
+    return refuse(env, "detach: buffer must be an ArrayBuffer");
+  }
+  // One that can't be detached stays until it is collected.
+  napi_detach_arraybuffer(env, argument);
+  return nullptr;
+}
+
 // duplicateHandle(handle: number): number
 napi_value duplicate_handle(napi_env env, napi_callback_info info) {
   size_t argument_count = 1;
@@ -286,9 +404,11 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
       {"scan", nullptr, scan, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"scanAside", nullptr, scan_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"encodeAside", nullptr, encode_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"detach", nullptr, detach, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"duplicateHandle", nullptr, duplicate_handle, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
-  napi_define_properties(env, exports, 4, properties);
+  napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties);
   return exports;
 }

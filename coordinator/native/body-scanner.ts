@@ -12,6 +12,15 @@ export interface BodyScannerAddon {
   scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): ScanAnswer;
   /** The same on a thread of libuv's pool. Nobody may write to `body` until it has ended. */
   scanAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): Promise<ScanAnswer>;
+  /**
+   * Writes the list of a bulk's body to `target` as the operations of a write, on a thread of libuv's pool, if the body holds
+   * nothing but what nearly all hold; see bulk_encoder.h. null: it did not, and nothing is known of the body; false: the target is too small. `bounds`: those
+   * of a scan, and four more: bytes, fields and depth of an item's metadata, and characters of its id. Nobody may use `target`
+   * until it has ended.
+   */
+  encodeAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, target: Uint8Array): Promise<EncodeAnswer | null | false>;
+  /** Frees the memory of a buffer, whose length is 0 from then on, as that of all views of it. */
+  detach(buffer: ArrayBuffer): void;
   /** Another handle (file descriptor) for the same open file, to be closed by itself. */
   duplicateHandle(handle: number): number;
   /** The vector as a JSON array of shortest decimals. */
@@ -48,6 +57,17 @@ export interface AcceptedScan {
   parts?: ArrayBuffer;
   /** Number of elements, including those beyond the bound, which are not in `elements`. */
   listLength?: number;
+}
+
+export interface EncodeAnswer {
+  /** As of an accepted scan. */
+  root: string;
+  /** Number of items. */
+  count: number;
+  /** Numbers in each vector. */
+  dim: number;
+  /** Bytes of the operations at the start of the target. */
+  size: number;
 }
 
 /** The addon that scripts/build-native.mjs has built, or null if there is none. Throws if it exists and can't be loaded. */

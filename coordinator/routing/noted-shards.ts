@@ -1,12 +1,17 @@
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { ShardNote } from '../../shared/shard/call-notes';
+import type { WritesEncoded } from './encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 
 /** The shards, with a note of each call of a request that is looked at. All others pass as they are. */
-export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce {
-  constructor(private readonly shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce) {}
+export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
+  readonly writeEncoded: WritesEncoded['writeEncoded'];
+
+  constructor(private readonly shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded) {
+    this.writeEncoded = shards.writeEncoded?.bind(shards);
+  }
 
   searchNow(id: ShardId, request: VectorSearch, call: CallOptions): VectorSearchResult | null {
     return call.notes === undefined ? (this.shards.searchNow?.(id, request, call) ?? null) : null;

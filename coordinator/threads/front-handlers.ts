@@ -21,7 +21,7 @@ import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
 import type { FilePiece } from './front-services';
-import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from '../../shared/threads/thread-peer';
+import { errorOf, HandedBack, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** What the main thread does for front threads. */
 export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'> {
@@ -61,6 +61,12 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     const record = await catalog.find(name);
     if (record.identity !== identity) throw collectionNotFound(name);
     return record;
+  };
+  const write = async (payload: Uint8Array, id: ShardId, deadline: number): Promise<[Buffer, Buffer]> => {
+    const call = callUntil(deadline);
+    const operations = await inSlices(operationsInSteps(bufferOver(payload)));
+    const result = await shardClient.write(id, operations, call);
+    return [outcomesToBytes(result.outcomes), versionsToBytes(result)];
   };
   return {
     ...around(counts, async (read) => {
@@ -111,12 +117,9 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
         },
         { kind, shard: id.shard, clock },
       ),
-    'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
-      const call = callUntil(deadline);
-      const operations = await inSlices(operationsInSteps(bufferOver(payload)));
-      const result = await shardClient.write(id, operations, call);
-      return [outcomesToBytes(result.outcomes), versionsToBytes(result)];
-    },
+    'shards.write': write,
+    // Once the write is done, nobody reads the operations any more: the vectors were views of them.
+    'shards.writeLent': async (payload: Uint8Array, id: ShardId, deadline: number) => new HandedBack([...(await write(payload, id, deadline)), payload], [payload.buffer as ArrayBuffer]),
     request: (facts: AnsweredRequest, failure: ThreadFailure | null) => main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
   };
 }

@@ -1,3 +1,4 @@
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -23,7 +24,7 @@ import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
  */
 export function frontServices(parts: {
   main: ThreadPeer;
-  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce;
+  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   deep: Pick<DeepReads, 'run'>;
   clock: Clock;
   requestTimeoutMs: number;

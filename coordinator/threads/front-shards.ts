@@ -1,4 +1,5 @@
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { InlineSearches, SearchesAtOnce } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
@@ -15,7 +16,7 @@ import type { ThreadPeer } from '../../shared/threads/thread-peer';
  * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
  * enough; else the main thread does the shard's part.
  */
-export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce {
+export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, SearchesAtOnce, WritesEncoded {
   private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
   private readonly inline: InlineSearches | null;
   private readonly clock: Clock;
@@ -42,6 +43,12 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
     const bytes = await inSlices(operationsToBytesInSteps(operations, { counted: true, timed: true }));
     const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
     return resultFromBytes(outcomes, versions);
+  }
+
+  async writeEncoded(id: ShardId, bytes: Buffer, call: CallOptions): Promise<{ result: WriteResult; bytes: Buffer }> {
+    const asked = this.main.hand<[Uint8Array, Uint8Array, Uint8Array]>('shards.writeLent', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    const [outcomes, versions, back] = await asked;
+    return { result: resultFromBytes(outcomes, versions), bytes: Buffer.from(back.buffer, back.byteOffset, back.byteLength) };
   }
 
   private async search<Kind extends ReadKind>(inline: InlineSearches, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {

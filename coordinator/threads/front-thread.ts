@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
@@ -51,7 +52,7 @@ export interface FrontThreadData {
 
 /** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
 export interface ThreadForm {
-  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce;
+  shards: Pick<ShardClient, 'read' | 'write'> & SearchesAtOnce & WritesEncoded;
   /** How many deep reads run at once; by default, this thread counts its own. */
   deep?: Pick<DeepReads, 'run'>;
   /** The limiter of keys, from that which counts in this process alone; the same by default. */

@@ -5,6 +5,8 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
+import type { WritesEncoded } from '../routing/encoded-writes';
+import type { EncodedItems, UpsertStatus } from '../service';
 import { type Once, keyReused, markOf } from '../idempotency/write-mark';
 import { judgedBefore, marksOf, notedOutcomes, verdictText } from './begun-write';
 
@@ -48,6 +50,28 @@ export class ItemWrites {
     const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
+  }
+
+  /**
+   * As `write`, of items of a collection of one shard, none of which has a condition. Errors: those of the shards. When it has
+   * succeeded, nobody reads the memory of the items any more.
+   */
+  async writeEncoded(
+    collection: CollectionRecord,
+    items: EncodedItems,
+    call: CallOptions,
+    write: NonNullable<WritesEncoded['writeEncoded']>,
+  ): Promise<{ statuses: UpsertStatus[]; versions: (number | null)[] }> {
+    const [{ result: answer, bytes }] = await this.parts.scatter.write(collection, [0], call, (id) => write(id, items.bytes, call));
+    items.bytes = bytes;
+    const { outcomes, firstVersion } = answer;
+    const isCounted = firstVersion > 0;
+    if (firstVersion !== EACH_VERSION && outcomes.every((outcome) => outcome === 'inserted' || outcome === 'updated')) {
+      return { statuses: outcomes as UpsertStatus[], versions: outcomes.map((_, i) => (isCounted ? firstVersion + i : null)) };
+    }
+    const first = itemResults(answer);
+    const results = first.some(({ outcome }) => outcome === 'refused') ? await this.writeRefused(collection, items.operations(), first, call) : first;
+    return { statuses: results.map(({ outcome }) => outcome as UpsertStatus), versions: results.map(({ version }) => version) };
   }
 
   /**

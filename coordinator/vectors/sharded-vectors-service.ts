@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
+import type { WritesEncoded } from '../routing/encoded-writes';
 import { type Expiring, expiryTime } from '../../shared/shard/expiry';
 import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
@@ -15,7 +16,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
+import type { CollectionsService, CollectionView, EncodedItems, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
 import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
 import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
@@ -31,12 +32,14 @@ const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
 /** Items in one page of an export over all shards: vectors may be short while metadata are long. */
 const EXPORT_PAGE_ITEMS_MAX = 1000;
 
+const NO_ERRORS: ReadonlyMap<number, QuiverError> = new Map();
+
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
 export class ShardedVectorsService implements VectorsService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
   private readonly collections: Pick<CollectionsService, 'get'>;
   private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
-  private readonly shards: Pick<ShardClient, 'read' | 'write'>;
+  private readonly shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly writes: ItemWrites;
@@ -51,7 +54,7 @@ export class ShardedVectorsService implements VectorsService {
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     collections: Pick<CollectionsService, 'get'>;
     embedder: Pick<CollectionEmbedder, 'embedPassages'>;
-    shards: Pick<ShardClient, 'read' | 'write'>;
+    shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
     scatter: ScatterGather;
     deep: Pick<DeepReads, 'run'>;
     stamps: StampClock;
@@ -108,6 +111,30 @@ export class ShardedVectorsService implements VectorsService {
       errors,
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
+  }
+
+  /**
+   * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever asks for
+   * more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced) goes the way of all items.
+   */
+  async upsertEncoded(name: string, items: EncodedItems, manner: UpsertManner = {}): Promise<{ ids: string[]; result: UpsertResult }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { writeEncoded } = this.shards;
+    const asks = collection.shards > 1 || typeof collection.ttlSeconds === 'number' || BoundedWrites.areBounded(collection, manner.writer) || manner.once !== undefined;
+    if (asks || writeEncoded === undefined || items.dim !== collection.dim || call.notes !== undefined) {
+      const decoded = items.items();
+      const ids = decoded.map(({ externalId }) => externalId);
+      const result = await this.upsert(name, decoded, manner);
+      items.done();
+      return { ids, result };
+    }
+    const ids = items.stamp(this.stamps.reserve(items.count));
+    const { statuses, versions } = await this.writes.writeEncoded(collection, items, call, writeEncoded);
+    items.done();
+    const endMs = this.clock.monotonicMs();
+    return { ids, result: { statuses, versions, errors: NO_ERRORS, timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs } } };
   }
 
   async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }> {

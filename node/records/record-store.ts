@@ -72,15 +72,8 @@ export class RecordStore {
       journal.freedSlots.push(slot);
     }
     // One kind of keys after the other: a key is inserted into the store's sorted memory from where the one before went.
-    for (const { recno, bytes, slot } of batch.stored) {
-      changes.push({ type: 'put', key: itemKey(recno), value: bytes });
-      journal.filledSlots.push({ slot, recno });
-    }
-    for (const { recno, externalId, stamp } of batch.stored) {
-      const recnoBytes = Buffer.allocUnsafe(8);
-      recnoBytes.writeDoubleLE(recno);
-      changes.push({ type: 'put', key: orderKey(stamp, externalId), value: recnoBytes });
-    }
+    addRecords(batch.stored, changes, journal);
+    addOrder(batch.stored, changes);
     changes.push({ type: 'put', key: journalKey(batch.operation), value: journalToBytes(journal) });
     return this.store.write(changes, { sync });
   }
@@ -255,6 +248,23 @@ export class RecordStore {
       for (const bytes of stored) found.push(bytes === undefined ? undefined : decodedRecord(bytes, decode));
     }
     return found;
+  }
+}
+
+// Functions of their own, as in shard-writer.ts.
+
+function addRecords(stored: RecordBatch['stored'], changes: KeyValueChange[], journal: JournalEntry): void {
+  for (const { recno, bytes, slot } of stored) {
+    changes.push({ type: 'put', key: itemKey(recno), value: bytes });
+    journal.filledSlots.push({ slot, recno });
+  }
+}
+
+function addOrder(stored: RecordBatch['stored'], changes: KeyValueChange[]): void {
+  for (const { recno, externalId, stamp } of stored) {
+    const recnoBytes = Buffer.allocUnsafe(8);
+    recnoBytes.writeDoubleLE(recno);
+    changes.push({ type: 'put', key: orderKey(stamp, externalId), value: recnoBytes });
   }
 }
 

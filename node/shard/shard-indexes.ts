@@ -111,11 +111,20 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
   }
 }
 
+/** Where the vectors of a batch stand one after the other. Fresh memory for each batch would cost more than the copy. */
+let gathered = new Float32Array(0);
+/** 4 MiB. A larger batch has memory of its own. */
+const GATHERED_MAX = 1024 * 1024;
+
 export function addVectors(vectors: VectorIndex, items: { slot: number; vector: Float32Array }[], dim: number): void {
-  const rows = new Float32Array(items.length * dim);
-  items.forEach((item, i) => rows.set(item.vector, i * dim));
-  vectors.put(
-    Uint32Array.from(items, (item) => item.slot),
-    rows,
-  );
+  const size = items.length * dim;
+  if (size > gathered.length && size <= GATHERED_MAX) gathered = new Float32Array(size);
+  const rows = size > GATHERED_MAX ? new Float32Array(size) : gathered.subarray(0, size);
+  const slots = new Uint32Array(items.length);
+  for (let i = 0; i < items.length; i++) {
+    const { slot, vector } = items[i];
+    slots[i] = slot;
+    rows.set(vector, i * dim);
+  }
+  vectors.put(slots, rows);
 }

@@ -46,8 +46,9 @@ const BUSY_GROWING_SHARE = 1 / 64;
 const BUSY_GROWING_MIN = 1_000;
 /** From so many components in a second on, rows are put about as fast as all processors of a small machine link them, or faster. */
 const LOAD_COMPONENTS_PER_SECOND = 1_000_000;
-/** So many components are scanned in less than a millisecond. */
-const LOAD_GROWING_COMPONENTS = 16_000_000;
+/** A scan of so many components, or of so many rows of few, takes some two or three milliseconds. */
+const LOAD_GROWING_COMPONENTS = 40_000_000;
+const LOAD_GROWING_ROWS = 125_000;
 /** A load keeps about so many processors busy: with more, builders have some of their own. */
 const LOAD_PROCESSORS = 4;
 /** Scanning more rows than this takes longer than any walk. */
@@ -128,7 +129,7 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
  */
 export function rowsThatWait({ dim, rowsPerSecond, processors }: { dim: number; rowsPerSecond: number; processors: number }): number {
   if (processors > LOAD_PROCESSORS || rowsPerSecond * dim < LOAD_COMPONENTS_PER_SECOND) return 0;
-  return Math.floor(LOAD_GROWING_COMPONENTS / dim);
+  return Math.min(LOAD_GROWING_ROWS, Math.floor(LOAD_GROWING_COMPONENTS / dim));
 }
 
 /** Whether what was asked for is done, however much came since. */

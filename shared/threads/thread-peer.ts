@@ -29,6 +29,14 @@ type Handler = (...args: never[]) => unknown;
 /** What a side of a ThreadPeer may be asked and told, by name. */
 export type ThreadHandlers = Record<string, Handler>;
 
+/** What a handler answers when memory of it is to go over. */
+export class HandedBack {
+  constructor(
+    readonly value: unknown,
+    readonly transfer: readonly ArrayBuffer[],
+  ) {}
+}
+
 interface Pending {
   done: (value: unknown) => void;
   fail: (error: unknown) => void;
@@ -156,7 +164,7 @@ export class ThreadPeer {
         return;
       case 'ask':
         this.call(message.name, message.args).then(
-          (value) => this.reply({ type: 'answer', id: message.id, value }),
+          (value) => (value instanceof HandedBack ? this.reply({ type: 'answer', id: message.id, value: value.value }, value.transfer) : this.reply({ type: 'answer', id: message.id, value })),
           (error: unknown) => this.reply({ type: 'failure', id: message.id, failure: failureOf(error) }),
         );
     }
@@ -168,10 +176,10 @@ export class ThreadPeer {
     return handler(...(args as never[]));
   }
 
-  private reply(message: Extract<ThreadMessage, { id: number }>): void {
+  private reply(message: Extract<ThreadMessage, { id: number }>, transfer: readonly ArrayBuffer[] = []): void {
     if (this.end !== null) return;
     try {
-      this.port.postMessage(message);
+      this.port.postMessage(message, transfer);
     } catch (error) {
       this.port.postMessage({ type: 'failure', id: message.id, failure: failureOf(error) } satisfies ThreadMessage);
     }

@@ -7,7 +7,7 @@ import { fieldsOf, warnOfIgnoredFields } from '../schema/field-hints';
 import { validate, validateEachElement, validateElements } from '../schema/issue';
 import { recentOf, type RecentResults } from '../recent-results';
 import { TURN_MS, type Turns } from '../turns';
-import { type BodyScan, type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
+import { type BodyScan, type BodyScanner, type EncodedBody, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
 
 /** A body up to this size is scanned on the JavaScript thread, in a fraction of a millisecond. */
@@ -64,7 +64,7 @@ export class BodyReader {
    */
   read(body: Buffer, expected: JsonBody, options: ReadOptions): unknown {
     const list = expected.list ?? null;
-    if (body.length > AT_ONCE_BYTES) return this.scanner.scanAside(body, list, options.isGone).then((scan) => this.scanned(scan, body, expected, options));
+    if (body.length > AT_ONCE_BYTES) return this.readAside(body, expected, options);
     const scan = this.scanner.scan(body, list);
     if (scan.flaw === undefined && expected.withVector !== undefined) {
       const recent = this.recent.get(expected)?.get(scan.root);
@@ -72,6 +72,30 @@ export class BodyReader {
       if (vector instanceof Float32Array && firstNonFinite(vector) < 0) return expected.withVector(recent!.output, vector);
     }
     return this.scanned(scan, body, expected, options);
+  }
+
+  private async readAside(body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {
+    const { list = null } = expected;
+    const encoded = list?.encodes === undefined ? null : ((await this.scanner.encodeAside?.(body, list, list.encodes, options.isGone)) ?? null);
+    if (list !== null && encoded !== null) return this.encoded(encoded, list.name, expected, options);
+    return this.scanned(await this.scanner.scanAside(body, list, options.isGone), body, expected, options);
+  }
+
+  /** The output for a body whose list is encoded, in the same steps as in {@link scanned}. */
+  private async encoded({ root: text, upserts }: EncodedBody, name: string, expected: JsonBody, { isGone, warn }: ReadOptions): Promise<unknown> {
+    try {
+      if (text.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
+      const root = JSON.parse(text) as Members;
+      warnOfIgnoredFields(root, this.known(expected.schema), warn);
+      await this.turn(isGone);
+      root[name] = [];
+      const output = validate(expected.schema, root, 'body') as Members;
+      output[name] = upserts;
+      return output;
+    } catch (error) {
+      upserts.done();
+      throw error;
+    }
   }
 
   private async scanned(scan: BodyScan, body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {

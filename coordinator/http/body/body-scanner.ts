@@ -1,4 +1,5 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { EncodedUpserts } from '../../vectors/encoded-upserts';
 import type { HttpLimits } from '../http-limits';
 
 /**
@@ -15,6 +16,22 @@ export interface BodyScanner {
    * ClientGone.
    */
   scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan>;
+  /**
+   * The list of a large body as encoded upserts, made on another thread, where the body passes the scan and all elements are items that
+   * hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has to tell. Absent without the
+   * addon. `body` must not change. Once `isGone()` is true, it may reject with ClientGone.
+   */
+  encodeAside?(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
+}
+
+/** What an item may hold. */
+export type ItemBounds = Pick<HttpLimits, 'metadataBytesMax' | 'metadataFieldsMax'> & { metadataDepthMax: number; externalIdCharactersMax: number };
+
+/** A body without a flaw, whose list is encoded. */
+export interface EncodedBody {
+  /** As of a {@link JudgedBody}. */
+  root: string;
+  upserts: EncodedUpserts;
 }
 
 /** The root's member that holds a bulk: its elements are bounded, parsed and checked one by one. */

@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { AcceptedScan, BodyScannerAddon, ScanAnswer } from '../../native/body-scanner';
-import { type BodyScan, type BodyScanner, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
+import { EncodedUpserts } from '../../vectors/encoded-upserts';
+import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type ItemBounds, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
+import type { BodyMemory } from './body-memory';
 
 /**
  * Scans that may run on libuv's threads at the same time: at most half of the processors, because searches run on those
  * threads, too, and long scans must leave them room.
  */
 const SCANS_ASIDE_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
+
+/** Numbers are mostly written with a point and some digits, in twice their four bytes. */
+const ROOM_SHARE = 0.5;
 
 /**
  * The scanner over the addon. Vectors go directly from the bytes of the body into one float buffer; JSON.parse takes
@@ -20,11 +25,18 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly bounds: ScanBounds;
   private readonly nonce = randomBytes(18).toString('hex');
   private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
+  private readonly memory: BodyMemory;
+  /**
+   * How many bytes an encoded write has room for, for each byte of the body. It grows with the first body that needs more, up to
+   * four: an item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two.
+   */
+  private roomShare = ROOM_SHARE;
   private scansAside = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds }) {
+  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds; memory: BodyMemory }) {
     this.addon = options.addon;
+    this.memory = options.memory;
     this.bounds = options.bounds;
   }
 
@@ -35,11 +47,39 @@ export class NativeBodyScanner implements BodyScanner {
 
   async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
     const question = this.questionFor(list);
+    return this.aside(isGone, async () => this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds)));
+  }
+
+  async encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null> {
+    const question = this.questionFor(list);
+    const bounds = Float64Array.of(...question.bounds, items.metadataBytesMax, items.metadataFieldsMax, items.metadataDepthMax, items.externalIdCharactersMax);
+    return this.aside(isGone, async () => {
+      let memory = this.memory.take(body.length * this.roomShare);
+      let encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      while (encoded === false) {
+        this.memory.give(memory);
+        this.roomShare *= 2;
+        memory = this.memory.take(body.length * this.roomShare);
+        encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
+      }
+      if (encoded === null) {
+        this.memory.give(memory);
+        return null;
+      }
+      const lent = memory;
+      const release = (last: ArrayBuffer): void => (last === lent ? this.memory.give(last) : this.memory.back(last));
+      const { root, count, dim, size } = encoded;
+      return { root, upserts: new EncodedUpserts({ count, dim, bytes: Buffer.from(memory, 0, size), release }) };
+    });
+  }
+
+  /** Runs work of libuv's threads when it is its turn. */
+  private async aside<Result>(isGone: () => boolean, work: () => Promise<Result>): Promise<Result> {
     if (this.scansAside === SCANS_ASIDE_MAX) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.scansAside++;
     try {
       if (isGone()) throw new ClientGone();
-      return this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds));
+      return await work();
     } finally {
       // The slot goes to the next in line, or becomes free.
       const next = this.waiting.shift();

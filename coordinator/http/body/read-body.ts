@@ -3,6 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Turns } from '../turns';
 import { wholeBody } from '../whole/whole-request';
+import type { BodyMemory } from './body-memory';
 import { ClientGone } from './client-gone';
 
 /** Bytes copied in one turn when the pieces of a body are joined: one or two milliseconds of fresh memory. */
@@ -39,6 +40,8 @@ export interface ReadBodyOptions {
   /** Longest time without a byte, in milliseconds. Over HTTP/1.1, a body of up to 64 KiB has the server's time for a whole request instead. */
   stallTimeoutMs: number;
   turns: Turns;
+  /** Where large bodies of an announced length go, to be given back by whoever gets them. Default: each has memory of its own. */
+  memory?: BodyMemory | undefined;
 }
 
 /**
@@ -62,15 +65,37 @@ export function readBody(request: IncomingMessage, options: ReadBodyOptions): Bu
     options.grown(whole.length);
     return whole;
   }
-  return readPieces(request, encoding === 'gzip', options).then((pieces) => (pieces.length === 1 ? pieces[0] : joined(pieces, options.turns)));
+  const { memory } = options;
+  if (memory !== undefined && encoding === 'identity' && request.httpVersionMajor === 1 && announced !== 'chunked' && announced > UNWATCHED_BYTES) {
+    return readInto(memory, announced, request, options);
+  }
+  const pieces: Buffer[] = [];
+  return readPieces(request, encoding === 'gzip', options, (piece) => pieces.push(piece)).then(() => (pieces.length === 1 ? pieces[0] : joined(pieces, options.turns)));
 }
 
-function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBodyOptions): Promise<Buffer[]> {
+/** A body of exactly `announced` bytes, as the HTTP parser makes sure. Its pieces are freed as they come. */
+async function readInto(memory: BodyMemory, announced: number, request: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+  const lent = memory.take(announced);
+  const body = Buffer.from(lent, 0, announced);
+  let at = 0;
+  try {
+    await readPieces(request, false, options, (piece) => {
+      at += piece.copy(body, at);
+      memory.discard(piece);
+    });
+  } catch (error) {
+    memory.give(lent);
+    throw error;
+  }
+  return body.subarray(0, at);
+}
+
+/** Gives all pieces of a body to `keep`, which may change them. */
+function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBodyOptions, keep: (piece: Buffer) => void): Promise<void> {
   const { bound, grown, stallTimeoutMs } = options;
   return new Promise((resolve, reject) => {
     const gunzip = isPacked ? createGunzip() : null;
     const source = gunzip === null ? request : request.pipe(gunzip);
-    const pieces: Buffer[] = [];
     let size = 0;
     let sent = 0;
 
@@ -97,7 +122,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       } catch (error) {
         return refuse(error);
       }
-      pieces.push(piece);
+      keep(piece);
       stall?.refresh();
     };
     // Counts the bytes sent, because data that unpacks to nothing could otherwise go on without end.
@@ -108,7 +133,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
     };
     const complete = (): void => {
       finish();
-      resolve(pieces);
+      resolve();
     };
     const hungUp = (): void => {
       // A packed body ends when its unpacking ends, which may be after the request itself.

@@ -1,5 +1,6 @@
 import { type BodyScannerAddon, loadBodyScanner } from '../../native/body-scanner';
 import type { Turns } from '../turns';
+import { BodyMemory } from './body-memory';
 import type { BodyScanner, ScanBounds } from './body-scanner';
 import { NativeBodyScanner } from './native-body-scanner';
 import { PlainBodyScanner } from './plain-body-scanner';
@@ -11,11 +12,14 @@ export interface VectorCodec {
   formats: VectorFormats;
   /** `plain`: the addon isn't built, and parsing costs several times as much. */
   kind: 'native' | 'plain';
+  /** For large bodies; absent without the addon. */
+  memory?: BodyMemory;
 }
 
 /** The codec over `addon`, by default the built one. For null it is the plain codec. */
 export function openVectorCodec(parts: { bounds: ScanBounds; turns: Turns }, addon: BodyScannerAddon | null = loadBodyScanner()): VectorCodec {
   if (addon === null) return { scanner: new PlainBodyScanner(parts), formats: { array: formatVectorPlainly, base64: formatVectorAsBase64 }, kind: 'plain' };
   const formats: VectorFormats = { array: (vector) => addon.formatVector(vector), base64: formatVectorAsBase64 };
-  return { scanner: new NativeBodyScanner({ addon, bounds: parts.bounds }), formats, kind: 'native' };
+  const memory = new BodyMemory((buffer) => addon.detach(buffer));
+  return { scanner: new NativeBodyScanner({ addon, bounds: parts.bounds, memory }), formats, kind: 'native', memory };
 }

@@ -1,6 +1,7 @@
 import type { UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { writerOf } from '../../keys/caller';
+import { EncodedUpserts } from '../../vectors/encoded-upserts';
 import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, timingMember, vectorJson, versionMember } from '../answer-json';
@@ -57,7 +58,14 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404, 409],
       handle: async ({ path, body, key, once }) => {
-        const items: readonly (VectorInput | RefusedElement)[] = body.items;
+        const given: readonly (VectorInput | RefusedElement)[] | EncodedUpserts = body.items;
+        const manner = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
+        if (given instanceof EncodedUpserts) {
+          const { ids, result: written } = await vectors.upsertEncoded(path.name, given, manner);
+          const outcomeJson = (externalId: string, i: number): string => bulkOutcomeJson({ externalId }, i, written, i);
+          return { type: 'pieces', pieces: listPieces('{"results":', ids, outcomeJson, `${timingMember(written.timing, body.include_timing)}}`) };
+        }
+        const items = given;
         const places: number[] = [];
         const valid: VectorInput[] = [];
         for (let i = 0; i < items.length; i++) {
@@ -66,7 +74,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
           places.push(i);
           valid.push(item);
         }
-        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places, once, writer: writerOf(key) });
+        const result = await vectors.upsert(path.name, valid, { ...manner, places });
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
         return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
@@ -219,7 +227,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
 }
 
 /** What became of an item of a bulk, the one at `place` of those that were written; one that was skipped says why, and where it is. */
-function bulkOutcomeJson({ externalId, expected }: VectorInput, index: number, { statuses, versions, errors }: UpsertResult, place: number): string {
+function bulkOutcomeJson({ externalId, expected }: Pick<VectorInput, 'externalId' | 'expected'>, index: number, { statuses, versions, errors }: UpsertResult, place: number): string {
   const head = `{"external_id":${JSON.stringify(externalId)},"status":"${statuses[place]}"${versionMember(versions[place])}`;
   if (statuses[place] === 'conflict') return `${head}${skippedMembers(index, 409, conflictText({ externalId, expected }, versions[place]))}}`;
   const error = errors.get(place);

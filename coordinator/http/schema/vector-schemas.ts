@@ -10,7 +10,7 @@ import { boundedArray, collectionName, externalId, filters, includeTiming, integ
 import { report } from './issue';
 import { vectorSource } from './vector-source';
 
-const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
+const { externalIdCharactersMax, fetchIdsMax, metadataDepthMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
 
 /** Path parameters for one vector in a collection. */
 export const vectorPath = z.object({ name: collectionName, id: externalId });
@@ -68,6 +68,7 @@ export function bulkUpsertBody(limits: HttpLimits) {
       setting: 'MAX_BATCH_SIZE',
       elements: z.array(item),
       common: commonItem(limits),
+      encodes: { metadataBytesMax: limits.metadataBytesMax, metadataFieldsMax: limits.metadataFieldsMax, metadataDepthMax, externalIdCharactersMax },
       keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip',
     },
   };

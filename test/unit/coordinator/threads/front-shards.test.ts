@@ -1,4 +1,7 @@
+import { MessageChannel } from 'node:worker_threads';
 import { FrontShards } from '../../../../coordinator/threads/front-shards';
+import { outcomesToBytes, versionsToBytes } from '../../../../shared/rpc/outcome-codec';
+import { HandedBack, ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { ManualClock, systemClock } from '../../../../shared/time/clock';
 import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 
@@ -30,6 +33,29 @@ test('what can not be answered here goes to the main thread, without the other v
   expect([name, id, kind]).toEqual(['shards.read', ID, 'search']);
   expect(request.vector).toEqual(new Float32Array(8).fill(7));
   expect(request.vector.buffer.byteLength).toBe(32);
+});
+
+test('an encoded write goes over with its memory, and gets it back with the outcomes', async () => {
+  const { port1, port2 } = new MessageChannel();
+  const written: unknown[] = [];
+  const main = new ThreadPeer(port1, {});
+  const there = new ThreadPeer(port2, {
+    'shards.writeLent': (payload: Uint8Array, id: object) => {
+      written.push(id, [...payload]);
+      const result = { outcomes: ['inserted' as const, 'updated' as const], firstVersion: 7, present: [] };
+      return new HandedBack([outcomesToBytes(result.outcomes), versionsToBytes(result), payload], [payload.buffer as ArrayBuffer]);
+    },
+  });
+  const client = new FrontShards({ main, inline: null, clock: systemClock });
+  const bytes = Buffer.from(new ArrayBuffer(16), 0, 3);
+  bytes.set([4, 5, 6]);
+  const { result, bytes: back } = await client.writeEncoded(ID, bytes, { deadlineMs: systemClock.monotonicMs() + 60_000 });
+  expect(written).toEqual([ID, [4, 5, 6]]);
+  expect(result).toEqual({ outcomes: ['inserted', 'updated'], firstVersion: 7, present: [] });
+  expect([bytes.length, [...back], back.buffer.byteLength]).toEqual([0, [4, 5, 6], 16]);
+  main.close('over');
+  there.close('over');
+  port1.close();
 });
 
 test('a long request waits for its turn on the main thread, a short one does not', async () => {

@@ -144,7 +144,7 @@ test('during a load, what somebody asked for is done, and dead rows are removed'
 
 test('rows wait only for a load, and only where it leaves no processor to spare', () => {
   expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 2 })).toBe(125_000);
-  expect(rowsThatWait({ dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(20_833);
+  expect(rowsThatWait({ dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(52_083);
   expect(rowsThatWait({ dim: 128, rowsPerSecond: 1_000, processors: 2 })).toBe(0);
   expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 8 })).toBe(0);
 });

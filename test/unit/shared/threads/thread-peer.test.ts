@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { remote, ThreadPeer } from '../../../../shared/threads/thread-peer';
+import { HandedBack, remote, ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { eventually } from '../../../support/eventually';
 
@@ -33,6 +33,24 @@ test('vectors arrive as they are, and bytes that are handed over are gone here',
   bytes.set([7, 8, 9]);
   expect(await left.hand('back', bytes)).toEqual(Uint8Array.of(7, 8, 9));
   expect(bytes).toHaveLength(0);
+});
+
+test('memory that is handed over comes back as it is', async () => {
+  let there: Uint8Array | null = null;
+  const { left } = pair(
+    {},
+    {
+      raise: (bytes: Uint8Array) => {
+        there = bytes;
+        bytes[0] += 1;
+        return new HandedBack({ bytes }, [bytes.buffer as ArrayBuffer]);
+      },
+    },
+  );
+  const bytes = Buffer.allocUnsafeSlow(2);
+  bytes.set([1, 2]);
+  expect(await left.hand('raise', bytes)).toEqual({ bytes: Uint8Array.of(2, 2) });
+  expect(there).toHaveLength(0);
 });
 
 test('an operating error arrives as one; any other with its message and stack', async () => {

@@ -1,5 +1,5 @@
 import { FLAW } from '../../../../../coordinator/http/body/body-scanner';
-import { loadBodyScanner } from '../../../../../coordinator/native/body-scanner';
+import { type BodyScannerAddon, loadBodyScanner } from '../../../../../coordinator/native/body-scanner';
 import { openCodecs, parseScanned, WIDE_BOUNDS } from '../../../../support/scanned-body';
 
 const { vectorDimMax: VECTOR_DIM_MAX } = WIDE_BOUNDS;
@@ -323,9 +323,69 @@ describe('the addon', () => {
         expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));
       }
     }
+    const ten = Float64Array.of(8, 8, 8, 8, 8, 8, 8, 8, 8, 8);
+    const target = new Uint8Array(64);
+    for (const call of [
+      () => addon.encodeAside(body, 'n', '"items"', ten),
+      () => addon.encodeAside(body, 'n', '"items"', bounds, target),
+      () => addon.encodeAside(body, 'n', '"items"', ten, target.buffer),
+      () => addon.encodeAside(body, 'n', '"items"', ten, new Float32Array(16)),
+      () => addon.detach(),
+      () => addon.detach(target),
+      () => addon.detach(new SharedArrayBuffer(8)),
+    ]) {
+      expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));
+    }
     for (const call of [() => addon.formatVector(), () => addon.formatVector([1]), () => addon.formatVector(new Float64Array(1))]) {
       expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));
     }
+  });
+});
+
+describe('the encoder of bulk writes', () => {
+  const addon = loadBodyScanner() as BodyScannerAddon;
+  const bounds = Float64Array.of(4, 3, 8, 16, 1000, 8, 40, 6, 4, 9);
+  const encode = (text: string, bytes = 4096) => addon.encodeAside(Buffer.from(text), 'mark', '"items"', bounds, new Uint8Array(bytes));
+  const items = (...all: string[]): string => `{"items":[${all.join(',')}]}`;
+  const PLAIN = '{"external_id":"a","vector":[1,2]}';
+
+  test('answers what stands around the list, and how much it wrote', async () => {
+    expect(await encode(` { "on_error" : "skip" , "items":[ ${PLAIN} , ${PLAIN}] , "n":-1.5 } `)).toEqual({
+      root: ' { "on_error" : "skip" , "items":"mark" , "n":-1.5 } ',
+      count: 2,
+      dim: 2,
+      size: 16 + 2 * 40,
+    });
+  });
+
+  test('says when the target is too small, by whatever byte', async () => {
+    const text = items('{"external_id":"abc","vector":[1,2],"metadata":{"k":"v"}}', PLAIN);
+    const size = 16 + 48 + 40;
+    expect(await encode(text, size)).toMatchObject({ size });
+    for (let bytes = 16; bytes < size; bytes++) expect(await encode(text, bytes)).toBe(false);
+  });
+
+  test.each([
+    ['a vector of the greatest length', '{"external_id":"a","vector":[1,2,3,4]}', true],
+    ['a longer one', '{"external_id":"a","vector":[1,2,3,4,5]}', false],
+    ['the longest id', '{"external_id":"123456789","vector":[1]}', true],
+    ['a longer one', '{"external_id":"1234567890","vector":[1]}', false],
+    ['metadata of the most bytes', `{"external_id":"a","vector":[1],"metadata":{"k": "${'x'.repeat(32)}"}}`, true],
+    ['of more', `{"external_id":"a","vector":[1],"metadata":{"k": "${'x'.repeat(33)}"}}`, false],
+    ['metadata of the most fields', '{"external_id":"a","vector":[1],"metadata":{"k":[1,2,3,4,5]}}', true],
+    ['of more', '{"external_id":"a","vector":[1],"metadata":{"k":[1,2,3,4,5,6]}}', false],
+    ['metadata of the greatest depth', '{"external_id":"a","vector":[1],"metadata":{"k":[[{}]]}}', true],
+    ['of a greater one', '{"external_id":"a","vector":[1],"metadata":{"k":[[{"l":[]}]]}}', false],
+    ['as many keys as there may be', '{"external_id":"a","vector":[1],"metadata":{"a":1,"b":{"c":1,"d":1},"e":1}}', true],
+    ['more', '{"external_id":"a","vector":[1],"metadata":{"a":1,"b":{"c":1,"d":1},"e":1,"f":2}}', false],
+  ])('%s', async (_what, item, isEncoded) => {
+    expect((await encode(items(item))) !== null).toBe(isEncoded);
+  });
+
+  test('more items than there may be, and none, are left to others', async () => {
+    expect(await encode(items(PLAIN, PLAIN, PLAIN))).toMatchObject({ count: 3 });
+    expect(await encode(items(PLAIN, PLAIN, PLAIN, PLAIN))).toBeNull();
+    expect(await encode(items())).toBeNull();
   });
 });
 
