@@ -1,5 +1,5 @@
 import { compareHits, type Hit } from '../../shared/shard/shard-read';
-import type { SlotScores } from '../slots/slot-scores';
+import type { FoundSlots } from '../vector/shared-vectors';
 
 const HITS_PER_STEP = 256;
 
@@ -56,10 +56,10 @@ export function* orderedHits(items: ItemsBySlot, scored: ScoredSlot[], k: number
  * The same at once, of what an index has found, from items that do not change meanwhile: for short answers, of which there are
  * most.
  */
-export function hitsNow(items: HitsBySlot, { slots, scores }: SlotScores, k: number): Hit[] | null {
+export function hitsNow(items: HitsBySlot, { slots, scores, count }: FoundSlots, k: number): Hit[] | null {
   const hits: Hit[] = [];
   let isTied = false;
-  for (let i = 0; i < slots.length; i++) {
+  for (let i = 0; i < count; i++) {
     const score = scores[i];
     if (i >= k && score < scores[i - 1]) break;
     isTied ||= i > 0 && score === scores[i - 1];
