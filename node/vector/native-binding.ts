@@ -98,7 +98,17 @@ export interface NativeBinding {
    * memory fail, or the search would take long. `counted` as of `search`. With `room`, an answer that is not counted and finds
    * place there is the number of its hits: their slots are in the first half of `room`, their scores in the second.
    */
-  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number, filters: number | null, program: Uint32Array | null, counted?: true, room?: Float64Array): SlotScores | number | null;
+  searchInline(
+    index: number,
+    query: Float32Array,
+    k: number,
+    effort: number,
+    ef: number,
+    filters: number | null,
+    program: Uint32Array | null,
+    counted?: true,
+    room?: Float64Array,
+  ): SlotScores | number | null;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

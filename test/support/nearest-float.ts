@@ -41,6 +41,13 @@ export function middleAfter(bits: number): number {
   return Number(over) / Number(under);
 }
 
+/** All its digits. */
+export function middleTextAfter(bits: number): string {
+  const { over, under } = middleAbove(bits);
+  const places = BigInt(under.toString(2).length - 1);
+  return `${over * 5n ** places}e-${places}`;
+}
+
 function middleAbove(bits: number): Fraction {
   const power = bits >>> 23;
   const digits = BigInt((bits & 0x7fffff) + (power > 0 ? 0x800000 : 0)) * 2n + 1n;

@@ -87,4 +87,3 @@ test('a head is read as if it were the first of its connection, whatever came be
     }
   }
 });
-
