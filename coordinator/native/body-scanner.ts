@@ -27,7 +27,8 @@ export interface BodyScannerAddon {
   formatVector(vector: Float32Array): string;
 }
 
-export type ScanAnswer = RefusedScan | AcceptedScan;
+/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}. */
+export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer];
 
 /**
  * What is wrong (a `FLAW` of http/body/body-scanner.ts), the byte where it was found, and the index of the list's
@@ -48,10 +49,7 @@ export interface AcceptedScan {
   root: string;
   /** float32. */
   floats: ArrayBuffer;
-  /**
-   * The following members are present if the body has such a list. UTF-8 text of its elements, with vectors replaced as
-   * in `root`.
-   */
+  /** Of a body with a list: UTF-8 text of its elements, with vectors replaced as in `root`. */
   elements?: ArrayBuffer;
   /** uint32: start and end in `elements` of each run of elements. */
   parts?: ArrayBuffer;

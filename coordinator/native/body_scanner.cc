@@ -220,21 +220,17 @@ class Scanner {
     part_values_ = 0;
   }
 
-  // The number at the cursor, and those that follow it without spaces.
+  // The number at the cursor, and those that follow it at once.
   void vector_number() {
-    for (;;) {
-      float value;
-      const char* next = parse_json_number(at_, end_, value);
-      if (next == nullptr) {
-        // This finds the byte.
-        skip_number();
-        return;
-      }
-      at_ = next;
-      if (vector_numbers_++ <= bounds_.vector_length_max) out_.floats.push_back(value);
-      if (end_ - at_ < 2 || *at_ != ',' || (at_[1] != '-' && !is_digit(at_[1]))) break;
-      ++at_;
+    const size_t kept_max = vector_numbers_ <= bounds_.vector_length_max ? bounds_.vector_length_max + 1 - vector_numbers_ : 0;
+    const NumberRun run = parse_json_numbers(at_, end_, kept_max, out_.floats);
+    if (run.count == 0) {
+      // This finds the byte.
+      skip_number();
+      return;
     }
+    at_ = run.end;
+    vector_numbers_ += run.count;
     state_ = State::kAfter;
   }
 

@@ -16,6 +16,10 @@ bool is_utf8(const char* text, size_t size) {
   const auto* at = reinterpret_cast<const unsigned char*>(text);
   const auto* end = at + size;
   while (at < end) {
+    // Most texts are ASCII, all or nearly.
+    uint64_t words[4];
+    while (end - at >= 32 && (std::memcpy(words, at, 32), ((words[0] | words[1] | words[2] | words[3]) & kHighBits) == 0)) at += 32;
+    if (at == end) break;
     uint64_t eight;
     if (end - at >= 8 && (std::memcpy(&eight, at, 8), (eight & kHighBits) == 0)) {
       at += 8;

@@ -125,6 +125,19 @@ napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>
   return result;
 }
 
+// Writes them into `room`, the slots into its first half and the scores into the second. Answers how many there are.
+napi_value written_hits(napi_env env, const RowStore& rows, const std::vector<Hit>& hits, const Arguments::Span<double>& room) {
+  double* slots = const_cast<double*>(room.data);
+  double* scores = slots + room.size / 2;
+  for (size_t i = 0; i < hits.size(); i++) {
+    slots[i] = rows.slot(hits[i].row);
+    scores[i] = hits[i].score;
+  }
+  napi_value count = nullptr;
+  napi_create_uint32(env, uint32_t(hits.size()), &count);
+  return count;
+}
+
 // Query, k, effort and ef, from argument `first` on, with all slots allowed. False: the query has another dimension.
 bool read_request(const Arguments& arguments, size_t first, const RowStore& rows, SearchRequest& request) {
   const auto query = arguments.floats(first);
@@ -450,6 +463,8 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;
   const bool is_counted = !arguments.is_nullish(arguments.at(7));
+  const bool has_room = !is_counted && !arguments.is_nullish(arguments.at(8));
+  const Arguments::Span<double> room = has_room ? arguments.doubles(8) : Arguments::Span<double>{nullptr, 0};
   const auto now = [is_counted] { return is_counted ? std::chrono::steady_clock::now() : Time(); };
   Counted counted;
   const Time began = now();
@@ -476,6 +491,7 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
     return null;
   }
   if (!hits.has_value()) return null;
+  if (has_room && hits->size() <= room.size / 2) return written_hits(env, *snapshot.rows, *hits, room);
   napi_value result = hits_value(env, *snapshot.rows, *hits);
   if (is_counted && result != nullptr) add_counts(env, result, counted);
   return result;

@@ -1,3 +1,5 @@
+import type { Hit } from '../../shared/shard/shard-read';
+
 /**
  * The saved columns of a directory: what it knows about each slot, one typed array per column. A slot whose flags are 0 is
  * empty, and its other values are meaningless.
@@ -24,6 +26,9 @@ export const SLOT_BYTES = 39;
 const PAGE_SHIFT = 10;
 /** Slots of a page. Large enough that a page's fixed cost (about 2 KB) is small, and small enough for a shard of a few items. */
 export const PAGE_SLOTS = 1 << PAGE_SHIFT;
+
+/** Reading more costs so much that a call less is no matter, and an id would keep it in memory. */
+const TOGETHER_BYTES_MAX = 1024;
 
 /** Flags of a slot. */
 export const LIVE = 1;
@@ -83,6 +88,19 @@ export function externalIdAt(page: DirectoryPage, place: number, chunk: Buffer):
 export function metadataAt(page: DirectoryPage, place: number, chunk: Buffer): string {
   const from = page.offsets[place] + page.idBytes[place];
   return chunk.toString('utf8', from, from + page.metadataBytes[place]);
+}
+
+/** The item as a hit: its id and its metadata, which lie side by side, as one text where both are ASCII. */
+export function hitAt(page: DirectoryPage, place: number, chunk: Buffer, score: number): Hit {
+  const idBytes = page.idBytes[place];
+  const bytes = idBytes + page.metadataBytes[place];
+  if (bytes <= TOGETHER_BYTES_MAX && (page.flags[place] & ID_IS_UTF16) === 0) {
+    const from = page.offsets[place];
+    const both = chunk.toString('utf8', from, from + bytes);
+    // What takes several bytes is fewer characters.
+    if (both.length === bytes) return { externalId: both.slice(0, idBytes), score, metadata: both.slice(idBytes) };
+  }
+  return { externalId: externalIdAt(page, place, chunk), score, metadata: metadataAt(page, place, chunk) };
 }
 
 /** Where {@link externalIdAt} finds the id. */

@@ -1,5 +1,6 @@
+import type { Hit } from '../../shared/shard/shard-read';
 import { ChunkFile } from './chunk-file';
-import { type DirectoryPage, directoryPage, externalIdAt, HIDDEN, idPlaceAt, LIVE, metadataAt, metadataPlaceAt, pageNumberOf, placeInPage, type TextPlace } from './directory-pages';
+import { type DirectoryPage, directoryPage, externalIdAt, hitAt, HIDDEN, idPlaceAt, LIVE, metadataAt, metadataPlaceAt, pageNumberOf, placeInPage, type TextPlace } from './directory-pages';
 
 /**
  * A part of a directory's memory that came or went, or a chunk that is in a file from now on. It is never replaced by another of
@@ -62,6 +63,16 @@ export class DirectoryView {
     const page = this.pages[pageNumberOf(slot)];
     const place = placeInPage(slot);
     return page !== undefined && (page.flags[place] & (LIVE | HIDDEN)) === LIVE && (this.chunks[page.chunks[place]] ?? this.stored[page.chunks[place]]) !== undefined;
+  }
+
+  hitOf(slot: number, score: number): Hit | null {
+    const page = this.pages[pageNumberOf(slot)];
+    if (page === undefined) return null;
+    const place = placeInPage(slot);
+    if ((page.flags[place] & (LIVE | HIDDEN)) !== LIVE) return null;
+    const chunk = this.chunks[page.chunks[place]];
+    if (chunk !== undefined) return hitAt(page, place, chunk, score);
+    return this.isLive(slot) ? { externalId: this.externalIdOf(slot), score, metadata: this.metadataOf(slot) } : null;
   }
 
   /** "" for a slot that is not live. */

@@ -1,4 +1,5 @@
 import { compareHits, type Hit } from '../../shared/shard/shard-read';
+import type { FoundSlots } from '../vector/shared-vectors';
 
 const HITS_PER_STEP = 256;
 
@@ -10,6 +11,12 @@ export interface ScoredSlot {
 export interface FoundHit {
   slot: number;
   hit: Hit;
+}
+
+/** What {@link hitsNow} makes hits of. */
+export interface HitsBySlot {
+  /** null for a slot that is not live. */
+  hitOf(slot: number, score: number): Hit | null;
 }
 
 /** What answers are made of: a directory, or a view of one. */
@@ -43,4 +50,24 @@ export function* orderedHits(items: ItemsBySlot, scored: ScoredSlot[], k: number
     if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
   }
   return hits.every(({ slot }) => items.isLive(slot)) ? hits : null;
+}
+
+/**
+ * The same at once, of what an index has found, from items that do not change meanwhile: for short answers, of which there are
+ * most.
+ */
+export function hitsNow(items: HitsBySlot, { slots, scores, count }: FoundSlots, k: number): Hit[] | null {
+  const hits: Hit[] = [];
+  let isTied = false;
+  for (let i = 0; i < count; i++) {
+    const score = scores[i];
+    if (i >= k && score < scores[i - 1]) break;
+    isTied ||= i > 0 && score === scores[i - 1];
+    const hit = items.hitOf(slots[i], score);
+    if (hit === null) return null;
+    hits.push(hit);
+  }
+  if (isTied) hits.sort(compareHits);
+  if (hits.length > k) hits.length = k;
+  return hits;
 }

@@ -1,5 +1,5 @@
 import type { SearchCost, SearchDetail } from '../../shared/shard/shard-read';
-import { SLOT_SEARCH_PLANS, type SlotScores } from '../slots/slot-scores';
+import { SLOT_SEARCH_PLANS, type SlotSearchCost } from '../slots/slot-scores';
 
 /** Counts what one search of a shard takes, step by step; it begins when it is made. */
 export class SearchCounter {
@@ -19,7 +19,7 @@ export class SearchCounter {
   }
 
   /** The index has answered. */
-  searched({ scored = 0, rescored = 0, expanded = 0, plan = 0, allowed, queueMs = 0, filterMs = 0 }: SlotScores): void {
+  searched({ scored = 0, rescored = 0, expanded = 0, plan = 0, allowed, queueMs = 0, filterMs = 0 }: Partial<SlotSearchCost>): void {
     const { cost, detail } = this;
     if (allowed !== undefined) detail.allowed = allowed;
     cost.scored += scored;

@@ -1,11 +1,10 @@
 import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
-import { resultOf } from '../../shared/time/work-slices';
 import { ChangeWatch } from '../records/change-counter';
 import { filterProgram } from '../filter/filter-program';
 import { conditionsIn } from '../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../records/directory-view';
 import { searchSharedVectors } from '../vector/shared-vectors';
-import { orderedHits } from './ordered-hits';
+import { hitsNow } from './ordered-hits';
 import { SearchCounter } from './search-counter';
 
 /** Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search. */
@@ -52,14 +51,13 @@ export class SharedShard {
     });
     if (found === null) return null;
     counter?.searched(found);
-    const scored = Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
-    const hits = resultOf(orderedHits(this.directory, scored, k));
+    const hits = hitsNow(this.directory, found, k);
     const vectorCount = this.changes.liveCount;
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
-    return { hits: hits.map(({ hit }) => hit), vectorCount, ...counter?.counts };
+    return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

@@ -95,9 +95,20 @@ export interface NativeBinding {
    * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or over
    * those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no filter.
    * null: an index is closed, the query of another dimension, items are in no list of the filter index, files or the
-   * memory fail, or the search would take long. `counted` as of `search`.
+   * memory fail, or the search would take long. `counted` as of `search`. With `room`, an answer that is not counted and finds
+   * place there is the number of its hits: their slots are in the first half of `room`, their scores in the second.
    */
-  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number, filters: number | null, program: Uint32Array | null, counted?: true): SlotScores | null;
+  searchInline(
+    index: number,
+    query: Float32Array,
+    k: number,
+    effort: number,
+    ef: number,
+    filters: number | null,
+    program: Uint32Array | null,
+    counted?: true,
+    room?: Float64Array,
+  ): SlotScores | number | null;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

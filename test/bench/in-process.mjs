@@ -38,6 +38,8 @@ export const IN_PROCESS = {
     const { searchSharedVectors } = require(join(DIST, 'node', 'vector', 'shared-vectors.js'));
     const calibrated = { type: 'calibrated' };
     let effort = calibrated;
+    // What the next search overwrites.
+    const here = (found) => (found === null ? null : found.slots.slice(0, found.count));
     return {
       efforts: [calibrated],
       effortOf: (ef) => ({ type: 'ef', ef }),
@@ -45,7 +47,7 @@ export const IN_PROCESS = {
       shown: () => Math.max(0, ...index.status().segments.map((segment) => segment.ef)),
       search: async (query) => Array.from((await index.search(query, { k: K, effort, allowed: null })).slots.subarray(0, K)),
       // As a front thread does; what it expects to take long goes to another thread.
-      searchHere: (query) => searchSharedVectors(index.share(), query, { k: K, effort, filter: null })?.slots ?? index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),
+      searchHere: (query) => here(searchSharedVectors(index.share(), query, { k: K, effort, filter: null })) ?? index.search(query, { k: K, effort, allowed: null }).then(({ slots }) => slots),
       close: async () => {
         await index.close();
         rmSync(folder, { recursive: true, force: true });

@@ -230,7 +230,15 @@ test('an inline search answers what a search answers, or null for what is closed
     assert.notEqual(other.share(), number);
     const compare = async (k, effort, ef) => {
       const query = vectorsOf(1);
-      assert.deepEqual(searchInline(number, query, k, effort, ef), await index.search(query, k, effort, ef, 0, null, 0));
+      const found = await index.search(query, k, effort, ef, 0, null, 0);
+      assert.deepEqual(searchInline(number, query, k, effort, ef), found);
+      // With room for them, hits are written there, and are fewer than the room.
+      const room = new Float64Array(2 * k + 2).fill(-1);
+      assert.equal(searchInline(number, query, k, effort, ef, null, null, undefined, room), found.slots.length);
+      for (const [values, from] of [[found.slots, 0], [found.scores, k + 1]]) assert.deepEqual([...room.subarray(from, from + k + 1)], [...values, ...new Array(k + 1 - values.length).fill(-1)]);
+      const narrow = new Float64Array(2 * found.slots.length - 1).fill(-1);
+      assert.deepEqual(searchInline(number, query, k, effort, ef, null, null, undefined, narrow), found);
+      assert.ok(narrow.every((value) => value === -1));
     };
     const alive = setInterval(() => {}, 1000);
     for (let step = 0; step < 5; step++) {
@@ -251,6 +259,7 @@ test('an inline search answers what a search answers, or null for what is closed
     assert.equal(searchInline(large.share(), query, 10, 0, 0), null);
     for (const wrong of [undefined, null, -1, 0, 1.5, NaN, {}, '1', 2 ** 60]) assert.throws(() => searchInline(wrong, query, 10, 0, 0), (error) => error.code === 'INVALID_ARGUMENT');
     for (const wrong of [undefined, null, [], new Float64Array(D)]) assert.throws(() => searchInline(number, wrong, 10, 0, 0), (error) => error.code === 'INVALID_ARGUMENT');
+    for (const wrong of [[], 1, new Float32Array(40)]) assert.throws(() => searchInline(number, query, 10, 0, 0, null, null, undefined, wrong), (error) => error.code === 'INVALID_ARGUMENT');
     await index.close();
     assert.equal(searchInline(number, query, 10, 0, 0), null);
     assert.throws(() => index.share(), (error) => error.code === 'CLOSED');

@@ -102,6 +102,7 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   private judged(answer: ScanAnswer): BodyScan {
+    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] }, this.nonce, this.bounds.vectorDimMax);
     return answer.flaw === undefined ? new NativelyJudgedBody(answer, this.nonce, this.bounds.vectorDimMax) : answer;
   }
 }

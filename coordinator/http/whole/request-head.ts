@@ -32,15 +32,50 @@ const FRAMING: ReadonlySet<string> = new Set(['transfer-encoding', 'expect', 'up
 const lowerNames = new Map<string, string>();
 const LOWER_NAMES_MAX = 256;
 
+/** A head, and its text before and behind the length of the body; all of it before, where that has none. */
+interface KnownHead {
+  head: RequestHead;
+  before: string;
+  after: string;
+}
+
 /**
- * Reads the head at the beginning of `bytes`, if it has no part that could be understood in two ways: null for all that is
- * rare, not complete or wrong, which is left to an implementation of all of HTTP/1.1. So this one accepts no message that
- * another reader would see end at another byte.
+ * Reads the heads of one connection, those that have no part that could be understood in two ways. Its client sends the same
+ * again and again, but for the length of the body, and what was read of the last one counts for these. It is no other
+ * connection's: a head has a secret.
  */
-export function readRequestHead(bytes: Buffer): RequestHead | null {
-  const end = bytes.indexOf(END);
-  if (end < 0 || end > HEAD_BYTES_MAX) return null;
-  const text = bytes.toString('latin1', 0, end + 2);
+export class RequestHeads {
+  private last: KnownHead | null = null;
+
+  /**
+   * The head at the beginning of `bytes`: null for all that is rare, not complete or wrong, which is left to an implementation
+   * of all of HTTP/1.1. So this one accepts no message that another reader would see end at another byte.
+   */
+  read(bytes: Buffer): RequestHead | null {
+    const end = bytes.indexOf(END);
+    if (end < 0 || end > HEAD_BYTES_MAX) return null;
+    const text = bytes.toString('latin1', 0, end + 2);
+    const again = this.last === null ? null : readAgain(this.last, text);
+    if (again !== null) return again;
+    const known = readHead(text);
+    if (known === null) return null;
+    this.last = known;
+    return known.head;
+  }
+}
+
+/** The head of a text that differs from a known one in nothing but the length of the body; else null. */
+function readAgain({ head, before, after }: KnownHead, text: string): RequestHead | null {
+  if (!text.startsWith(before) || !text.endsWith(after)) return null;
+  const { method, target, headers } = head;
+  const bytes = text.length + 2;
+  if (after === '') return text.length === before.length ? { method, target, headers: { ...headers }, bytes, bodyBytes: 0 } : null;
+  const length = text.slice(before.length, text.length - after.length);
+  return LENGTH.test(length) ? { method, target, headers: { ...headers, 'content-length': length }, bytes, bodyBytes: Number(length) } : null;
+}
+
+/** The head of this text, which ends with the last of its lines. */
+function readHead(text: string): KnownHead | null {
   const lineEnd = text.indexOf('\r\n');
   const methodEnd = text.indexOf(' ');
   const targetEnd = lineEnd - VERSION.length;
@@ -52,6 +87,8 @@ export function readRequestHead(bytes: Buffer): RequestHead | null {
   const headers: Record<string, string> = {};
   let count = 0;
   let bodyBytes = 0;
+  let before = text;
+  let after = '';
   for (let at = lineEnd + 2; at < text.length;) {
     const colon = text.indexOf(':', at);
     const next = text.indexOf('\r\n', at);
@@ -65,11 +102,14 @@ export function readRequestHead(bytes: Buffer): RequestHead | null {
     if (name === 'content-length') {
       if (!LENGTH.test(value)) return null;
       bodyBytes = Number(value);
+      const from = text.indexOf(value, colon + 1);
+      before = text.slice(0, from);
+      after = text.slice(from + value.length);
     }
     headers[name] = value;
     at = next + 2;
   }
-  return { method, target, headers, bytes: end + END.length, bodyBytes };
+  return { head: { method, target, headers, bytes: text.length + 2, bodyBytes }, before, after };
 }
 
 function lowerName(name: string): string | null {

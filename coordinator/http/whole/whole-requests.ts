@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { readRequestHead, type RequestHead } from './request-head';
+import { type RequestHead, RequestHeads } from './request-head';
 import { WholeRequest } from './whole-request';
 import { WholeResponse } from './whole-response';
 
@@ -52,6 +52,7 @@ export class WholeRequests {
 }
 
 class WatchedConnection {
+  private readonly heads = new RequestHeads();
   /** Whether it is known where the server's requests end. */
   private isTracked = true;
   /** Whether a request has come. */
@@ -93,7 +94,7 @@ class WatchedConnection {
       this.pass(chunk);
       return;
     }
-    const head = readRequestHead(chunk);
+    const head = this.heads.read(chunk);
     const missing = head === null ? -1 : head.bytes + head.bodyBytes - chunk.length;
     if (head === null || missing < 0) {
       this.isTracked = false;

@@ -64,15 +64,17 @@ Arguments::Span<T> Arguments::span(napi_value value, napi_typedarray_type wanted
   void* data;
   if (napi_is_typedarray(env_, value, &is_typed_array) != napi_ok || !is_typed_array ||
       napi_get_typedarray_info(env_, value, &type, &length, &data, nullptr, nullptr) != napi_ok || type != wanted) {
-    throw std::invalid_argument(wanted == napi_float32_array  ? "expected a Float32Array"
-                                : wanted == napi_uint32_array ? "expected a Uint32Array"
-                                                              : "expected a Uint8Array");
+    throw std::invalid_argument(wanted == napi_float32_array   ? "expected a Float32Array"
+                                : wanted == napi_uint32_array  ? "expected a Uint32Array"
+                                : wanted == napi_float64_array ? "expected a Float64Array"
+                                                               : "expected a Uint8Array");
   }
   return {static_cast<const T*>(data), data == nullptr ? 0 : length};
 }
 
 template Arguments::Span<float> Arguments::span(napi_value, napi_typedarray_type) const;
 template Arguments::Span<uint32_t> Arguments::span(napi_value, napi_typedarray_type) const;
+template Arguments::Span<double> Arguments::span(napi_value, napi_typedarray_type) const;
 template Arguments::Span<char> Arguments::span(napi_value, napi_typedarray_type) const;
 
 bool Arguments::flag(size_t i) const {

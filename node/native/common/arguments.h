@@ -31,6 +31,7 @@ class Arguments {
   };
   Span<float> floats(size_t i) const { return span<float>(at(i), napi_float32_array); }
   Span<uint32_t> words(size_t i) const { return span<uint32_t>(at(i), napi_uint32_array); }
+  Span<double> doubles(size_t i) const { return span<double>(at(i), napi_float64_array); }
   /// The bytes of a Uint8Array or Buffer.
   Span<char> bytes(size_t i) const { return bytes_of(at(i)); }
   Span<char> bytes_of(napi_value value) const { return span<char>(value, napi_uint8_array); }
@@ -47,7 +48,7 @@ class Arguments {
   template <class T>
   Span<T> span(napi_value value, napi_typedarray_type wanted) const;
 
-  static constexpr size_t kArgumentsMax = 8;
+  static constexpr size_t kArgumentsMax = 9;
   napi_env env_;
   size_t count_ = kArgumentsMax;
   napi_value values_[kArgumentsMax];

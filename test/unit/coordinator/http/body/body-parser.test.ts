@@ -1,5 +1,7 @@
 import { FLAW } from '../../../../../coordinator/http/body/body-scanner';
 import { type BodyScannerAddon, loadBodyScanner } from '../../../../../coordinator/native/body-scanner';
+import { floatOf, middleAfter, middleTextAfter, nearestFloat } from '../../../../support/nearest-float';
+import { seededRandom } from '../../../../support/random';
 import { openCodecs, parseScanned, WIDE_BOUNDS } from '../../../../support/scanned-body';
 
 const { vectorDimMax: VECTOR_DIM_MAX } = WIDE_BOUNDS;
@@ -95,6 +97,42 @@ describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
   });
 
   if (kind === 'native') {
+    test('every decimal becomes the float32 that is nearest to it, ties to the even one', () => {
+      const random = seededRandom(1);
+      const upTo = (max: number): number => Math.floor(random() * max);
+      const digits = (count: number): string => Array.from({ length: count }, () => upTo(10)).join('');
+      // Of any size, and of those that components have.
+      const anyBits = (): number => upTo(0x7f800000);
+      const usualBits = (): number => 0x38000000 + upTo(0x8000000);
+      const beside = (middle: number): string => {
+        const places = 6 + upTo(20);
+        const [first, power] = middle.toExponential(places).split('e');
+        return `${BigInt(first.replace('.', '')) + BigInt(upTo(3) - 1)}e${Number(power) - places}`;
+      };
+      const makes: (() => string)[] = [
+        () => String(floatOf(anyBits())),
+        () => String(floatOf(usualBits())),
+        () => floatOf(anyBits()).toPrecision(1 + upTo(30)),
+        () => String(random() ** 4),
+        () => String(Math.round(random() * 1e8) / 1e8),
+        () => `${upTo(2) === 0 ? '0' : `1${digits(upTo(25))}`}.${digits(1 + upTo(40))}`,
+        () => `1${digits(upTo(22))}e${upTo(90) - 60}`,
+        () => middleTextAfter(anyBits()),
+        () => middleTextAfter(usualBits()),
+        () => beside(middleAfter(anyBits())),
+        () => beside(middleAfter(usualBits())),
+      ];
+      for (const make of makes) {
+        const numbers = Array.from({ length: 3_000 }, () => `${upTo(2) === 0 ? '-' : ''}${make()}`.replace('e+', 'e'));
+        const read: number[] = [];
+        for (let from = 0; from < numbers.length; from += 50) read.push(...vectorOf(numbers.slice(from, from + 50).join(from % 100 === 0 ? ',' : ', ')));
+        const wrong = numbers.filter((number, i) => !Object.is(read[i], nearestFloat(number)));
+        expect(wrong).toEqual([]);
+      }
+      // The last number of a text, behind which nothing may be read.
+      for (let count = 1; count < 40; count++) expect(vectorOf(`0.${digits(count)}`)).toHaveLength(1);
+    });
+
     test('a number is rounded once, not by way of a double', () => {
       // 1 + 2^-24 lies in the middle between two float32 numbers; a double can't hold what lies beside it.
       expect(vectorOf('1.000000059604644775390625')[0]).toBe(1);

@@ -1,6 +1,6 @@
-import { readRequestHead } from '../../../../../coordinator/http/whole/request-head';
+import { type RequestHead, RequestHeads } from '../../../../../coordinator/http/whole/request-head';
 
-const read = (text: string): ReturnType<typeof readRequestHead> => readRequestHead(Buffer.from(text, 'latin1'));
+const read = (text: string, heads = new RequestHeads()): RequestHead | null => heads.read(Buffer.from(text, 'latin1'));
 
 test('a plain head is read, with the bytes of head and body', () => {
   const text = 'POST /v1/x?a=%20b HTTP/1.1\r\nHost: a:1\r\nContent-Length: 12\r\nx-api-key:  s e\tcret \t\r\nEmpty:\r\nConnection: Keep-Alive\r\n\r\n';
@@ -16,7 +16,7 @@ test('a plain head is read, with the bytes of head and body', () => {
 
 const post = (...lines: string[]): string => ['POST /v1/x HTTP/1.1', ...lines, '', ''].join('\r\n');
 
-test.each([
+const REFUSED: [string, string][] = [
   ['not complete', 'GET / HTTP/1.1\r\nhost: x\r\n'],
   ['another version', 'GET / HTTP/1.0\r\n\r\n'],
   ['no version', 'GET /\r\n\r\n'],
@@ -51,6 +51,39 @@ test.each([
   ['a packed body', post('content-encoding: gzip')],
   ['too many headers', post(...Array.from({ length: 41 }, (_, i) => `x-${i}: 1`))],
   ['a long head', post(`x: ${'a'.repeat(4096)}`)],
-])('left to the server: %s', (_, text) => {
+];
+
+test.each(REFUSED)('left to the server: %s', (_, text) => {
   expect(read(text)).toBeNull();
+});
+
+test('a head is read as if it were the first of its connection, whatever came before', () => {
+  const alike = ['1', '12', '123456789', '0'].map((length) => post('host: a', `Content-Length: ${length}`, 'x: 1'));
+  const texts = [
+    ...alike,
+    ...['', '-1', '+1', '01', '1 2', '1,2', '0x1', '1e3', '1234567890', ' 7 ', '\t7', '7\r\ny: 2', '7\r\nContent-Length: 7', '٣'].map((length) => post('host: a', `Content-Length: ${length}`, 'x: 1')),
+    post('host: a', 'x: 1'),
+    post('host: b', 'Content-Length: 12', 'x: 1'),
+    post('host: a', 'Content-Length: 12', 'x: 2'),
+    post('host: a', 'Content-Length: 12', 'x: 1', 'y: 1'),
+    post('content-length: 1'),
+    post('Content-Length:1'),
+    post('Content-Length:  1 '),
+    post('x: Content-Length: 1', 'Content-Length: 1'),
+    'GET / HTTP/1.1\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: a\r\n\r\n',
+    'GET / HTTP/1.1\r\nhost: a\r\nx: 1\r\n\r\n',
+    ...REFUSED.map(([, text]) => text),
+  ];
+  for (const before of texts) {
+    for (const text of texts) {
+      const heads = new RequestHeads();
+      read(before, heads);
+      expect(read(text, heads)).toEqual(read(text));
+      // Whoever got one may keep it.
+      const kept = read(text, heads);
+      for (const other of alike) read(other, heads);
+      expect(kept).toEqual(read(text));
+    }
+  }
 });
