@@ -45,6 +45,8 @@ class OriginalsFile {
   }
   // Whether a reader or the writer has found damage so far.
   bool damaged() const { return damaged_.load(std::memory_order_acquire); }
+  // What is raised when something is damaged: files that are read with this one may raise it, too.
+  std::atomic<bool>& damage() { return damaged_; }
   size_t rows() const { return rows_; }
   // CRC-32C of each run of kChecksumRows rows; the last one covers the rows that exist.
   const std::vector<uint32_t>& checksums() const { return checksums_; }
@@ -52,6 +54,8 @@ class OriginalsFile {
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
   // Reads rows with pread, for checks that must not fault; `out` holds count × dim.
   void read(size_t first, size_t count, float* out) const;
+  // All rows will be read soon, in no order: the system may read the file ahead. Any thread.
+  void expect_reads() const;
   // Syncs what was appended; any thread.
   void sync() const;
 
