@@ -37,6 +37,8 @@ constexpr int kCellRounds = 4;
 constexpr size_t kPart = 1024;
 // Rows that are asked as queries.
 constexpr size_t kCellQueries = 1200;
+// Without a graph memory is scarce, and so many of them tell how many rows are looked through.
+constexpr size_t kVisitedQueries = 100;
 constexpr size_t kCellPassQueries = 20;
 constexpr size_t kCellTileRows = 256;
 // Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
@@ -596,8 +598,9 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   const auto k_of = [](size_t tried) { return tried < kDepths ? kDepthOf[tried].k : kByPlace.k; };
   // For each query and case: how far the centre of each answer's cell is below the last answer, in units.
   std::vector<std::vector<float>> needed(queries * kCases);
-  // For each query, the keys of centres, sorted, and for each depth that of the last answer.
-  std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(queries);
+  // For each query, or some of them, the keys of centres, sorted, and for each depth that of the last answer.
+  const size_t visits = sorted_ ? std::min(kVisitedQueries, queries) : queries;
+  std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(visits);
   std::vector<float> last_keys(queries * kCases), units(queries);
   // A row for each pass, which is not one of the queries if there are others.
   const auto random_place = [&](size_t first) { return (queries + first) % live.size(); };
@@ -698,6 +701,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
             needed[i * kCases + d].push_back((found.front().first - keys[cell_of[row]]) / units[i]);
           }
         }
+        if (i >= visits) continue;
         for (size_t cell = 0; cell < count(); cell++) centre_keys[i].push_back({keys[cell], uint32_t(size(cell))});
         std::sort(centre_keys[i].begin(), centre_keys[i].end(), by_key);
       }
@@ -729,13 +733,13 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   for (size_t d = first_depth; d < kDepths && double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); d++) {
     beyond_[d] = find_beyond(d);
     double sum = 0;
-    for (size_t i = 0; i < queries; i++) {
+    for (size_t i = 0; i < visits; i++) {
       for (const auto& [key, size_of_cell] : centre_keys[i]) {
         if (key < last_keys[i * kCases + d] - beyond_[d] * units[i]) break;
         sum += size_of_cell;
       }
     }
-    visited_[d] = std::max(1.0, sum / double(queries));
+    visited_[d] = std::max(1.0, sum / double(visits));
   }
 }
 

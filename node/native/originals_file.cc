@@ -109,12 +109,6 @@ void OriginalsFile::read(size_t first, size_t count, float* out) const {
   }
 }
 
-void OriginalsFile::expect_reads() const {
-#if defined(POSIX_FADV_WILLNEED)
-  posix_fadvise(file_, 0, 0, POSIX_FADV_WILLNEED);
-#endif
-}
-
 void OriginalsFile::sync() const {
   require_sound();
   if (fsync(file_) != 0) throw storage_error("syncing " + path_);

@@ -54,8 +54,6 @@ class OriginalsFile {
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
   // Reads rows with pread, for checks that must not fault; `out` holds count × dim.
   void read(size_t first, size_t count, float* out) const;
-  // All rows will be read soon, in no order: the system may read the file ahead. Any thread.
-  void expect_reads() const;
   // Syncs what was appended; any thread.
   void sync() const;
 

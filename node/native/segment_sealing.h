@@ -25,6 +25,9 @@ class SegmentSealing {
   Snapshot finish();
 
  private:
+  // Rows `first` … `end` − 1 of the new store.
+  void copy(size_t first, size_t end, const StopFlag& stop);
+
   std::shared_ptr<RowStore> from_;
   std::shared_ptr<RowStore> to_;
   std::shared_ptr<Cells> cells_;

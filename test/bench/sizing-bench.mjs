@@ -98,7 +98,9 @@ const centresOf = (random, dim, clusters) => Float32Array.from({ length: cluster
 
 function vectorIn(centres, random, dim) {
   const centre = Math.floor(random() * (centres.length / dim)) * dim;
-  return Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
+  const vector = new Float32Array(dim);
+  for (let i = 0; i < dim; i++) vector[i] = centres[centre + i] + 0.4 * (random() - 0.5);
+  return vector;
 }
 
 /**

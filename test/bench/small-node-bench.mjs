@@ -44,9 +44,16 @@ class Nearest {
     const inverse = 1 / Math.sqrt(square);
     for (let q = 0; q < this.queries.length; q++) {
       const query = this.queries[q];
-      let dot = 0;
-      for (let i = 0; i < dim; i++) dot += vector[i] * query[i];
-      const score = dot * inverse;
+      // Four sums: one would wait for each product.
+      let [a, b, c, d, i] = [0, 0, 0, 0, 0];
+      for (; i + 3 < dim; i += 4) {
+        a += vector[i] * query[i];
+        b += vector[i + 1] * query[i + 1];
+        c += vector[i + 2] * query[i + 2];
+        d += vector[i + 3] * query[i + 3];
+      }
+      for (; i < dim; i++) a += vector[i] * query[i];
+      const score = (a + b + c + d) * inverse;
       const { rows, scores } = this.best[q];
       if (score <= scores[K - 1]) continue;
       let place = K - 1;
@@ -125,6 +132,7 @@ export async function smallNodeBench(words) {
     const peak = memoryOf(target.server.pid);
     say('loaded and built', peak);
     await target.server.stop('SIGTERM');
+    target.server.readyMs = deadlineMs;
     const restartedAt = performance.now();
     await target.server.start();
     const restartSeconds = (performance.now() - restartedAt) / 1000;
