@@ -40,6 +40,8 @@ constexpr size_t kCellQueries = 1200;
 // Without a graph memory is scarce, and so many of them tell how many rows are looked through.
 constexpr size_t kVisitedQueries = 100;
 constexpr size_t kCellPassQueries = 20;
+// The same without a graph: each pass may read all codes from the disk.
+constexpr size_t kSortedPassQueries = 100;
 constexpr size_t kCellTileRows = 256;
 // Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
 constexpr size_t kPlaceSample = 2000;
@@ -107,7 +109,7 @@ class Cells::Builder {
     group();
     make_centres();
     move_far_rows();
-    drop_empty();
+    drop_empty_in_order();
     group();
     order.swap(cells_.slots_);
     cells_.slots_ = {};
@@ -474,7 +476,17 @@ class Cells::Builder {
   }
 
   void drop_empty() {
-    // Their order stays: cells of a coarse one lie together.
+    std::vector<uint32_t> number(count_, kNoCell);
+    count_ = 0;
+    for (uint32_t& cell : cell_of_) {
+      if (cell == kNoCell) continue;
+      if (number[cell] == kNoCell) number[cell] = uint32_t(count_++);
+      cell = number[cell];
+    }
+  }
+
+  // The same, but their order stays: cells of a coarse one lie together.
+  void drop_empty_in_order() {
     std::vector<uint32_t> number(count_, 0);
     for (uint32_t cell : cell_of_) {
       if (cell != kNoCell) number[cell] = 1;
@@ -617,14 +629,15 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     std::nth_element(keys.begin(), nth, keys.end(), std::greater<float>());
     return *nth;
   };
+  const size_t pass = sorted_ ? kSortedPassQueries : kCellPassQueries;
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {
     int32_t products[kCellTileRows];
     const uint8_t* tile_codes[kCellTileRows];
     uint32_t tile[kCellTileRows];
     bool chance[kCellTileRows], placed[kCellTileRows];
-    for (size_t first = next.fetch_add(kCellPassQueries); first < queries; first = next.fetch_add(kCellPassQueries)) {
-      const size_t last = std::min(first + kCellPassQueries, queries);
+    for (size_t first = next.fetch_add(pass); first < queries; first = next.fetch_add(pass)) {
+      const size_t last = std::min(first + pass, queries);
       std::deque<Query> asked;
       // The best k of each query and depth, the worst on top.
       std::vector<std::vector<std::pair<float, uint32_t>>> best((last - first) * kCases);
