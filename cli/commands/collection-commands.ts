@@ -54,7 +54,11 @@ export function withNewCollectionOptions(command: Command): Command {
 }
 
 /** The body of POST /v1/collections. */
-export function newCollectionBody(name: string, dim: number, { metric, description, language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: NewCollectionOptions): Record<string, unknown> {
+export function newCollectionBody(
+  name: string,
+  dim: number,
+  { metric, description, language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: NewCollectionOptions,
+): Record<string, unknown> {
   return { name, dim, distance_metric: metric, description, language, quantization, metadata: metadataOn, vectors: vectorsOn, shards, replicas, ttl_seconds: ttlSeconds };
 }
 

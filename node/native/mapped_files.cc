@@ -12,6 +12,11 @@
 
 #include "errors.h"
 
+#if defined(__SANITIZE_THREAD__)
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
+#endif
+
 namespace quiver {
 
 // A mapping that the handler knows. Written by one thread at a time (under `lock`), read by handlers at any moment:
@@ -102,7 +107,14 @@ MappedFile::MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>&
     : data_(nullptr), bytes_(bytes), owned_(place == nullptr), watched_(nullptr) {
   // Who reads the place meanwhile is watched from the first moment.
   if (place != nullptr) watched_ = watch(reinterpret_cast<uintptr_t>(place), bytes, damaged);
+#if defined(__SANITIZE_THREAD__)
+  // ThreadSanitizer takes a mapping for a write, and here the same bytes are there before and after.
+  if (place != nullptr) AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
   void* mapped = mmap(place, bytes, PROT_READ, MAP_SHARED | (place == nullptr ? 0 : MAP_FIXED), file, off_t(offset));
+#if defined(__SANITIZE_THREAD__)
+  if (place != nullptr) AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+#endif
   if (mapped == MAP_FAILED) {
     unwatch();
     throw storage_error(std::string("mapping ") + path);

@@ -48,7 +48,6 @@ type Step = { type: 'seal'; segment: DiskSegment } | { type: 'merge'; segments: 
 export class DiskVectorIndex implements VectorIndex {
   private readonly segmentRows: number;
   private readonly saves = new Map<string, SavedSegment[]>();
-  private savesUnderWay = 0;
   /** Slots that went from one segment to another while searches were under way. */
   private moved: Uint32Array[] = [];
   private searches = 0;
@@ -155,9 +154,7 @@ export class DiskVectorIndex implements VectorIndex {
     this.searches += 1;
     for (const segment of segments) segment.users += 1;
     try {
-      const parts = await Promise.all(
-        segments.map(({ addon }) => addon.search(query, k, EFFORT[effort.type], effort.type === 'ef' ? effort.ef : 0, kind, words, allowed?.size ?? 0, counted)),
-      );
+      const parts = await Promise.all(segments.map(({ addon }) => addon.search(query, k, EFFORT[effort.type], effort.type === 'ef' ? effort.ef : 0, kind, words, allowed?.size ?? 0, counted)));
       const moved = this.moved.slice(from);
       if (moved.length > 0) parts.unshift(await this.scoresOf(query, moved, allowed));
       return mergedHits(parts, k, moved.length > 0);
@@ -274,7 +271,6 @@ export class DiskVectorIndex implements VectorIndex {
     return this.alone(async () => {
       this.checkOpen();
       const name = saveName((this.newest.save += 1));
-      this.savesUnderWay += 1;
       try {
         const entries: SavedSegment[] = [];
         for (const segment of this.segments) entries.push(await segment.save());
@@ -285,8 +281,6 @@ export class DiskVectorIndex implements VectorIndex {
         this.saves.set(name, entries);
       } catch (error) {
         throw this.failureOf(error);
-      } finally {
-        this.savesUnderWay -= 1;
       }
       return name;
     });
@@ -297,10 +291,10 @@ export class DiskVectorIndex implements VectorIndex {
       this.checkOpen();
       const entries = this.saves.get(name) ?? [];
       for (const other of this.saves.keys()) if (other !== name) this.saves.delete(other);
+      const known = this.newest.segment;
       const kept = new Set([name, ...[...entries, ...this.segments].map(({ number }) => DiskSegment.folderName(number))]);
       for (const file of await readdir(this.options.folder)) {
-        // A segment that begins meanwhile has a number of its own.
-        const isNew = /^segment-/.test(file) && numberOf(file) > Math.max(0, ...[...kept].map((one) => numberOf(one)));
+        const isNew = file.startsWith('segment-') && numberOf(file) > known;
         if (!kept.has(file) && !isNew) await rm(join(this.options.folder, file), { recursive: true, force: true });
       }
       for (const segment of this.segments) await segment.discardOthers(entries.filter(({ number }) => number === segment.number));
@@ -381,6 +375,7 @@ export class DiskVectorIndex implements VectorIndex {
   private async take(step: Step): Promise<void> {
     if (step.type === 'drop') return this.alone(async () => this.retire(step.segment));
     if (step.type === 'merge') return this.alone(() => this.merge(step.segments));
+    if (step.segment.retired) return;
     step.segment.full = true;
     await step.segment.seal(this.options.recallTarget, this.options.buildThreads);
   }

@@ -41,7 +41,11 @@ function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch 
  * What every ShardClient promises (shared/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
  * writes a second, as all but the plain one do.
  */
-export function describeShardClient(name: string, make: () => Promise<ClientUnderTest>, { isBounded = true, metadata, vectors }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {}): void {
+export function describeShardClient(
+  name: string,
+  make: () => Promise<ClientUnderTest>,
+  { isBounded = true, metadata, vectors }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {},
+): void {
   describe(`ShardClient: ${name}`, () => {
     let under: ClientUnderTest;
     let client: ShardClient;

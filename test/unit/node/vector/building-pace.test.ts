@@ -13,7 +13,8 @@ const status: NativeStatus = {
   effortRows: 2_000,
   cellRows: 0,
   damaged: 0,
-  memoryBytes: 0, spilledBytes: 0,
+  memoryBytes: 0,
+  spilledBytes: 0,
   originals: 'originals-1.f32',
 };
 const EXTEND = { type: 'extend', rows: 100, care: 'quick' } as const;

@@ -176,7 +176,10 @@ describe('saves', () => {
     await index.discardOtherSaves(save);
     await index.close();
     const random = seededRandom(runSeed('torn segments'));
-    const segment = join(folder, readdirSync(folder).find((name) => name.startsWith('segment-'))!);
+    const segment = join(
+      folder,
+      readdirSync(folder).find((name) => name.startsWith('segment-'))!,
+    );
     const paths = [join(folder, save), ...readdirSync(segment).map((name) => join(segment, name))];
     for (const path of paths) {
       const whole = readFileSync(path);

@@ -21,7 +21,8 @@ function openIndex(processors: number) {
     effortAt100: 128,
     effortRows: 0,
     damaged: 0,
-    memoryBytes: 0, spilledBytes: 0,
+    memoryBytes: 0,
+    spilledBytes: 0,
     originals: 'originals-1.f32',
   };
   const steps: string[] = [];

@@ -13,7 +13,8 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   effortRows: given.graphRows ?? 0,
   cellRows: given.graphRows ?? 0,
   damaged: 0,
-  memoryBytes: 0, spilledBytes: 0,
+  memoryBytes: 0,
+  spilledBytes: 0,
   originals: 'originals-1.f32',
   ...given,
 });
