@@ -164,6 +164,7 @@ export class ApiProcess {
     backupLogObstacle?: () => string | null;
     restoreIntoObstacle?: () => string | null;
     diskMetadataObstacle?: () => string | null;
+    diskVectorsObstacle?: () => string | null;
     idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
@@ -199,6 +200,7 @@ export class ApiProcess {
       backupLogObstacle: parts.backupLogObstacle,
       restoreIntoObstacle: parts.restoreIntoObstacle,
       diskMetadataObstacle: parts.diskMetadataObstacle,
+      diskVectorsObstacle: parts.diskVectorsObstacle,
       idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,

@@ -214,6 +214,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
         restoreIntoObstacle: () => featureObstacle(map, 'restore-into', 'backups can be restored into collections that are there and empty'),
         diskMetadataObstacle: () => featureObstacle(map, 'disk-metadata', 'metadata can be on the disk'),
+        diskVectorsObstacle: () => featureObstacle(map, 'disk-vectors', 'vectors can be on the disk'),
         idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
       }),
     { ending, log },

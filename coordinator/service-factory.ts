@@ -136,6 +136,8 @@ export function createService(options: {
   restoreIntoObstacle?: (() => string | null) | undefined;
   /** Why ids and metadata of a collection can't be on the disk at present; null, and by default: they can. */
   diskMetadataObstacle?: (() => string | null) | undefined;
+  /** The same of the index of the vectors. */
+  diskVectorsObstacle?: (() => string | null) | undefined;
   /** The same of Idempotency-Key. */
   idempotencyObstacle?: (() => string | null) | undefined;
 }): RunningService {
@@ -162,6 +164,7 @@ export function createService(options: {
     defaults,
     quota: options.quota,
     diskMetadataObstacle: options.diskMetadataObstacle,
+    diskVectorsObstacle: options.diskVectorsObstacle,
   });
   const openTarget = options.openTarget ?? targetOpener(config);
   const schedule = scheduleOf(config);

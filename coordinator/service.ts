@@ -10,6 +10,7 @@ import type { Once } from './idempotency/write-mark';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataPlace } from '../shared/shard/metadata-place';
 import type { Quantization } from '../shared/vector/quantization';
+import type { VectorPlace } from '../shared/vector/vector-place';
 
 /**
  * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs
@@ -122,6 +123,8 @@ export interface NewCollection {
   quantization?: Quantization | undefined;
   /** Where ids and metadata are; default: DEFAULT_METADATA_PLACE. */
   metadata?: MetadataPlace | undefined;
+  /** Where the index of its vectors is; default: DEFAULT_VECTOR_PLACE. */
+  vectors?: VectorPlace | undefined;
   shards: number | undefined;
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
@@ -166,6 +169,7 @@ export interface CollectionView {
   language: Language | null;
   quantization: Quantization;
   metadata: MetadataPlace;
+  vectors: VectorPlace;
   vectorCount: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;

@@ -26,6 +26,7 @@ export interface NewCollectionOptions {
   language?: string;
   quantization?: string;
   metadataOn?: string;
+  vectorsOn?: string;
   shards?: number;
   replicas?: number;
   ttlSeconds?: number;
@@ -46,14 +47,19 @@ export function withNewCollectionOptions(command: Command): Command {
     .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
     .addOption(new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices(['int8', 'int4', 'binary']))
     .addOption(new Option('--metadata-on <place>', 'where ids and metadata are (default: memory)').choices(['memory', 'disk']))
+    .addOption(new Option('--vectors-on <place>', 'where the index of the vectors is (default: memory)').choices(['memory', 'disk']))
     .option('--shards <count>', 'its shards', wholeNumber(1, SHARDS_MAX))
     .option('--replicas <count>', 'copies of each shard', wholeNumber(1, REPLICAS_MAX))
     .option('--ttl-seconds <seconds>', 'an item expires so long after its last write, unless it has a time of its own', wholeNumber(1, TTL_SECONDS_MAX));
 }
 
 /** The body of POST /v1/collections. */
-export function newCollectionBody(name: string, dim: number, { metric, description, language, quantization, metadataOn, shards, replicas, ttlSeconds }: NewCollectionOptions): Record<string, unknown> {
-  return { name, dim, distance_metric: metric, description, language, quantization, metadata: metadataOn, shards, replicas, ttl_seconds: ttlSeconds };
+export function newCollectionBody(
+  name: string,
+  dim: number,
+  { metric, description, language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: NewCollectionOptions,
+): Record<string, unknown> {
+  return { name, dim, distance_metric: metric, description, language, quantization, metadata: metadataOn, vectors: vectorsOn, shards, replicas, ttl_seconds: ttlSeconds };
 }
 
 export function addCollectionCommands(program: Command, context: CommandContext): void {

@@ -33,6 +33,7 @@ interface MigrateOptions extends ConnectionOptions {
   language?: string;
   quantization?: string;
   metadataOn?: string;
+  vectorsOn?: string;
   shards?: number;
   replicas?: number;
   ttlSeconds?: number;
@@ -133,8 +134,8 @@ async function run(context: CommandContext, text: string, options: MigrateOption
 }
 
 /** What the new collections have alike. */
-function newOptions({ language, quantization, metadataOn, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
-  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, metadataOn, shards, replicas, ttlSeconds });
+function newOptions({ language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds }: MigrateOptions): Record<string, unknown> {
+  const { name: _, dim: __, ...rest } = newCollectionBody('', 0, { language, quantization, metadataOn, vectorsOn, shards, replicas, ttlSeconds });
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
 }
 

@@ -12,6 +12,7 @@ import type { CollectionChange, CollectionPurge, CollectionsService, CollectionS
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_METADATA_PLACE } from '../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
+import { DEFAULT_VECTOR_PLACE } from '../../shared/vector/vector-place';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
@@ -47,6 +48,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly reshards: ReshardRequests;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly diskMetadataObstacle: () => string | null;
+  private readonly diskVectorsObstacle: () => string | null;
 
   constructor(options: {
     catalog: CollectionCatalog;
@@ -60,6 +62,8 @@ export class CatalogCollectionsService implements CollectionsService {
     reshards: ReshardRequests;
     /** Why ids and metadata can't be on the disk at present; null: they can. */
     diskMetadataObstacle?: (() => string | null) | undefined;
+    /** The same of the index of the vectors. */
+    diskVectorsObstacle?: (() => string | null) | undefined;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -72,18 +76,20 @@ export class CatalogCollectionsService implements CollectionsService {
     this.reshards = options.reshards;
     this.sets = new ShardSets(options);
     this.diskMetadataObstacle = options.diskMetadataObstacle ?? (() => null);
+    this.diskVectorsObstacle = options.diskVectorsObstacle ?? (() => null);
   }
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; unavailable while some member could not keep metadata on the disk; commit_unknown when answers of the cluster store were lost.
+   * sync than there are; unavailable while some member could not keep metadata or vectors on the disk; commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
     if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
     const metadata = input.metadata === DEFAULT_METADATA_PLACE ? undefined : input.metadata;
-    const why = metadata === undefined ? null : this.diskMetadataObstacle();
+    const vectors = input.vectors === DEFAULT_VECTOR_PLACE ? undefined : input.vectors;
+    const why = (metadata === undefined ? null : this.diskMetadataObstacle()) ?? (vectors === undefined ? null : this.diskVectorsObstacle());
     if (why !== null) throw new QuiverError('unavailable', why);
     const uid = randomBytes(UID_BYTES).toString('hex');
     const wanted: CollectionRecord = {
@@ -96,6 +102,7 @@ export class CatalogCollectionsService implements CollectionsService {
       language: input.language,
       quantization: input.quantization ?? DEFAULT_QUANTIZATION,
       ...(metadata !== undefined && { metadata }),
+      ...(vectors !== undefined && { vectors }),
       shards: input.shards ?? this.defaults.shards,
       replicas,
       minInSync,
@@ -299,6 +306,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     language: record.language,
     quantization: record.quantization,
     metadata: record.metadata ?? DEFAULT_METADATA_PLACE,
+    vectors: record.vectors ?? DEFAULT_VECTOR_PLACE,
     vectorCount,
     createdAt: record.createdAt,
     shards: record.shards,

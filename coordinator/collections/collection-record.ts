@@ -5,6 +5,7 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../shared/vector/quantization';
+import { DEFAULT_VECTOR_PLACE, type VectorPlace } from '../../shared/vector/vector-place';
 import type { Metric } from '../../shared/vector/metric';
 import type { StorageQuota } from '../service';
 
@@ -36,6 +37,8 @@ export interface CollectionRecord {
   quantization: Quantization;
   /** It never changes. Absent: DEFAULT_METADATA_PLACE; coordinators of earlier versions know no other. */
   metadata?: MetadataPlace | undefined;
+  /** The same. Absent: DEFAULT_VECTOR_PLACE. */
+  vectors?: VectorPlace | undefined;
   shards: number;
   replicas: number;
   /**
@@ -86,13 +89,14 @@ export function collectionPath(name: string): string {
 
 /** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
-  const { dim, metric, language, quantization, metadata = DEFAULT_METADATA_PLACE, seed, shards } = record;
+  const { dim, metric, language, quantization, metadata = DEFAULT_METADATA_PLACE, vectors = DEFAULT_VECTOR_PLACE, seed, shards } = record;
   return {
     dim,
     metric,
     ...(language !== null && { language }),
     ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
     ...(metadata !== DEFAULT_METADATA_PLACE && { metadata }),
+    ...(vectors !== DEFAULT_VECTOR_PLACE && { vectors }),
     ...(seed !== undefined && { seed: { ...seed, shards } }),
   };
 }
@@ -113,6 +117,7 @@ export function collectionToValue(record: CollectionRecord): string {
     language: record.language,
     quantization: record.quantization,
     metadata: record.metadata === DEFAULT_METADATA_PLACE ? undefined : record.metadata,
+    vectors: record.vectors === DEFAULT_VECTOR_PLACE ? undefined : record.vectors,
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
@@ -142,6 +147,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     language: (json.language ?? null) as Language | null,
     quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     ...(json.metadata !== undefined && { metadata: json.metadata as MetadataPlace }),
+    ...(json.vectors !== undefined && { vectors: json.vectors as VectorPlace }),
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),

@@ -5,11 +5,13 @@
 
 #include <node_api.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "arguments.h"
 #include "filter/filter_calls.h"
@@ -63,8 +65,11 @@ napi_value construct(napi_env env, const Arguments& arguments) {
   const Kernels& chosen = select_kernels(arguments.is_nullish(kernels) ? nullptr : arguments.text_of(kernels).c_str());
   const napi_value named = arguments.member(0, "quantization");
   const Quantization quantization = arguments.is_nullish(named) ? Quantization::kInt8 : quantization_from(arguments.text_of(named));
+  bool on_disk = false;
+  const napi_value disk = arguments.member(0, "onDisk");
+  if (!arguments.is_nullish(disk)) napi_get_value_bool(env, disk, &on_disk);
   auto index = std::make_shared<Index>();
-  const RowKind kind{metric, quantization, dim, chosen};
+  const RowKind kind{metric, quantization, dim, chosen, on_disk};
   index->snapshot = {std::make_shared<RowStore>(kind, originals, 0), nullptr, Effort::guess()};
   wrap_index(env, arguments.self(), std::move(index));
   return arguments.self();
@@ -119,11 +124,39 @@ napi_value vectors(napi_env env, const Arguments& arguments) {
   return value;
 }
 
+// Which of the slots have a vector here.
+napi_value holds(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  const auto slots = arguments.words(0);
+  void* data;
+  napi_value value = new_array(env, napi_uint8_array, slots.size, 1, &data);
+  for (size_t i = 0; i < slots.size; i++) static_cast<uint8_t*>(data)[i] = index->snapshot.rows->row_of(slots.data[i]) != kNoRow;
+  return value;
+}
+
 napi_value live_count(napi_env env, const Arguments& arguments) {
   const auto index = index_of(env, arguments.self());
   index->require_open();
   napi_value value = nullptr;
   napi_create_double(env, double(index->snapshot.rows->live()), &value);
+  return value;
+}
+
+// The slots of the live rows among up to `count` rows from `first` on.
+napi_value live_slots(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  const RowStore& rows = *index->snapshot.rows;
+  const size_t first = arguments.whole(0, 0, kItemLimit);
+  const size_t end = std::min(first + arguments.whole(1, 0, kItemLimit), rows.count());
+  std::vector<uint32_t> slots;
+  for (size_t row = first; row < end; row++) {
+    if (!rows.dead(row)) slots.push_back(rows.slot(row));
+  }
+  void* data;
+  napi_value value = new_array(env, napi_uint32_array, slots.size(), sizeof(uint32_t), &data);
+  if (!slots.empty()) std::memcpy(data, slots.data(), slots.size() * sizeof(uint32_t));
   return value;
 }
 
@@ -147,6 +180,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100.expanded},
       {"effortRows", s.graph == nullptr || index->effort_is_outdated() ? 0 : double(s.effort.rows)},
       {"cellRows", s.cells == nullptr ? 0 : double(s.cells->rows())},
+      {"spilledBytes", double(s.rows->spilled_bytes())},
       {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
       {"memoryBytes", double(memory)},
   };
@@ -232,6 +266,8 @@ NAPI_MODULE_INIT() {
       method("prefersScan", guarded<prefers_scan_call>),
       method("score", guarded<run_pooled<score_task>>),
       method("vectors", guarded<vectors>),
+      method("holds", guarded<holds>),
+      method("liveSlots", guarded<live_slots>),
       method("liveCount", guarded<live_count>),
       method("status", guarded<status>),
       method("extend", guarded<run_threaded<extend_task, false>>),
@@ -239,6 +275,7 @@ NAPI_MODULE_INIT() {
       method("calibrate", guarded<run_threaded<calibrate_task, false>>),
       method("makeCells", guarded<run_threaded<make_cells_task, false>>),
       method("compact", guarded<run_threaded<compact_task, false>>),
+      method("seal", guarded<run_threaded<seal_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),
       method("rest", guarded<rest>),

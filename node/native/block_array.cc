@@ -43,10 +43,20 @@ BlockArray::BlockArray(size_t stride, unsigned shift)
   if (table_ == nullptr) throw std::bad_alloc();
 }
 
-void BlockArray::reserve(size_t count) {
+size_t BlockArray::block_bytes() const {
   // Whole pages, so that what follows a block stays unmapped and trimming stays page-aligned.
   constexpr size_t kPage = size_t(64) << 10;
-  const size_t bytes = ((stride_ << shift_) + kPage - 1) / kPage * kPage;
+  return ((stride_ << shift_) + kPage - 1) / kPage * kPage;
+}
+
+void BlockArray::spill(size_t count, SpillFile& file) {
+  for (; (spilled_ + 1) << shift_ <= count && spilled_ < blocks_.size(); spilled_++) {
+    file.take(blocks_[spilled_].data(), block_bytes());
+  }
+}
+
+void BlockArray::reserve(size_t count) {
+  const size_t bytes = block_bytes();
   while (capacity() < count) {
     blocks_.emplace_back(bytes);
     table_[blocks_.size() - 1] = blocks_.back().data();

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "spill_file.h"
+
 namespace quiver {
 
 // Rows and slots stay below this, so that 32-bit numbers have two bits left for marks.
@@ -50,8 +52,15 @@ class BlockArray {
 
   uint8_t* at(size_t i) const { return table_[i >> shift_] + (i & mask_) * stride_; }
   size_t capacity() const { return blocks_.size() << shift_; }
+  // Takes into a file the blocks whose items are all below `count`, or all blocks if it is their capacity: nothing is written
+  // to them any more. On the writer's thread; on StorageError the rest stays in memory.
+  void spill(size_t count, SpillFile& file);
+  // Items in blocks that are in a file.
+  size_t spilled() const { return spilled_ << shift_; }
 
  private:
+  size_t block_bytes() const;
+
   size_t stride_;
   unsigned shift_;
   size_t mask_;
@@ -59,6 +68,8 @@ class BlockArray {
   // leaves the pages of unused entries untouched.
   std::unique_ptr<uint8_t*[], FreeTable> table_;
   std::vector<Pages> blocks_;
+  // Blocks that are in a file: the first ones.
+  size_t spilled_ = 0;
 };
 
 /// A BlockArray of plain values.
@@ -68,6 +79,7 @@ class Table {
   explicit Table(unsigned shift = 16) : array_(sizeof(T), shift) {}
   void reserve(size_t count) { array_.reserve(count); }
   size_t capacity() const { return array_.capacity(); }
+  void spill(size_t count, SpillFile& file) { array_.spill(count, file); }
   T& operator[](size_t i) const { return *reinterpret_cast<T*>(array_.at(i)); }
 
  private:

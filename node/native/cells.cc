@@ -5,6 +5,8 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <random>
 
 #include "calibration.h"
@@ -31,11 +33,15 @@ constexpr size_t kSmallShare = 4;
 constexpr double kFarShare = 0.03;
 // How often rows choose their cells anew.
 constexpr int kCellRounds = 4;
-// Rows or cells that a thread takes at a time.
+// Rows or cells that a thread takes at a time, unless these are few.
 constexpr size_t kPart = 1024;
 // Rows that are asked as queries.
 constexpr size_t kCellQueries = 1200;
+// Without a graph memory is scarce, and so many of them tell how many rows are looked through.
+constexpr size_t kVisitedQueries = 100;
 constexpr size_t kCellPassQueries = 20;
+// The same without a graph: each pass may read all codes from the disk.
+constexpr size_t kSortedPassQueries = 100;
 constexpr size_t kCellTileRows = 256;
 // Rows by which the extent of a filter by place is found. The first of them are queries: they lie anywhere.
 constexpr size_t kPlaceSample = 2000;
@@ -48,24 +54,77 @@ constexpr double kBeyondMeasuredDepth = 1.5;
 // Most units that a centre may lie below a row, and how exactly that is found.
 constexpr float kBeyondMax = 16, kCellResolution = 0.01f;
 
+// Without a graph: rows of a cell, about, and coarse cells, which are divided into those.
+constexpr size_t kTreeSize = 64, kCoarseMax = 1024;
+// Rows of which coarse cells are made, for each; how often they are made anew, and so for the cells in one.
+constexpr size_t kCoarseSample = 64;
+constexpr int kCoarseRounds = 6, kFineRounds = 4;
+// So many of the nearest coarse cells are looked through for the cell of a row.
+constexpr size_t kTops = 6;
+constexpr int kTopRounds = 2;
+
 // Calls work(i) for i < count on all threads.
-void for_all(size_t count, unsigned threads, const StopFlag& stop, const std::function<void(size_t, size_t)>& work) {
+void for_all(size_t count, unsigned threads, const StopFlag& stop, const std::function<void(size_t, size_t)>& work,
+             size_t part = kPart) {
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {
-    for (size_t i = next.fetch_add(kPart); i < count; i = next.fetch_add(kPart)) {
+    for (size_t i = next.fetch_add(part); i < count; i = next.fetch_add(part)) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
-      work(i, std::min(i + kPart, count));
+      work(i, std::min(i + part, count));
     }
   });
 }
 
 }  // namespace
 
-/// Divides the rows, by the links of the graph: near rows are linked, so few centres have to be compared with a row.
+// The next of the candidates, 64 at a time, for a row.
+template <class Add>
+void score_range(Scorer<RowQuery>& scorer, size_t first, size_t end, const Add& add) {
+  while (first < end) {
+    size_t count = 0;
+    for (; first < end && count < kDegreeMax; first++) scorer.near_rows[count++] = uint32_t(first);
+    scorer.score(count);
+    for (size_t j = 0; j < count; j++) add(scorer.near_rows[j], scorer.keys[j]);
+  }
+}
+
+/**
+ * Divides the rows, by the links of the graph: near rows are linked, so few centres have to be compared with a row. Without a
+ * graph by a tree: coarse cells of a sample, and each is divided anew.
+ */
 class Cells::Builder {
  public:
-  Builder(Cells& cells, const RowStore& rows, const Codes& codes, const Graph& graph, unsigned threads, const StopFlag& stop)
-      : cells_(cells), rows_(rows), codes_(codes), graph_(graph), threads_(threads), stop_(stop), cell_of_(graph.rows(), kNoCell) {}
+  Builder(Cells& cells, const RowStore& rows, const Codes& codes, const Graph* graph, unsigned threads, const StopFlag& stop)
+      : cells_(cells), rows_(rows), codes_(codes), graph_(graph), threads_(threads), stop_(stop), cell_of_(cells.rows(), kNoCell) {}
+
+  // Leaves the rows by cells in `order`.
+  void run_without_graph(std::vector<uint32_t>& order) {
+    begin_tree();
+    for (int round = 0; round < kTopRounds; round++) {
+      group();
+      make_centres();
+      choose_among_tops();
+    }
+    tops_ = {};
+    group();
+    make_centres();
+    move_far_rows();
+    drop_empty_in_order();
+    group();
+    order.swap(cells_.slots_);
+    cells_.slots_ = {};
+  }
+
+  // Of rows that lie in the order of their cells, which have their starts.
+  void run_sorted() {
+    is_sorted_ = true;
+    count_ = cells_.count();
+    for (size_t cell = 0; cell < count_; cell++) {
+      std::fill(cell_of_.begin() + ptrdiff_t(cells_.starts_[cell]), cell_of_.begin() + ptrdiff_t(cells_.starts_[cell + 1]), uint32_t(cell));
+    }
+    make_centres();
+    measure_spread();
+  }
 
   void run() {
     run_in_background_threads(1, [&](unsigned) { begin_cells(); });
@@ -88,7 +147,7 @@ class Cells::Builder {
  private:
   // A row that is in no cell yet begins one, with those near it that are in none either.
   void begin_cells() {
-    const size_t rows = graph_.rows();
+    const size_t rows = graph_->rows();
     size_ = size_t(std::clamp(std::sqrt(double(rows)) / kSizeShare, double(kSizeMin), double(kSizeMax)));
     RowQuery query(codes_);
     Scorer<RowQuery> scorer(codes_, query);
@@ -104,9 +163,9 @@ class Cells::Builder {
       query.set(uint32_t(row));
       float farthest = 0;
       for (size_t i = 0; i < members.size() && members.size() < size_; i++) {
-        graph_.read_list(members[i], list);
+        graph_->read_list(members[i], list);
         size_t count = 0;
-        for (size_t j = 0; j < graph_.degree() && list[j] >= 0; j++) {
+        for (size_t j = 0; j < graph_->degree() && list[j] >= 0; j++) {
           if (i == 0 || cell_of_[size_t(list[j])] == kNoCell) scorer.near_rows[count++] = uint32_t(list[j]);
         }
         scorer.score(count);
@@ -127,6 +186,165 @@ class Cells::Builder {
         }
       }
     }
+  }
+
+  // The mean of rows: by their codes.
+  void encode_mean(Codes& centres, size_t centre, const uint32_t* rows, size_t count, std::vector<float>& mean) const {
+    std::fill(mean.begin(), mean.end(), 0.0f);
+    for (size_t i = 0; i < count; i++) {
+      const uint8_t* code = codes_.code(rows[i]);
+      const float scale = codes_.meta(rows[i]).scale / float(count);
+      for (size_t j = 0; j < codes_.dim; j++) mean[j] += scale * float(int(code[j]) - 128);
+    }
+    centres.encode(centre, mean.data());
+  }
+
+  static float nearness_to(const Codes& centres, float key, size_t centre) {
+    const float norm = centres.meta(centre).norm;
+    return centres.metric == Metric::kIp ? key - norm * norm / 2 : key;
+  }
+
+  // The nearest of the first `count` centres to a row.
+  uint32_t nearest_of(const Codes& centres, Scorer<RowQuery>& scorer, RowQuery& query, uint32_t row, size_t count) const {
+    query.set(row);
+    uint32_t nearest = 0;
+    float best = -std::numeric_limits<float>::infinity();
+    score_range(scorer, 0, count, [&](uint32_t centre, float key) {
+      const float near = nearness_to(centres, key, centre);
+      if (!(near > best)) return;
+      best = near;
+      nearest = centre;
+    });
+    return nearest;
+  }
+
+  // The rows of each of `count` groups, one after the other, and where they start.
+  static std::vector<uint32_t> grouped(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& group_of, size_t count, std::vector<uint32_t>& starts) {
+    starts.assign(count + 1, 0);
+    for (uint32_t group : group_of) starts[group + 1]++;
+    for (size_t i = 0; i < count; i++) starts[i + 1] += starts[i];
+    std::vector<uint32_t> next(starts.begin(), starts.end() - 1), result(rows.size());
+    for (size_t i = 0; i < rows.size(); i++) result[next[group_of[i]]++] = rows[i];
+    return result;
+  }
+
+  void begin_tree() {
+    size_ = kTreeSize;
+    std::vector<uint32_t> live;
+    for (size_t row = 0; row < cell_of_.size(); row++) {
+      if (!rows_.dead(row)) live.push_back(uint32_t(row));
+    }
+    if (live.empty()) return;
+    const size_t coarse = std::clamp<size_t>(size_t(std::sqrt(double(live.size()))), 1, kCoarseMax);
+    std::vector<uint32_t> sample = live;
+    std::mt19937_64 random(live.size());
+    const size_t sampled = std::min(live.size(), coarse * kCoarseSample);
+    for (size_t i = 0; i < sampled; i++) std::swap(sample[i], sample[i + random() % (sample.size() - i)]);
+    sample.resize(sampled);
+    Codes centres(codes_.metric, Quantization::kInt8, codes_.dim, codes_.kernels);
+    centres.reserve(coarse);
+    std::vector<float> first_mean(codes_.dim);
+    for (size_t i = 0; i < coarse; i++) encode_mean(centres, i, &sample[i], 1, first_mean);
+    std::vector<uint32_t> chosen(sampled), starts;
+    for (int round = 0; round < kCoarseRounds; round++) {
+      for_all(sampled, threads_, stop_, [&](size_t first, size_t last) {
+        RowQuery query(codes_);
+        Scorer<RowQuery> scorer(centres, query);
+        for (size_t i = first; i < last; i++) chosen[i] = nearest_of(centres, scorer, query, sample[i], coarse);
+      });
+      const std::vector<uint32_t> by_centre = grouped(sample, chosen, coarse, starts);
+      for_all(coarse, threads_, stop_, [&](size_t first, size_t last) {
+        std::vector<float> mean(codes_.dim);
+        for (size_t i = first; i < last; i++) {
+          if (starts[i + 1] > starts[i]) encode_mean(centres, i, &by_centre[starts[i]], starts[i + 1] - starts[i], mean);
+        }
+      }, 16);
+    }
+    tops_.assign(cell_of_.size() * kTops, uint16_t(0));
+    top_count_ = std::min(kTops, coarse);
+    chosen.assign(live.size(), 0);
+    for_all(live.size(), threads_, stop_, [&](size_t first, size_t last) {
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(centres, query);
+      for (size_t i = first; i < last; i++) {
+        float best[kTops];
+        uint16_t* top = &tops_[size_t(live[i]) * kTops];
+        size_t kept = 0;
+        query.set(live[i]);
+        score_range(scorer, 0, coarse, [&](uint32_t centre, float key) {
+          const float near = nearness_to(centres, key, centre);
+          if (kept == top_count_ && !(near > best[kept - 1])) return;
+          size_t place = kept < top_count_ ? kept++ : kept - 1;
+          for (; place > 0 && near > best[place - 1]; place--) {
+            best[place] = best[place - 1];
+            top[place] = top[place - 1];
+          }
+          best[place] = near;
+          top[place] = uint16_t(centre);
+        });
+        chosen[i] = top[0];
+      }
+    });
+    divide(grouped(live, chosen, coarse, starts), starts, coarse);
+  }
+
+  // Divides each coarse cell: `rows` by these.
+  void divide(const std::vector<uint32_t>& rows, const std::vector<uint32_t>& starts, size_t coarse) {
+    fine_starts_.assign(coarse + 1, 0);
+    for (size_t i = 0; i < coarse; i++) {
+      const size_t size = starts[i + 1] - starts[i];
+      fine_starts_[i + 1] = uint32_t(fine_starts_[i] + (size + kTreeSize - 1) / kTreeSize);
+    }
+    count_ = fine_starts_[coarse];
+    for_all(coarse, threads_, stop_, [&](size_t first, size_t last) {
+      Codes centres(codes_.metric, Quantization::kInt8, codes_.dim, codes_.kernels);
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(centres, query);
+      std::vector<float> mean(codes_.dim);
+      std::vector<uint32_t> chosen, own, own_starts;
+      for (size_t i = first; i < last; i++) {
+        const size_t fine = fine_starts_[i + 1] - fine_starts_[i];
+        if (fine == 0) continue;
+        own.assign(rows.begin() + ptrdiff_t(starts[i]), rows.begin() + ptrdiff_t(starts[i + 1]));
+        centres.reserve(fine);
+        for (size_t j = 0; j < fine; j++) encode_mean(centres, j, &own[j * own.size() / fine], 1, mean);
+        chosen.resize(own.size());
+        for (int round = 0; round < kFineRounds; round++) {
+          for (size_t j = 0; j < own.size(); j++) chosen[j] = nearest_of(centres, scorer, query, own[j], fine);
+          const std::vector<uint32_t> by_centre = grouped(own, chosen, fine, own_starts);
+          for (size_t j = 0; j < fine; j++) {
+            if (own_starts[j + 1] > own_starts[j]) encode_mean(centres, j, &by_centre[own_starts[j]], own_starts[j + 1] - own_starts[j], mean);
+          }
+        }
+        for (size_t j = 0; j < own.size(); j++) cell_of_[own[j]] = fine_starts_[i] + chosen[j];
+      }
+    }, 4);
+  }
+
+  // Each row goes to the nearest centre in its nearest coarse cells.
+  void choose_among_tops() {
+    std::vector<uint32_t> chosen(cell_of_.size(), kNoCell);
+    for_all(cell_of_.size(), threads_, stop_, [&](size_t first, size_t last) {
+      RowQuery query(codes_);
+      Scorer<RowQuery> scorer(cells_.centres_, query);
+      for (size_t row = first; row < last; row++) {
+        if (cell_of_[row] == kNoCell) continue;
+        query.set(uint32_t(row));
+        chosen[row] = cell_of_[row];
+        float best = -std::numeric_limits<float>::infinity();
+        for (size_t i = 0; i < top_count_; i++) {
+          const uint16_t top = tops_[row * kTops + i];
+          score_range(scorer, fine_starts_[top], fine_starts_[top + 1], [&](uint32_t cell, float key) {
+            if (cells_.size(cell) < size_ / kSmallShare) return;
+            const float near = nearness(key, cell);
+            if (!(near > best)) return;
+            best = near;
+            chosen[row] = cell;
+          });
+        }
+      }
+    });
+    cell_of_.swap(chosen);
   }
 
   // Half the square distance of a row to another or to a centre, from their key.
@@ -161,25 +379,22 @@ class Cells::Builder {
     cells_.centres_.reserve(count_);
     for_all(count_, threads_, stop_, [&](size_t first, size_t last) {
       std::vector<float> mean(codes_.dim);
+      std::vector<uint32_t> members;
       for (size_t cell = first; cell < last; cell++) {
-        std::fill(mean.begin(), mean.end(), 0.0f);
         const size_t size = cells_.size(cell);
-        for (size_t i = 0; i < size; i++) {
-          const uint32_t row = cells_.slots(cell)[i];
-          const uint8_t* code = codes_.code(row);
-          const float scale = codes_.meta(row).scale / float(size);
-          for (size_t j = 0; j < codes_.dim; j++) mean[j] += scale * float(int(code[j]) - 128);
+        if (is_sorted_) {
+          members.resize(size);
+          std::iota(members.begin(), members.end(), cells_.first_row(cell));
+          encode_mean(cells_.centres_, cell, members.data(), size, mean);
+        } else {
+          encode_mean(cells_.centres_, cell, cells_.slots(cell), size, mean);
         }
-        cells_.centres_.encode(cell, mean.data());
       }
     });
   }
 
   // How near a centre is to a row, as RowQuery's key tells: comparable for one row.
-  float nearness(float key, size_t cell) const {
-    const float norm = cells_.centres_.meta(cell).norm;
-    return codes_.metric == Metric::kIp ? key - norm * norm / 2 : key;
-  }
+  float nearness(float key, size_t cell) const { return nearness_to(cells_.centres_, key, cell); }
 
   // Each row goes to the nearest centre among those of the rows that it is linked with.
   void choose_cells() {
@@ -191,7 +406,7 @@ class Cells::Builder {
       for (size_t row = first; row < last; row++) {
         const uint32_t own = cell_of_[row];
         if (own == kNoCell) continue;
-        graph_.read_list(row, list);
+        graph_->read_list(row, list);
         size_t count = 0;
         const auto add = [&](uint32_t cell) {
           if (count == kDegreeMax || cell == kNoCell || cells_.size(cell) < size_ / kSmallShare) return;
@@ -200,7 +415,7 @@ class Cells::Builder {
           }
         };
         add(own);
-        for (size_t j = 0; j < graph_.degree() && list[j] >= 0; j++) add(cell_of_[size_t(list[j])]);
+        for (size_t j = 0; j < graph_->degree() && list[j] >= 0; j++) add(cell_of_[size_t(list[j])]);
         query.set(uint32_t(row));
         scorer.score(count);
         chosen[row] = count > 0 ? scorer.near_rows[0] : own;
@@ -270,6 +485,19 @@ class Cells::Builder {
     }
   }
 
+  // The same, but their order stays: cells of a coarse one lie together.
+  void drop_empty_in_order() {
+    std::vector<uint32_t> number(count_, 0);
+    for (uint32_t cell : cell_of_) {
+      if (cell != kNoCell) number[cell] = 1;
+    }
+    count_ = 0;
+    for (uint32_t& place : number) place = place == 0 ? kNoCell : uint32_t(count_++);
+    for (uint32_t& cell : cell_of_) {
+      if (cell != kNoCell) cell = number[cell];
+    }
+  }
+
   void measure_spread() {
     RowQuery query(codes_);
     Scorer<RowQuery> scorer(cells_.centres_, query);
@@ -291,20 +519,71 @@ class Cells::Builder {
   Cells& cells_;
   const RowStore& rows_;
   const Codes& codes_;
-  const Graph& graph_;
+  const Graph* graph_;
   const unsigned threads_;
   const StopFlag& stop_;
   size_t size_ = 0;
   size_t count_ = 0;
   std::vector<uint32_t> cell_of_;
+  // Without a graph: where the cells of each coarse one begin, and the nearest coarse ones of each row.
+  std::vector<uint32_t> fine_starts_;
+  std::vector<uint16_t> tops_;
+  size_t top_count_ = 0;
+  // Whether rows lie in the order of their cells already.
+  bool is_sorted_ = false;
 };
 
 Cells::Cells(const RowStore& rows, const Codes& codes, const Graph& graph, double recall_target, unsigned threads,
              const StopFlag& stop)
-    : metric_(rows.metric), rows_(graph.rows()), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {
+    : metric_(rows.metric), rows_(graph.rows()), sorted_(false), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {
   if (rows.has_extreme_rows()) return;
-  Builder(*this, rows, codes, graph, threads, stop).run();
+  Builder(*this, rows, codes, &graph, threads, stop).run();
   measure(rows, codes, recall_target, threads, stop);
+}
+
+Cells::Cells(const RowStore& rows, size_t count)
+    : metric_(rows.metric), rows_(count), sorted_(true), centres_(rows.metric, Quantization::kInt8, rows.dim, rows.kernels) {}
+
+std::shared_ptr<Cells> Cells::of_rows(const RowStore& rows, const Codes& codes, unsigned threads, const StopFlag& stop,
+                                      std::vector<uint32_t>& order) {
+  const size_t count = rows.count();
+  Cells made(rows, count);
+  if (rows.has_extreme_rows()) {
+    for (size_t row = 0; row < count; row++) {
+      if (!rows.dead(row)) order.push_back(uint32_t(row));
+    }
+  } else {
+    Builder(made, rows, codes, nullptr, threads, stop).run_without_graph(order);
+  }
+  std::shared_ptr<Cells> cells(new Cells(rows, order.size()));
+  cells->starts_ = std::move(made.starts_);
+  return cells;
+}
+
+void Cells::begin_sorted(const RowStore& sorted, const Codes& codes, double recall_target, unsigned threads,
+                         const StopFlag& stop) {
+  if (count() == 0) return;
+  Builder(*this, sorted, codes, nullptr, threads, stop).run_sorted();
+  measure(sorted, codes, recall_target, threads, stop);
+}
+
+Cells::Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> starts, const Measured& measured,
+             unsigned threads, const StopFlag& stop)
+    : Cells(sorted, sorted.count()) {
+  starts_ = std::move(starts);
+  if (count() == 0) return;
+  Builder(*this, sorted, codes, nullptr, threads, stop).run_sorted();
+  std::copy(std::begin(measured.beyond), std::end(measured.beyond), beyond_);
+  beyond_by_place_ = measured.beyond_by_place;
+  std::copy(std::begin(measured.visited), std::end(measured.visited), visited_);
+}
+
+Cells::Measured Cells::measured() const {
+  Measured measured{};
+  std::copy(std::begin(beyond_), std::end(beyond_), measured.beyond);
+  measured.beyond_by_place = beyond_by_place_;
+  std::copy(std::begin(visited_), std::end(visited_), measured.visited);
+  return measured;
 }
 
 void Cells::measure(const RowStore& rows, const Codes& codes, double recall_target, unsigned threads,
@@ -314,8 +593,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   std::vector<uint32_t> live;
   for (size_t cell = 0; cell < count(); cell++) {
     for (size_t i = 0; i < size(cell); i++) {
-      const uint32_t row = rows.row_of(slots(cell)[i]);
-      if (row >= rows_) continue;
+      const uint32_t row = sorted_ ? uint32_t(first_row(cell) + i) : rows.row_of(slots(cell)[i]);
+      if (row >= rows_ || rows.dead(row)) continue;
       cell_of[row] = uint32_t(cell);
       live.push_back(row);
     }
@@ -325,12 +604,15 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   for (size_t i = 0; i < queries; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   // The last case is a filter by place.
   constexpr size_t kCases = kDepths + 1;
+  // Where there is a graph, walks find what is nearest of all.
+  const size_t first_depth = sorted_ ? 0 : 1;
   constexpr Depth kByPlace{10, 10};
   const auto k_of = [](size_t tried) { return tried < kDepths ? kDepthOf[tried].k : kByPlace.k; };
   // For each query and case: how far the centre of each answer's cell is below the last answer, in units.
   std::vector<std::vector<float>> needed(queries * kCases);
-  // For each query, the keys of centres, sorted, and for each depth that of the last answer.
-  std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(queries);
+  // For each query, or some of them, the keys of centres, sorted, and for each depth that of the last answer.
+  const size_t visits = sorted_ ? std::min(kVisitedQueries, queries) : queries;
+  std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(visits);
   std::vector<float> last_keys(queries * kCases), units(queries);
   // A row for each pass, which is not one of the queries if there are others.
   const auto random_place = [&](size_t first) { return (queries + first) % live.size(); };
@@ -347,14 +629,15 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     std::nth_element(keys.begin(), nth, keys.end(), std::greater<float>());
     return *nth;
   };
+  const size_t pass = sorted_ ? kSortedPassQueries : kCellPassQueries;
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {
     int32_t products[kCellTileRows];
     const uint8_t* tile_codes[kCellTileRows];
     uint32_t tile[kCellTileRows];
     bool chance[kCellTileRows], placed[kCellTileRows];
-    for (size_t first = next.fetch_add(kCellPassQueries); first < queries; first = next.fetch_add(kCellPassQueries)) {
-      const size_t last = std::min(first + kCellPassQueries, queries);
+    for (size_t first = next.fetch_add(pass); first < queries; first = next.fetch_add(pass)) {
+      const size_t last = std::min(first + pass, queries);
       std::deque<Query> asked;
       // The best k of each query and depth, the worst on top.
       std::vector<std::vector<std::pair<float, uint32_t>>> best((last - first) * kCases);
@@ -374,9 +657,9 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
         codes.dot(tile_codes, count, place.code(), codes.padded, products);
         size_t kept = 0;
         for (size_t j = 0; j < count; j++) {
-          const bool by_chance = allowed_by_chance(kDepthOf[0].scarcity, tile[j]);
+          const bool by_chance = allowed_by_chance(kDepthOf[1].scarcity, tile[j]);
           const bool by_place = place.key(products[j], codes.meta(tile[j])) >= nearest_place;
-          if (!by_chance && !by_place) continue;
+          if (!by_chance && !by_place && !sorted_) continue;
           tile[kept] = tile[j];
           tile_codes[kept] = tile_codes[j];
           chance[kept] = by_chance;
@@ -389,10 +672,10 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
           for (size_t j = 0; j < count; j++) {
             if (tile[j] == live[i]) continue;
             const float key = query.key(products[j], codes.meta(tile[j]));
-            for (size_t d = 0; d < kCases; d++) {
+            for (size_t d = first_depth; d < kCases; d++) {
               auto& found = best[(i - first) * kCases + d];
               if (found.size() == k_of(d) && key <= found.front().first) continue;
-              if (d == kDepths ? !placed[j] : !chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j])) continue;
+              if (d == kDepths ? !placed[j] : d > 0 && (!chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j]))) continue;
               if (found.size() == k_of(d)) {
                 std::pop_heap(found.begin(), found.end(), by_key);
                 found.pop_back();
@@ -431,6 +714,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
             needed[i * kCases + d].push_back((found.front().first - keys[cell_of[row]]) / units[i]);
           }
         }
+        if (i >= visits) continue;
         for (size_t cell = 0; cell < count(); cell++) centre_keys[i].push_back({keys[cell], uint32_t(size(cell))});
         std::sort(centre_keys[i].begin(), centre_keys[i].end(), by_key);
       }
@@ -459,33 +743,34 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
     return good;
   };
   beyond_by_place_ = find_beyond(kDepths);
-  for (size_t d = 0; d < kDepths && double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); d++) {
+  for (size_t d = first_depth; d < kDepths && double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); d++) {
     beyond_[d] = find_beyond(d);
     double sum = 0;
-    for (size_t i = 0; i < queries; i++) {
+    for (size_t i = 0; i < visits; i++) {
       for (const auto& [key, size_of_cell] : centre_keys[i]) {
         if (key < last_keys[i * kCases + d] - beyond_[d] * units[i]) break;
         sum += size_of_cell;
       }
     }
-    visited_[d] = std::max(1.0, sum / double(queries));
+    visited_[d] = std::max(1.0, sum / double(visits));
   }
 }
 
 Cells::Place Cells::place(double depth) const {
-  size_t measured = 0;
+  const size_t first = sorted_ ? 0 : 1;
+  size_t measured = first;
   while (measured < kDepths && visited_[measured] > 0) measured++;
-  if (measured == 0 || depth > kBeyondMeasuredDepth * kDepthOf[measured - 1].rows()) return {0, 0, 0};
-  size_t far = 0;
+  if (measured == first || depth > kBeyondMeasuredDepth * kDepthOf[measured - 1].rows()) return {first, first, 0};
+  size_t far = first;
   while (far + 1 < measured && depth > kDepthOf[far].rows()) far++;
-  if (far == 0) return {0, 0, 0.0};
+  if (far == first) return {first, first, 0.0};
   const double from = kDepthOf[far - 1].rows(), to = kDepthOf[far].rows();
   return {far - 1, far, std::min(1.0, std::log(depth / from) / std::log(to / from))};
 }
 
 double Cells::visited(double depth) const {
   const Place at = place(depth);
-  if (at.near == at.far && (visited_[0] == 0 || depth > kBeyondMeasuredDepth * kDepthOf[0].rows())) return 0;
+  if (at.near == at.far && (visited_[at.near] == 0 || depth > kBeyondMeasuredDepth * kDepthOf[at.near].rows())) return 0;
   return visited_[at.near] * std::pow(visited_[at.far] / visited_[at.near], at.part);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "codes.h"
@@ -17,6 +18,9 @@ namespace quiver {
  * walk would have to pass through many rows looks through the cells with the nearest centres, and scores only the rows
  * that are allowed. Immutable; rows that come later are scanned.
  *
+ * A store on the disk has no graph. Its cells are made of codes alone, its rows lie in the order of their cells, and every
+ * search goes by them (segment_sealing.h).
+ *
  * How far such a search goes is measured on rows of its own, as for walks (calibration.h): it goes on to a cell if its
  * centre's key is at most so many `units` below that of the last row that is wanted.
  */
@@ -28,8 +32,15 @@ class Cells {
     uint32_t scarcity;
     double rows() const { return double(k) * scarcity; }
   };
-  static constexpr size_t kDepths = 3;
-  static constexpr Depth kDepthOf[kDepths] = {{10, 10}, {40, 10}, {10, 100}};
+  static constexpr size_t kDepths = 4;
+  static constexpr Depth kDepthOf[kDepths] = {{10, 1}, {10, 10}, {40, 10}, {10, 100}};
+
+  /// What was measured, for a save.
+  struct Measured {
+    float beyond[kDepths];
+    float beyond_by_place;
+    double visited[kDepths];
+  };
 
   /**
    * `codes`: int8 codes of the rows. Uses `threads` threads of low priority. Throws ClosedError when `stop` is raised;
@@ -38,11 +49,30 @@ class Cells {
   Cells(const RowStore& rows, const Codes& codes, const Graph& graph, double recall_target, unsigned threads,
         const StopFlag& stop);
 
+  /**
+   * Divides the live rows of a store without their graph. `order` are they, by cells; `begin_sorted` comes next. Throws as
+   * above.
+   */
+  static std::shared_ptr<Cells> of_rows(const RowStore& rows, const Codes& codes, unsigned threads, const StopFlag& stop,
+                                        std::vector<uint32_t>& order);
+  // Measures on a store that has the rows in that order. Throws as above.
+  void begin_sorted(const RowStore& sorted, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
+  // Those of a store that was saved: `starts` as `starts()` said.
+  Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> starts, const Measured& measured, unsigned threads,
+        const StopFlag& stop);
+
+  // Whether rows lie in the order of their cells: from `first_row(cell)` on.
+  bool sorted() const { return sorted_; }
+  uint32_t first_row(size_t cell) const { return starts_[cell]; }
+  const std::vector<uint32_t>& starts() const { return starts_; }
+  Measured measured() const;
+
   /// Rows of the graph that they were made of: the first ones.
   size_t rows() const { return rows_; }
   size_t count() const { return starts_.empty() ? 0 : starts_.size() - 1; }
   const Codes& centres() const { return centres_; }
   // The slots of a cell's rows. One may have lost its row since, or have one that came later.
+  // Not where they are sorted.
   const uint32_t* slots(size_t cell) const { return slots_.data() + starts_[cell]; }
   size_t size(size_t cell) const { return starts_[cell + 1] - starts_[cell]; }
 
@@ -56,6 +86,7 @@ class Cells {
 
  private:
   class Builder;
+  Cells(const RowStore& rows, size_t count);
   // Between two depths that were measured.
   struct Place {
     size_t near, far;
@@ -68,6 +99,7 @@ class Cells {
 
   const Metric metric_;
   const size_t rows_;
+  const bool sorted_;
   Codes centres_;
   std::vector<uint32_t> slots_;
   // Where each cell's slots begin, and the end.

@@ -57,6 +57,19 @@ class Codes {
   const Rotation* rotation() const { return rotation_.has_value() ? &*rotation_ : nullptr; }
   // Of so many rows.
   size_t memory_bytes(size_t rows) const;
+  // Takes into a file what holds rows below `rows` alone. As BlockArray::spill.
+  void spill(size_t rows, SpillFile& file) {
+    codes_.spill(rows, file);
+    meta_.spill(rows, file);
+    if (quantization == Quantization::kInt8) code_sums_.spill(rows, file);
+  }
+  void spill_all(SpillFile& file) {
+    codes_.spill(codes_.capacity(), file);
+    meta_.spill(meta_.capacity(), file);
+    if (quantization == Quantization::kInt8) code_sums_.spill(code_sums_.capacity(), file);
+  }
+  // Rows whose codes are in a file: the first ones.
+  size_t spilled() const { return codes_.spilled(); }
   // log2 of the rows per block of memory.
   unsigned shift() const { return shift_; }
 

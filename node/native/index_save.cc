@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "build_codes.h"
 #include "checked_file.h"
 #include "errors.h"
 #include "threads.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr uint64_t kMagic1 = 0x0001434556525651;
 constexpr uint64_t kMagic2 = 0x0002434556525651;
 constexpr uint64_t kMagic3 = 0x0003434556525651;
+// Version 4 is for stores on the disk, which have cells and no graph.
+constexpr uint64_t kMagic4 = 0x0004434556525651;
 
 // Levels above the bottom: by the builder's probabilities, one row in 24^16 has as many.
 constexpr uint32_t kLevelsMax = 16;
@@ -52,11 +55,17 @@ struct SavedEffort {
   uint64_t rows;
 };
 
-// Follows the effort in version 3.
+// Follows the effort in versions 3 and 4.
 struct SavedCodes {
   uint32_t quantization;
   float deviations;
   float passing_deviations;
+};
+
+// Follows the codes in version 4. Where cells start comes last of all.
+struct SavedCells {
+  uint64_t count;
+  Cells::Measured measured;
 };
 
 // Follows the header in version 1, whose graphs had all rows linked with care.
@@ -147,7 +156,7 @@ Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_row
 
 // What version 3 says besides of codes and effort; the versions before had int8 codes.
 Quantization read_codes(CheckedReader& file, const Header& header, Effort& effort) {
-  if (header.magic != kMagic3) return Quantization::kInt8;
+  if (header.magic != kMagic3 && header.magic != kMagic4) return Quantization::kInt8;
   SavedCodes saved;
   file.read(&saved, sizeof saved);
   require(saved.quantization <= uint32_t(Quantization::kBinary));
@@ -182,10 +191,12 @@ std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& heade
   return graph;
 }
 
-void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, unsigned threads, const StopFlag& stop) {
-  std::atomic<size_t> next{0};
+// From one checksum to another.
+void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, size_t from, size_t end, unsigned threads,
+                    const StopFlag& stop) {
+  std::atomic<size_t> next{from};
   run_in_threads(threads, [&](unsigned) {
-    for (size_t i = next++; i < checksums.size(); i = next++) {
+    for (size_t i = next++; i < end; i = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       const size_t first = i * OriginalsFile::kChecksumRows;
       const size_t count = std::min(OriginalsFile::kChecksumRows, store.count() - first);
@@ -196,11 +207,33 @@ void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, uns
   });
 }
 
+void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, unsigned threads, const StopFlag& stop) {
+  // On the disk a block of memory after the other: each is in a file before the next begins.
+  const size_t rows = size_t(1) << store.codes().shift();
+  const size_t part = store.on_disk ? std::max<size_t>(1, rows / OriginalsFile::kChecksumRows) : checksums.size();
+  for (size_t from = 0; from < checksums.size(); from += part) {
+    const size_t end = std::min(from + part, checksums.size());
+    load_originals(store, checksums, from, end, threads, stop);
+    if (store.on_disk) store.spill(std::min(end * OriginalsFile::kChecksumRows, store.count()));
+  }
+}
+
+SavedCells read_cells(CheckedReader& file) {
+  SavedCells saved;
+  file.read(&saved, sizeof saved);
+  const auto usable = [](float beyond) { return beyond >= -kEffortMax && beyond <= kEffortMax; };
+  require(saved.count < kItemLimit && usable(saved.measured.beyond_by_place));
+  for (float beyond : saved.measured.beyond) require(usable(beyond));
+  for (double visited : saved.measured.visited) require(visited >= 0 && visited < double(kItemLimit));
+  return saved;
+}
+
 }  // namespace
 
 SaveImage::SaveImage(const Snapshot& snapshot)
     : store(snapshot.rows),
       graph(snapshot.graph),
+      cells(snapshot.rows->on_disk ? snapshot.cells : nullptr),
       effort(snapshot.effort),
       rows(store->count()),
       coarse_rows(graph == nullptr ? 0 : graph->rows() - graph->refined_rows),
@@ -213,7 +246,7 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   Header header;
   std::memset(&header, 0, sizeof header);
   const Quantization quantization = image.store->codes().quantization;
-  header.magic = quantization == Quantization::kInt8 ? kMagic2 : kMagic3;
+  header.magic = image.store->on_disk ? kMagic4 : quantization == Quantization::kInt8 ? kMagic2 : kMagic3;
   header.metric = uint32_t(image.store->metric);
   header.dim = uint32_t(image.store->dim);
   header.rows = image.rows;
@@ -234,9 +267,17 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   const SavedEffort saved{effort.at_10, effort.at_100, effort.passing_100, effort.passing_400,
                           effort.largest_norm, uint32_t(image.coarse_rows), effort.rows};
   file.write(&saved, sizeof saved);
-  if (header.magic == kMagic3) {
+  if (header.magic == kMagic3 || header.magic == kMagic4) {
     const SavedCodes codes{uint32_t(quantization), effort.deviations, effort.passing_deviations};
     file.write(&codes, sizeof codes);
+  }
+  const size_t cells = image.cells == nullptr ? 0 : image.cells->count();
+  if (header.magic == kMagic4) {
+    SavedCells saved;
+    std::memset(&saved, 0, sizeof saved);
+    saved.count = cells;
+    if (cells > 0) saved.measured = image.cells->measured();
+    file.write(&saved, sizeof saved);
   }
   file.write_checksum();
   if (image.graph != nullptr) {
@@ -249,6 +290,7 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   write_all(file, slots);
   write_all(file, image.dead);
   write_all(file, image.checksums);
+  if (cells > 0) write_all(file, image.cells->starts());
   file.write_checksum();
   if (stop.load(std::memory_order_relaxed)) throw ClosedError();
   file.commit();
@@ -259,18 +301,21 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   CheckedReader file(path);
   Header header;
   file.read(&header, sizeof header);
-  if (header.magic != kMagic1 && header.magic != kMagic2 && header.magic != kMagic3) {
+  if (header.magic != kMagic1 && header.magic != kMagic2 && header.magic != kMagic3 && header.magic != kMagic4) {
     throw StorageError(path + " is no saved vector index");
   }
   size_t coarse_rows;
   Effort effort = read_effort(file, header, coarse_rows);
   const Quantization quantization = read_codes(file, header, effort);
+  SavedCells cells{};
+  if (header.magic == kMagic4) cells = read_cells(file);
   file.expect_checksum();
   if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim) throw StorageError(path + " is of another collection");
+  if ((header.magic == kMagic4) != kind.on_disk) throw StorageError(path + " is of an index that is kept elsewhere");
   if (quantization != kind.quantization) throw StorageError(path + " has codes of another kind");
   Snapshot snapshot{nullptr, nullptr, Effort::guess(), nullptr};
   // Before anything is multiplied by it or read into memory.
-  require(header.rows < kItemLimit && header.has_graph <= 1);
+  require(header.rows < kItemLimit && header.has_graph <= 1 && (header.magic != kMagic4 || header.has_graph == 0));
   if (header.has_graph != 0) {
     snapshot.graph = read_graph(file, header, coarse_rows, quantization != Quantization::kInt8);
     snapshot.effort = effort;
@@ -279,8 +324,11 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   const auto dead = read_all<uint64_t>(file, (header.rows + 63) / 64);
   const auto checksums =
       read_all<uint32_t>(file, (header.rows + OriginalsFile::kChecksumRows - 1) / OriginalsFile::kChecksumRows);
+  const auto starts = read_all<uint32_t>(file, cells.count == 0 ? 0 : cells.count + 1);
   file.expect_checksum();
   file.expect_end();
+  for (size_t i = 1; i < starts.size(); i++) require(starts[i] >= starts[i - 1]);
+  require(starts.empty() || (starts.front() == 0 && starts.back() == header.rows));
   for (uint32_t slot : slots) require(slot < kItemLimit);
   // Bits beyond the last row would delete rows that are added later.
   require(header.rows % 64 == 0 || dead.back() >> (header.rows % 64) == 0);
@@ -288,6 +336,11 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   load_originals(*snapshot.rows, checksums, threads, stop);
   snapshot.rows->originals().adopt_checksums(checksums);
   snapshot.rows->load_slots(slots.data(), dead.data());
+  if (!starts.empty()) {
+    BuildCodes codes(snapshot.rows);
+    snapshot.cells = std::make_shared<Cells>(*snapshot.rows, codes.of(header.rows, threads, stop), starts, cells.measured, threads, stop);
+    snapshot.rows->spill_all();
+  }
   return snapshot;
 }
 

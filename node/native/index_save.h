@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cells.h"
 #include "search.h"
 #include "stop_flag.h"
 
@@ -17,6 +18,8 @@ namespace quiver {
 struct SaveImage {
   std::shared_ptr<RowStore> store;
   std::shared_ptr<const Graph> graph;
+  // Of a store on the disk; else they are made anew.
+  std::shared_ptr<const Cells> cells;
   Effort effort;
   size_t rows;
   // Rows at the end of the graph that wait for their refinement.

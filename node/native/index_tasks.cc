@@ -21,6 +21,7 @@
 #include "index_object.h"
 #include "index_save.h"
 #include "search.h"
+#include "segment_sealing.h"
 
 namespace quiver {
 
@@ -207,6 +208,7 @@ class SearchTask final : public IndexTask {
 
   void run() override {
     const Time began = is_counted_ ? std::chrono::steady_clock::now() : Time();
+    if (snapshot_.rows->on_disk) count_allowed(*snapshot_.rows, request_.allowed);
     hits_ = search(snapshot_, request_, index_->stop, counted_.cost);
     snapshot_.rows->require_sound();
     if (!is_counted_) return;
@@ -404,6 +406,38 @@ class CompactTask final : public ChangingTask {
   std::unique_ptr<Compaction> compaction_;
 };
 
+class SealTask final : public ChangingTask {
+ public:
+  SealTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments),
+        store_(index_->snapshot.rows),
+        path_(arguments.text(0)),
+        target_(arguments.number(1)),
+        threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
+    if (!store_->on_disk) throw std::invalid_argument("the index is in memory");
+    if (path_ == store_->path) throw std::invalid_argument("sealing needs a file of its own");
+    if (!(target_ > 0 && target_ < 1)) throw std::invalid_argument("a recall target lies between 0 and 1");
+    rows_ = store_->count();
+  }
+  void run() override {
+    sealing_ = std::make_unique<SegmentSealing>(store_, path_);
+    sealing_->run(target_, threads_, index_->stop);
+  }
+  napi_value finish(napi_env env) override {
+    if (store_->count() != rows_) throw std::logic_error("rows were put while the index was sealed");
+    index_->replace(sealing_->finish());
+    return undefined(env);
+  }
+
+ private:
+  std::shared_ptr<RowStore> store_;
+  std::string path_;
+  double target_;
+  unsigned threads_;
+  size_t rows_ = 0;
+  std::unique_ptr<SegmentSealing> sealing_;
+};
+
 class SaveTask final : public IndexTask {
  public:
   SaveTask(napi_env env, const Arguments& arguments)
@@ -519,6 +553,10 @@ std::unique_ptr<Task> make_cells_task(napi_env env, const Arguments& arguments) 
 
 std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<CompactTask>(env, arguments);
+}
+
+std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<SealTask>(env, arguments);
 }
 
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments) {

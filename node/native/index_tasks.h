@@ -13,7 +13,7 @@ namespace quiver {
 /**
  * The calls of a vector index that run off JavaScript's thread, one factory function each;
  * node/vector/native-binding.ts documents arguments and answers. A factory throws if the index is closed or an argument
- * is wrong; those that change the graph or the row store, or measure it (extend, refine, calibrate, makeCells, compact), also
+ * is wrong; those that change the graph or the row store, or measure it (extend, refine, calibrate, makeCells, compact, seal), also
  * throw while another of them is under way.
  */
 std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments);
@@ -23,6 +23,7 @@ std::unique_ptr<Task> refine_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> make_cells_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments);
+std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> load_task(napi_env env, const Arguments& arguments);
 

@@ -12,6 +12,11 @@
 
 #include "errors.h"
 
+#if defined(__SANITIZE_THREAD__)
+extern "C" void AnnotateIgnoreWritesBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreWritesEnd(const char* file, int line);
+#endif
+
 namespace quiver {
 
 // A mapping that the handler knows. Written by one thread at a time (under `lock`), read by handlers at any moment:
@@ -98,11 +103,24 @@ Watched* watch(uintptr_t begin, size_t bytes, std::atomic<bool>& damaged) {
 
 }  // namespace
 
-MappedFile::MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path)
-    : data_(nullptr), bytes_(bytes), watched_(nullptr) {
-  void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, off_t(offset));
-  if (mapped == MAP_FAILED) throw storage_error(std::string("mapping ") + path);
+MappedFile::MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path, void* place)
+    : data_(nullptr), bytes_(bytes), owned_(place == nullptr), watched_(nullptr) {
+  // Who reads the place meanwhile is watched from the first moment.
+  if (place != nullptr) watched_ = watch(reinterpret_cast<uintptr_t>(place), bytes, damaged);
+#if defined(__SANITIZE_THREAD__)
+  // ThreadSanitizer takes a mapping for a write, and here the same bytes are there before and after.
+  if (place != nullptr) AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+  void* mapped = mmap(place, bytes, PROT_READ, MAP_SHARED | (place == nullptr ? 0 : MAP_FIXED), file, off_t(offset));
+#if defined(__SANITIZE_THREAD__)
+  if (place != nullptr) AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+#endif
+  if (mapped == MAP_FAILED) {
+    unwatch();
+    throw storage_error(std::string("mapping ") + path);
+  }
   data_ = static_cast<uint8_t*>(mapped);
+  if (place != nullptr) return;
   try {
     watched_ = watch(reinterpret_cast<uintptr_t>(mapped), bytes, damaged);
   } catch (...) {
@@ -112,14 +130,20 @@ MappedFile::MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>&
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), watched_(std::exchange(other.watched_, nullptr)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_),
+      owned_(other.owned_),
+      watched_(std::exchange(other.watched_, nullptr)) {}
+
+void MappedFile::unwatch() {
+  if (watched_ == nullptr) return;
+  std::lock_guard<std::mutex> guard(lock);
+  watched_->begin.store(0, std::memory_order_release);
+}
 
 MappedFile::~MappedFile() {
-  if (watched_ != nullptr) {
-    std::lock_guard<std::mutex> guard(lock);
-    watched_->begin.store(0, std::memory_order_release);
-  }
-  if (data_ != nullptr) munmap(data_, bytes_);
+  unwatch();
+  if (data_ != nullptr && owned_) munmap(data_, bytes_);
 }
 
 }  // namespace quiver

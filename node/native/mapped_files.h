@@ -20,8 +20,9 @@ struct Watched;
 class MappedFile {
  public:
   // Maps `bytes` of `file` from `offset` on. `damaged` must outlive this. Throws StorageError (`path` is for its
-  // message).
-  MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path);
+  // message). `place`: memory of whole pages that the mapping replaces, at the same addresses, and that its owner gives
+  // back after this is gone; null: the mapping has addresses of its own.
+  MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path, void* place = nullptr);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;
@@ -30,8 +31,11 @@ class MappedFile {
   const uint8_t* data() const { return data_; }
 
  private:
+  void unwatch();
+
   uint8_t* data_;
   size_t bytes_;
+  bool owned_;
   Watched* watched_;
 };
 

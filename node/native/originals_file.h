@@ -45,6 +45,8 @@ class OriginalsFile {
   }
   // Whether a reader or the writer has found damage so far.
   bool damaged() const { return damaged_.load(std::memory_order_acquire); }
+  // What is raised when something is damaged: files that are read with this one may raise it, too.
+  std::atomic<bool>& damage() { return damaged_; }
   size_t rows() const { return rows_; }
   // CRC-32C of each run of kChecksumRows rows; the last one covers the rows that exist.
   const std::vector<uint32_t>& checksums() const { return checksums_; }

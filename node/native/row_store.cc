@@ -22,6 +22,7 @@ RowStore::RowStore(const RowKind& kind, const std::string& path, size_t rows)
       dim(kind.dim),
       kernels(kind.kernels),
       path(path),
+      on_disk(kind.on_disk),
       codes_(kind.metric, kind.quantization, kind.dim, kind.kernels),
       originals_(path, kind.dim, codes_.shift(), rows) {
   reserve(rows);
@@ -73,15 +74,36 @@ void RowStore::append(const uint32_t* slots, const float* vectors, size_t count)
     if (before != 0) kill(before - 1);
   }
   changes_.fetch_add(1, std::memory_order_release);
+  if (on_disk) spill(first + count);
 }
 
 void RowStore::remove(const uint32_t* slots, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    if (slots[i] >= rows_of_slots_.capacity()) continue;
+    // Most are not there where an index has several stores; memory that was never written stays untouched.
+    if (slots[i] >= rows_of_slots_.capacity() || rows_of_slots_[slots[i]].load(std::memory_order_relaxed) == 0) continue;
     const uint32_t before = rows_of_slots_[slots[i]].exchange(0, std::memory_order_acq_rel);
     if (before != 0) kill(before - 1);
   }
   changes_.fetch_add(1, std::memory_order_release);
+}
+
+template <class Take>
+void RowStore::spill_with(const Take& take) {
+  try {
+    if (spill_ == nullptr) spill_ = std::make_unique<SpillFile>(path + ".codes", originals_.damage());
+    take(*spill_);
+  } catch (const StorageError&) {
+    // A full disk, for example. Nothing is lost, and puts meet the same.
+  }
+}
+
+void RowStore::spill(size_t rows) {
+  if (rows >> codes_.shift() <= codes_.spilled() >> codes_.shift()) return;
+  spill_with([&](SpillFile& file) { codes_.spill(rows, file); });
+}
+
+void RowStore::spill_all() {
+  spill_with([&](SpillFile& file) { codes_.spill_all(file); });
 }
 
 uint32_t RowStore::load_rows(size_t first, size_t count) {
@@ -127,8 +149,9 @@ std::vector<uint64_t> RowStore::dead_words(size_t rows) const {
 }
 
 size_t RowStore::memory_bytes() const {
-  return codes_.memory_bytes(count()) + count() * sizeof(uint32_t) + count() / 8 +
-         slot_capacity_.load(std::memory_order_relaxed) * sizeof(uint32_t);
+  const size_t rows = count(), in_memory = rows - std::min(rows, codes_.spilled());
+  return codes_.memory_bytes(in_memory) + rows * sizeof(uint32_t) + rows / 8 +
+         (on_disk ? std::min(rows, slot_capacity_.load(std::memory_order_relaxed)) : slot_capacity_.load(std::memory_order_relaxed)) * sizeof(uint32_t);
 }
 
 }  // namespace quiver

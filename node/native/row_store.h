@@ -21,6 +21,8 @@ struct RowKind {
   Quantization quantization;
   size_t dim;
   const Kernels& kernels;
+  // Whether codes are in a file as soon as they fill a block of memory.
+  bool on_disk = false;
 };
 
 /**
@@ -42,8 +44,9 @@ class RowStore {
   const size_t dim;
   const Kernels& kernels;
   const std::string path;
+  const bool on_disk;
 
-  RowKind kind() const { return {metric, codes_.quantization, dim, kernels}; }
+  RowKind kind() const { return {metric, codes_.quantization, dim, kernels, on_disk}; }
   const Codes& codes() const { return codes_; }
   // Whether the graph over the rows shall be small rather than quick to read.
   bool has_compact_links() const { return codes_.quantization != Quantization::kInt8; }
@@ -83,6 +86,14 @@ class RowStore {
   OriginalsFile& originals() { return originals_; }
   const OriginalsFile& originals() const { return originals_; }
 
+  // On the disk: takes the codes of full blocks below `rows` into a file. Where that fails, they stay in memory until it is
+  // called again. On the writer's thread.
+  void spill(size_t rows);
+  // The same for all codes, when no row is appended any more.
+  void spill_all();
+  // Bytes of that file.
+  size_t spilled_bytes() const { return spill_ == nullptr ? 0 : spill_->bytes(); }
+
   /// Reads rows first … first + count − 1 of a loaded file, computes their codes and returns their CRC-32C.
   uint32_t load_rows(size_t first, size_t count);
   // Sets slots and dead bits of a loaded store (`dead`: one bit per row). Throws StorageError.
@@ -98,6 +109,8 @@ class RowStore {
   void reserve(size_t rows);
   void encode(size_t row, const float* vector);
   void kill(uint32_t row);
+  template <class Take>
+  void spill_with(const Take& take);
   void reserve_slot(uint32_t slot);
 
   Codes codes_;
@@ -106,6 +119,8 @@ class RowStore {
   // Row + 1, and 0 for none, so that zeroed memory means none.
   Table<std::atomic<uint32_t>> rows_of_slots_;
   OriginalsFile originals_;
+  // After what it takes, so that it goes first.
+  std::unique_ptr<SpillFile> spill_;
   std::atomic<size_t> count_{0};
   std::atomic<size_t> live_{0};
   size_t watched_ = 0;

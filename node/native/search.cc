@@ -110,8 +110,9 @@ double cells_ns(const Snapshot& snapshot, size_t k, size_t allowed_count) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const RowStore& rows = *snapshot.rows;
   const size_t live = rows.live();
-  if (snapshot.cells == nullptr || allowed_count >= live || !snapshot.effort.reaches_target()) return kNever;
-  const double share = double(allowed_count) / double(live);
+  if (snapshot.cells == nullptr || live == 0 || !snapshot.effort.reaches_target()) return kNever;
+  if (allowed_count >= live && !snapshot.cells->sorted()) return kNever;
+  const double share = std::min(1.0, double(allowed_count) / double(live));
   const double visited = snapshot.cells->visited(double(std::max(k, size_t(Effort::kDepths[0]))) / share);
   if (visited == 0) return kNever;
   const double later = double(rows.count() - std::min(rows.count(), snapshot.cells->rows()));
@@ -310,13 +311,14 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
                 std::vector<Hit>& hits, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Cells& cells = *snapshot.cells;
-  const double share = double(request.allowed.count) / double(std::max<size_t>(1, rows.live()));
+  const double share = std::min(1.0, double(request.allowed.count) / double(std::max<size_t>(1, rows.live())));
+  const size_t wanted = std::max({request.k, request.effort_kind == EffortKind::kGiven ? request.ef : 0, size_t(Effort::kDepths[0])});
   // As many as make the time of a scan.
   const double visited_max = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
-  float reach = cells.reach(query, double(std::max(request.k, size_t(Effort::kDepths[0]))) / share);
+  float reach = cells.reach(query, double(wanted) / share);
   const float reach_by_place = std::max(reach, cells.reach_by_place(query));
   Candidates candidates(query, request.k, snapshot.effort.deviations_for(true));
-  BestKeys best(std::max(request.k, size_t(Effort::kDepths[0])));
+  BestKeys best(wanted);
   uint32_t batch[2 * kBatch];
   size_t waiting = 0, visited = 0, found = 0;
   const auto score = [&](size_t count) {
@@ -347,10 +349,17 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     }
     const RankedCell* next = order.next(least());
     if (next == nullptr) break;
-    const uint32_t* slots = cells.slots(next->number);
     const size_t size = cells.size(next->number);
     visited += size;
-    for (size_t j = 0; j < size; j++) {
+    for (size_t j = 0; cells.sorted() && j < size; j++) {
+      const uint32_t row = cells.first_row(next->number) + uint32_t(j);
+      if (rows.dead(row) || !request.allowed.has(rows.slot(row))) continue;
+      found++;
+      batch[waiting++] = row;
+      if (waiting == 2 * kBatch) score(kBatch);
+    }
+    const uint32_t* slots = cells.sorted() ? nullptr : cells.slots(next->number);
+    for (size_t j = 0; slots != nullptr && j < size; j++) {
       if (!request.allowed.has(slots[j])) continue;
       found++;
       const uint32_t row = rows.row_of(slots[j]);
@@ -431,6 +440,7 @@ double search_ns(const Snapshot& snapshot, const SearchRequest& request) {
 
 // Whether cells take less than a walk, for a search that does not scan.
 bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
+  if (snapshot.graph == nullptr) return true;
   if (request.effort_kind != EffortKind::kCalibrated || request.allowed.kind != Allowed::Kind::kBitmap) return false;
   const double expected = cells_ns(snapshot, request.k, request.allowed.count);
   if (!std::isfinite(expected)) return false;
@@ -445,8 +455,30 @@ void finish_hits(const RowStore& rows, uint64_t changes, size_t k, std::vector<H
 
 }  // namespace
 
+void count_allowed(const RowStore& rows, Allowed& allowed) {
+  constexpr size_t kSampledRows = 4096;
+  const size_t count = rows.count(), live = rows.live();
+  if (allowed.kind == Allowed::Kind::kAll) allowed.count = live;
+  if (allowed.kind != Allowed::Kind::kBitmap || count == 0) return;
+  const size_t step = std::max<size_t>(1, count / kSampledRows);
+  size_t seen = 0, found = 0;
+  for (size_t row = 0; row < count; row += step) {
+    if (rows.dead(row)) continue;
+    seen++;
+    found += allowed.has(rows.slot(row));
+  }
+  // One more than were seen where a sample may miss some: what is wanted may be the one that it did not meet.
+  const double share = seen == 0 ? 1 : (double(found) + (step > 1 ? 1 : 0)) / double(seen);
+  allowed.count = std::min(live, size_t(std::ceil(share * double(live))));
+}
+
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count) {
-  if (snapshot.graph == nullptr || effort_kind == EffortKind::kExact) return true;
+  if (effort_kind == EffortKind::kExact) return true;
+  if (snapshot.graph == nullptr) {
+    if (snapshot.cells == nullptr) return true;
+    const size_t wanted = effort_kind == EffortKind::kGiven ? std::max(k, ef) : k;
+    return !(cells_ns(snapshot, wanted, allowed_count) < scan_ns(*snapshot.rows, double(std::min(allowed_count, snapshot.rows->live()))));
+  }
   if (effort_kind == EffortKind::kCalibrated && !snapshot.effort.reaches_target()) return true;
   const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
   const double scored = std::min(plan.scored, double(snapshot.graph->rows()));

@@ -41,6 +41,12 @@ struct Allowed {
   }
 };
 
+/**
+ * Of a store that is one of several of an index: `allowed.count` becomes about how many of its own rows are allowed, as a sample
+ * shows, because filters may have to do with when rows were put.
+ */
+void count_allowed(const RowStore& rows, Allowed& allowed);
+
 struct SearchRequest {
   std::vector<float> query;
   size_t k;

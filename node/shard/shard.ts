@@ -190,6 +190,7 @@ export class Shard {
           dim: spec.dim,
           metric: spec.metric,
           quantization: spec.quantization,
+          place: spec.vectors,
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),

@@ -11,7 +11,7 @@ import type { AddonFilterIndex } from './native-filters';
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
  * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
- * `extend`, `refine`, `calibrate`, `makeCells` and `compact` may run at a time, and they do not keep the process alive; everything else may
+ * `extend`, `refine`, `calibrate`, `makeCells`, `compact` and `seal` may run at a time, and they do not keep the process alive; everything else may
  * overlap.
  */
 export interface AddonVectorIndex {
@@ -28,6 +28,10 @@ export interface AddonVectorIndex {
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
   vectors(slots: Uint32Array): Float32Array;
+  /** 1 for each slot that has a vector, else 0. */
+  holds(slots: Uint32Array): Uint8Array;
+  /** The slots of the live rows among up to `count` rows from `first` on. */
+  liveSlots(first: number, count: number): Uint32Array;
   liveCount(): number;
   status(): NativeStatus;
   /** Adds up to `rows` more rows to a copy of the graph and puts it in use. `care`: 0 quick, 1 thorough. */
@@ -43,6 +47,11 @@ export interface AddonVectorIndex {
    * rows on.
    */
   compact(originals: string, graphRowsMin: number, threads: number): Promise<void>;
+  /**
+   * Of an index with `onDisk`: puts its live rows in the order of their cells, with their originals in a new file. Nothing may be
+   * put from now on; rows may be removed.
+   */
+  seal(originals: string, recallTarget: number, threads: number): Promise<void>;
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;
@@ -75,6 +84,8 @@ export interface NativeStatus {
   /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */
   damaged: number;
   memoryBytes: number;
+  /** Bytes of codes that are in a file. */
+  spilledBytes: number;
   /** Path of the originals file in use. */
   originals: string;
 }
@@ -89,6 +100,8 @@ export interface NativeBinding {
     originals: string;
     /** One of `kernelNames()`; default: the fastest. */
     kernels?: string | undefined;
+    /** Whether codes go into a file beside the originals, without a name, and there is never a graph (DiskVectorIndex). */
+    onDisk?: boolean | undefined;
   }) => AddonVectorIndex;
   FilterIndex: new () => AddonFilterIndex;
   /**

@@ -90,6 +90,10 @@ export interface VectorIndexOptions {
   buildThreads: number;
   /** Live rows from which there is a graph; default: where a walk becomes quicker than a scan (maintenance.ts). */
   graphRowsMin?: number;
+  /** Rows of a segment of an index on the disk; default: as many as have SEGMENT_BYTES (disk-vector-index.ts). */
+  segmentRows?: number;
+  /** Where codes are, by which vectors are searched; default: in memory. */
+  place?: import('../../shared/vector/vector-place').VectorPlace | undefined;
   /** Called when background work fails. The index continues without it; searches stay correct but become slower. */
   onBackgroundError: (error: Error) => void;
   /**

@@ -30,6 +30,8 @@ export const FEATURES = [
   'unused-shards',
   /** Ids and metadata of a collection are on the disk (ShardSpec.metadata). Others hold them in memory, and forget what was chosen. */
   'disk-metadata',
+  /** The same of the index of the vectors (ShardSpec.vectors). */
+  'disk-vectors',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -1,6 +1,7 @@
 import type { Filter } from '../filter/filter';
 import type { Language } from '../text/language';
 import type { Quantization } from '../vector/quantization';
+import type { VectorPlace } from '../vector/vector-place';
 import type { MetadataPlace } from './metadata-place';
 import type { Metric } from '../vector/metric';
 import type { CallNotes, ShardNote } from './call-notes';
@@ -68,6 +69,8 @@ export interface ShardSpec extends ShardId {
   quantization?: Quantization;
   /** Where ids and metadata are. Absent: DEFAULT_METADATA_PLACE. No stored record depends on it. */
   metadata?: MetadataPlace;
+  /** Where the index of its vectors is. Absent: DEFAULT_VECTOR_PLACE. Indexes alone depend on it. */
+  vectors?: VectorPlace;
   /** What it begins with when it is made; absent: nothing. */
   seed?: ShardSeed;
 }

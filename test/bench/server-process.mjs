@@ -22,6 +22,8 @@ export class ServerProcess {
     this.environment = environment;
     this.dataFolder = dataFolder;
     this.isReady = isReady;
+    /** How long a start may take. */
+    this.readyMs = READY_DEADLINE_MS;
     this.child = null;
   }
 
@@ -39,7 +41,7 @@ export class ServerProcess {
     const child = spawn(this.program, this.words, { cwd: this.workFolder, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output = (output + text).slice(-OUTPUT_CHARACTERS)));
     this.child = child;
-    const deadline = performance.now() + READY_DEADLINE_MS;
+    const deadline = performance.now() + this.readyMs;
     while (!(await this.isReady().catch(() => false))) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${this.name} ended at its start:\n${output}`);
       if (performance.now() > deadline) throw new Error(`${this.name} was not ready in time:\n${output}`);

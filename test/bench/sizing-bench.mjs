@@ -88,22 +88,29 @@ async function measureSize({ dim, rows, quantization, metadata, metadataBytes })
 }
 
 /** Vectors like those that are loaded, which are none of them. */
-export function clusterVectors(dim, count, seed) {
-  const centres = centresOf(seededRandom(dim), dim);
+export function clusterVectors(dim, count, seed, clusters = CLUSTERS) {
+  const centres = centresOf(seededRandom(dim), dim, clusters);
   const random = seededRandom(1_000_003 * seed + dim);
   return Array.from({ length: count }, () => vectorIn(centres, random, dim));
 }
 
-const centresOf = (random, dim) => Float32Array.from({ length: CLUSTERS * dim }, () => random() - 0.5);
+const centresOf = (random, dim, clusters) => Float32Array.from({ length: clusters * dim }, () => random() - 0.5);
 
 function vectorIn(centres, random, dim) {
-  const centre = Math.floor(random() * CLUSTERS) * dim;
-  return Float32Array.from({ length: dim }, (_, i) => centres[centre + i] + 0.4 * (random() - 0.5));
+  const centre = Math.floor(random() * (centres.length / dim)) * dim;
+  const vector = new Float32Array(dim);
+  for (let i = 0; i < dim; i++) vector[i] = centres[centre + i] + 0.4 * (random() - 0.5);
+  return vector;
 }
 
-export async function loadClusters(target, { dim, rows, metadataBytes }) {
+/**
+ * Loads vectors in so many clusters. `look` sees each row and its vector.
+ * @param {any} target
+ * @param {{ dim: number, rows: number, metadataBytes: number, clusters?: number, look?: (row: number, vector: Float32Array) => void }} options
+ */
+export async function loadClusters(target, { dim, rows, metadataBytes, clusters = CLUSTERS, look = () => {} }) {
   const random = seededRandom(dim);
-  const centres = centresOf(random, dim);
+  const centres = centresOf(random, dim, clusters);
   const note = metadataBytes === 0 ? '' : `,"note":{"text":"${'x'.repeat(metadataBytes)}"}`;
   const connection = await HttpConnection.open(target.address);
   const bar = new ProgressBar({ label: `${rows} × ${dim}`, total: rows, unit: 'rows' });
@@ -111,6 +118,7 @@ export async function loadClusters(target, { dim, rows, metadataBytes }) {
     const items = [];
     for (let row = from; row < Math.min(rows, from + BULK_ITEMS); row++) {
       const vector = vectorIn(centres, random, dim);
+      look(row, vector);
       items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`);
     }
     const body = `{"items":[${items.join(',')}]}`;

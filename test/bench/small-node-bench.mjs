@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
+import { MemoryGroup } from './memory-group.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { clusterVectors, loadClusters, settled } from './sizing-bench.mjs';
 
@@ -12,17 +13,71 @@ recall, and how long searches take one after the other. Bound the process, not t
 
   --under WORDS   what runs it, such as "systemd-run --scope -q -p MemoryMax=2G -p MemorySwapMax=0",
                   which counts mapped files (cgroup v2), or "prlimit --data=1700000000", which does not
+  --memory BYTES  runs it in a memory cgroup (version 1 or 2) of so many bytes, which counts mapped files, too
   --rows N        100000
   --dim N         128
   --quantization  int8; or int4, binary
   --metadata      memory; or disk
+  --vectors       memory; or disk
+  --clusters N    200
   --metadata-bytes N  of each item beside its value (0)
   --queries N     500
+  --exact N       queries whose exact neighbours are found while rows are made, for the recall (100)
+  --set NAME=VALUE  a setting of the process; may be repeated
   --hours N       how long loading and building may take (1)
   --json FILE     everything measured, as JSON
 `;
 
 const K = 10;
+
+/** The exact neighbours of some queries (cosine), found while rows pass by. */
+class Nearest {
+  constructor(queries) {
+    this.queries = queries;
+    this.best = queries.map(() => ({ rows: new Int32Array(K).fill(-1), scores: new Float64Array(K).fill(-Infinity) }));
+  }
+
+  look(row, vector) {
+    const dim = vector.length;
+    let square = 0;
+    for (let i = 0; i < dim; i++) square += vector[i] * vector[i];
+    const inverse = 1 / Math.sqrt(square);
+    for (let q = 0; q < this.queries.length; q++) {
+      const query = this.queries[q];
+      // Four sums: one would wait for each product.
+      let [a, b, c, d, i] = [0, 0, 0, 0, 0];
+      for (; i + 3 < dim; i += 4) {
+        a += vector[i] * query[i];
+        b += vector[i + 1] * query[i + 1];
+        c += vector[i + 2] * query[i + 2];
+        d += vector[i + 3] * query[i + 3];
+      }
+      for (; i < dim; i++) a += vector[i] * query[i];
+      const score = (a + b + c + d) * inverse;
+      const { rows, scores } = this.best[q];
+      if (score <= scores[K - 1]) continue;
+      let place = K - 1;
+      for (; place > 0 && score > scores[place - 1]; place--) {
+        scores[place] = scores[place - 1];
+        rows[place] = rows[place - 1];
+      }
+      scores[place] = score;
+      rows[place] = row;
+    }
+  }
+
+  /** The mean share of them that searches find. */
+  async recall(target) {
+    let found = 0;
+    for (const [q, query] of this.queries.entries()) {
+      const answer = await target.call('POST', target.searchPath, { vector: Buffer.from(query.buffer).toString('base64'), k: K });
+      const ids = new Set(Array.from(this.best[q].rows, (row) => `item-${row}`));
+      found += answer.data.results.filter((hit) => ids.has(hit.external_id)).length;
+    }
+    return found / (K * this.queries.length);
+  }
+}
+
 const MIB = 1024 * 1024;
 
 export async function smallNodeBench(words) {
@@ -34,6 +89,11 @@ export async function smallNodeBench(words) {
       dim: { type: 'string', default: '128' },
       quantization: { type: 'string', default: 'int8' },
       metadata: { type: 'string', default: 'memory' },
+      vectors: { type: 'string', default: 'memory' },
+      clusters: { type: 'string', default: '200' },
+      memory: { type: 'string' },
+      exact: { type: 'string', default: '100' },
+      set: { type: 'string', multiple: true, default: [] },
       'metadata-bytes': { type: 'string', default: '0' },
       queries: { type: 'string', default: '500' },
       hours: { type: 'string', default: '1' },
@@ -46,9 +106,11 @@ export async function smallNodeBench(words) {
     return;
   }
   const [rows, dim, queries] = [Number(values.rows), Number(values.dim), Number(values.queries)];
-  const { quantization, metadata } = values;
-  const target = await openQuiver();
-  const prefix = values.under.split(' ').filter((word) => word !== '');
+  const { quantization, metadata, vectors } = values;
+  const clusters = Number(values.clusters);
+  const target = await openQuiver({ environment: Object.fromEntries(values.set.map((setting) => [setting.slice(0, setting.indexOf('=')), setting.slice(setting.indexOf('=') + 1)])) });
+  const group = values.memory === undefined ? null : MemoryGroup.make(Number(values.memory));
+  const prefix = [...values.under.split(' ').filter((word) => word !== ''), ...(group?.prefix ?? [])];
   if (prefix.length > 0) {
     const { program, words: own } = target.server;
     target.server.program = prefix[0];
@@ -56,22 +118,28 @@ export async function smallNodeBench(words) {
   }
   try {
     await target.server.start();
-    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata });
+    say('empty', memoryOf(target.server.pid));
+    const made = await target.call('POST', '/v1/collections', { name: 'bench', dim, distance_metric: 'cosine', quantization, metadata, vectors });
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
     const deadlineMs = Number(values.hours) * 3_600_000;
     const startedAt = performance.now();
-    await loadClusters(target, { dim, rows, metadataBytes: Number(values['metadata-bytes']) });
+    const nearest = new Nearest(clusterVectors(dim, Number(values.exact), 3, clusters));
+    await loadClusters(target, { dim, rows, clusters, metadataBytes: Number(values['metadata-bytes']), look: (row, vector) => nearest.look(row, vector) });
     const loadSeconds = (performance.now() - startedAt) / 1000;
     await settled(target, rows, deadlineMs);
     const settledSeconds = (performance.now() - startedAt) / 1000;
+    process.stdout.write(`loaded in ${loadSeconds.toFixed(0)} s, ready after ${settledSeconds.toFixed(0)}\n`);
     const peak = memoryOf(target.server.pid);
     say('loaded and built', peak);
     await target.server.stop('SIGTERM');
+    target.server.readyMs = deadlineMs;
+    const restartedAt = performance.now();
     await target.server.start();
+    const restartSeconds = (performance.now() - restartedAt) / 1000;
     const stats = await settled(target, rows, deadlineMs);
-    const first = await measureSearches(target, dim, queries, 1);
-    const again = await measureSearches(target, dim, queries, 2);
-    const recall = await target.call('POST', `${target.collectionPath}/recall_check`, { k: K, queries: clusterVectors(dim, 50, 3).map((vector) => [...vector]) });
+    const first = await measureSearches(target, clusterVectors(dim, queries, 1, clusters));
+    const again = await measureSearches(target, clusterVectors(dim, queries, 2, clusters));
+    const recall = await nearest.recall(target);
     const after = memoryOf(target.server.pid);
     say('behind a restart', after);
     const figures = {
@@ -79,6 +147,10 @@ export async function smallNodeBench(words) {
       dim,
       quantization,
       metadata,
+      vectors,
+      clusters,
+      group: group?.facts ?? null,
+      restartSeconds,
       under: values.under,
       loadSeconds,
       settledSeconds,
@@ -88,15 +160,17 @@ export async function smallNodeBench(words) {
       diskBytes: stats.disk_bytes,
       first,
       again,
-      recall: recall.data,
+      recall,
     };
     process.stdout.write(
-      `recall at ${K}: ${JSON.stringify(recall.data?.recall)}; p50 ${again.p50Ms.toFixed(2)} ms, p99 ${again.p99Ms.toFixed(2)} ms; at first p50 ${first.p50Ms.toFixed(2)}, p99 ${first.p99Ms.toFixed(2)}\n`,
+      `recall at ${K}: ${recall.toFixed(4)}; p50 ${again.p50Ms.toFixed(2)} ms, p99 ${again.p99Ms.toFixed(2)} ms; at first p50 ${first.p50Ms.toFixed(2)}, p99 ${first.p99Ms.toFixed(2)}\n`,
     );
-    process.stdout.write(`loaded in ${loadSeconds.toFixed(0)} s, ready after ${settledSeconds.toFixed(0)}; memory of the collection ${(stats.memory_bytes / rows).toFixed(0)} bytes a vector\n`);
+    process.stdout.write(`started again in ${restartSeconds.toFixed(0)} s; memory of the collection ${(stats.memory_bytes / rows).toFixed(0)} bytes a vector\n`);
+    if (group !== null) process.stdout.write(`of the group at most ${Math.round(group.facts.highest / MIB).toLocaleString('en')} MiB with the page cache; killed ${group.facts.kills} times\n`);
     if (values.json !== undefined) writeFigures(values.json, figures);
   } finally {
     await target.server.destroy();
+    group?.remove();
   }
 }
 
@@ -118,10 +192,10 @@ function say(when, memory) {
 }
 
 /** One search after the other. */
-async function measureSearches(target, dim, queries, seed) {
+async function measureSearches(target, queries) {
   const connection = await HttpConnection.open(target.address);
   const times = [];
-  for (const vector of clusterVectors(dim, queries, seed)) {
+  for (const vector of queries) {
     const body = JSON.stringify({ vector: Buffer.from(vector.buffer).toString('base64'), k: K });
     const head = requestHead({ method: 'POST', path: target.searchPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
     const sentAt = performance.now();

@@ -11,6 +11,7 @@ import {
   type WriteOperation,
 } from '../../shared/shard/shard-client';
 import type { MetadataPlace } from '../../shared/shard/metadata-place';
+import type { VectorPlace } from '../../shared/vector/vector-place';
 import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 import { sampleKey } from '../../shared/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
@@ -40,7 +41,11 @@ function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch 
  * What every ShardClient promises (shared/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
  * writes a second, as all but the plain one do.
  */
-export function describeShardClient(name: string, make: () => Promise<ClientUnderTest>, { isBounded = true, metadata }: { isBounded?: boolean; metadata?: MetadataPlace } = {}): void {
+export function describeShardClient(
+  name: string,
+  make: () => Promise<ClientUnderTest>,
+  { isBounded = true, metadata, vectors }: { isBounded?: boolean; metadata?: MetadataPlace; vectors?: VectorPlace } = {},
+): void {
   describe(`ShardClient: ${name}`, () => {
     let under: ClientUnderTest;
     let client: ShardClient;
@@ -53,7 +58,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
     afterEach(() => under.close());
 
     async function opened(options: { dim?: number; metric?: Metric } = {}): Promise<ShardSpec> {
-      const spec: ShardSpec = { collectionUid: `uid-${++specs}`, shard: 0, dim: options.dim ?? DIM, metric: options.metric ?? 'cosine', ...(metadata && { metadata }) };
+      const spec: ShardSpec = { collectionUid: `uid-${++specs}`, shard: 0, dim: options.dim ?? DIM, metric: options.metric ?? 'cosine', ...(metadata && { metadata }), ...(vectors && { vectors }) };
       await client.open(spec);
       return spec;
     }

@@ -1,5 +1,5 @@
 import { PlainShardClient } from '../support/plain-shard-client';
-import { ShardNode, nativeFactories, openMemoryStore, openRocksStore, plainFactories } from '../support/shard-node';
+import { ShardNode, diskFactories, nativeFactories, openMemoryStore, openRocksStore, plainFactories } from '../support/shard-node';
 import { describeShardClient } from './shard-client.contract';
 
 async function local(parts: ConstructorParameters<typeof ShardNode>[0]) {
@@ -11,3 +11,4 @@ describeShardClient('plain', async () => ({ client: new PlainShardClient(), clos
 describeShardClient('local, in memory, vectors compared one by one', () => local({ factories: plainFactories, openStore: openMemoryStore }));
 describeShardClient('local, on RocksDB and the native graph', () => local({ factories: nativeFactories, openStore: openRocksStore }));
 describeShardClient('local, on RocksDB and the native graph, metadata on the disk', () => local({ factories: nativeFactories, openStore: openRocksStore }), { metadata: 'disk' });
+describeShardClient('local, on RocksDB and an index of segments on the disk', () => local({ factories: diskFactories, openStore: openRocksStore }), { vectors: 'disk' });

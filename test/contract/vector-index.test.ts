@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { SlotScores } from '../../node/slots/slot-scores';
 import { nativeBinding } from '../../node/vector/native-binding';
+import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
 import type { VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
@@ -19,6 +20,7 @@ type Open = (options: VectorIndexOptions, save: string | null) => Promise<Vector
 
 const IMPLEMENTATIONS: [string, Open][] = [
   ['plain', PlainVectorIndex.open],
+  ...QUANTIZATIONS.map((quantization): [string, Open] => [`disk, ${quantization}`, (options, save) => DiskVectorIndex.open({ segmentRows: 1000, ...options, quantization }, save)]),
   ...nativeBinding()
     .kernelNames()
     .flatMap((kernels) =>
@@ -367,7 +369,7 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       index.put(Uint32Array.from(range(0, rows)), clusteredVectors(seededRandom(9), { rows, dim, centres: 3 }));
       const save = await index.save();
       await index.close();
-      const used = readdirSync(folder);
+      const used = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => statSync(join(folder, name)).isFile());
       const whole = new Map(used.map((name) => [name, readFileSync(join(folder, name))]));
       const random = seededRandom(runSeed('torn saves'));
       for (const name of used) {

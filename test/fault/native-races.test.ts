@@ -39,6 +39,7 @@ const BUILD = `
 
 const STORIES = [
   ['threads search an index inline while its owner puts, removes, builds, calibrates, compacts and closes', 'inline-search-race'],
+  ['threads search a store on the disk while its codes go into a file, its rows are removed, and it is sealed and closed', 'segment-race'],
   ['threads evaluate filters while the owner of the index puts, removes and replaces slots', 'filter-race'],
 ];
 

@@ -12,15 +12,15 @@ import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
 import { filesWith } from '../support/files-below';
 import { runSeed, seededRandom } from '../support/random';
-import { LogMemory, NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
+import { LogMemory, NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };
 
-test.each(METADATA_PLACES)(
-  'after a purge no file, with metadata in %s, holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays',
-  async (metadata) => {
-    const spec: ShardSpec = { ...SPEC, metadata };
+test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), ['memory', 'disk'] as const])(
+  'after a purge no file, with metadata in %s and vectors in %s, holds a vector, a text or metadata that were deleted, replaced or had expired; what is there stays',
+  async (metadata, vectors) => {
+    const spec: ShardSpec = { ...SPEC, metadata, vectors };
     const random = seededRandom(runSeed('purge'));
     const clock = new ManualClock();
     // Characters that a compression can't shorten much: a word is found as it is, because records of one item are not alike.
@@ -38,7 +38,7 @@ test.each(METADATA_PLACES)(
       const { note, tag } = JSON.parse(metadata!) as { note: string; tag: [string] };
       return { vector: Buffer.from(vector.buffer), texts: [note, ...tag, ...text!.split(' ')].map((part) => Buffer.from(part)) };
     };
-    const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, clock }).start();
+    const node = await new ShardNode({ factories: vectors === 'disk' ? diskFactories : nativeFactories, openStore: openRocksStore, clock }).start();
     const folder = join(node.folder, 'shards', 'purged', '0');
     try {
       await node.client.open(spec);

@@ -9,7 +9,7 @@ import { ShardViews } from '../../node/shard/shard-views';
 import { ManualClock } from '../../shared/time/clock';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
+import { NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
 
 const STEPS = Number(process.env.STEPS ?? 250);
 const DIM = 8;
@@ -171,6 +171,7 @@ describe.each([
   ['vectors compared one by one', plainFactories, 'memory'],
   ['the native index', nativeFactories, 'memory'],
   ['the native index, and metadata on it', nativeFactories, 'disk'],
+  ['an index of segments', diskFactories, 'memory'],
 ] as const)('a shard on disk with %s', (_name, factories, metadata) => {
   test('answers as a plain map does, over writes, checkpoints, restarts and damaged checkpoints', async () => {
     const seed = runSeed('shard model');
@@ -181,7 +182,7 @@ describe.each([
     const follow = (): void => void node.host.follow((message) => views.take(message));
     follow();
     const plain = new PlainShardClient({ clock });
-    const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS), metadata };
+    const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS), metadata, ...(factories === diskFactories && { vectors: 'disk' as const }) };
     const trace: string[] = [`SEED=${seed} ${spec.metric}`];
     try {
       await Promise.all([node.client.open(spec), plain.open(spec)]);

@@ -10,6 +10,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     language: null,
     quantization: 'int8',
     metadata: 'memory',
+    vectors: 'memory',
     vectorCount: 1,
     createdAt: '',
     shards: 1,

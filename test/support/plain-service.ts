@@ -83,6 +83,7 @@ export async function plainService(
     log?: Logger;
     openTarget?: OpenTarget | undefined;
     diskMetadataObstacle?: () => string | null;
+    diskVectorsObstacle?: () => string | null;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -102,6 +103,7 @@ export async function plainService(
     instanceId: options.instanceId ?? 'plain',
     openTarget: options.openTarget,
     diskMetadataObstacle: options.diskMetadataObstacle,
+    diskVectorsObstacle: options.diskVectorsObstacle,
     projectionWorker: join(__dirname, 'projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });

@@ -9,6 +9,7 @@ import { LocalShardClient } from '../../node/shard/local-shard-client';
 import { ShardHost } from '../../node/shard/shard-host';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
 import type { ShardLogger, ShardOptions } from '../../node/shard/shard-options';
+import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
 import { type Clock, systemClock } from '../../shared/time/clock';
@@ -19,9 +20,10 @@ const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> 
   loadKeywordIndex: async (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser }))),
 };
 
-/** A shard's indexes with vectors compared one by one, and with the native graph. */
+/** A shard's indexes with vectors compared one by one, with the native graph, and with small segments on the disk. */
 export const plainFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => PlainVectorIndex.open(options, save) };
 export const nativeFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => NativeVectorIndex.open(options, save) };
+export const diskFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, segmentRows: 100 }, save) };
 
 export const openMemoryStore: ShardOptions['openStore'] = async () => new MemoryKeyValueStore();
 export const openRocksStore: ShardOptions['openStore'] = (folder) => RocksKeyValueStore.open(folder);

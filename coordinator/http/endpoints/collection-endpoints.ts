@@ -19,6 +19,7 @@ function collectionData(view: CollectionView) {
     language: view.language,
     quantization: view.quantization,
     metadata: view.metadata,
+    vectors: view.vectors,
     vector_count: view.vectorCount,
     created_at: view.createdAt,
     shards: view.shards,
@@ -107,8 +108,21 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       handle: async ({ body, key, inStore }) => {
         if (body.quota !== undefined) mustAdminister(key, body.name);
         const quota = body.quota === undefined ? undefined : quotaOf(body.quota);
-        const { name, dim, distance_metric: metric, description = null, language = null, quantization, metadata, shards, replicas, min_in_sync: minInSync, ttl_seconds: ttlSeconds = null } = body;
-        const input = { name, dim, metric, description, language, quantization, metadata, shards, replicas, minInSync, ttlSeconds, quota };
+        const {
+          name,
+          dim,
+          distance_metric: metric,
+          description = null,
+          language = null,
+          quantization,
+          metadata,
+          vectors: place,
+          shards,
+          replicas,
+          min_in_sync: minInSync,
+          ttl_seconds: ttlSeconds = null,
+        } = body;
+        const input = { name, dim, metric, description, language, quantization, metadata, vectors: place, shards, replicas, minInSync, ttlSeconds, quota };
         return dataAnswer(collectionData(await inStore((mark) => collections.create(input, mark))));
       },
     }),

@@ -3,6 +3,7 @@ import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/langu
 import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
+import { DEFAULT_VECTOR_PLACE, VECTOR_PLACES } from '../../../shared/vector/vector-place';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { itemExpiry, itemVersion, vectorValues } from './answer-fields';
 import { TTL_SECONDS_MAX } from './expiry';
@@ -57,6 +58,10 @@ export function newCollection(limits: HttpLimits) {
       description:
         'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them.',
     }),
+    vectors: withDefault(z.enum(VECTOR_PLACES), DEFAULT_VECTOR_PLACE).meta({
+      description:
+        'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way.',
+    }),
     ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({ description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}` }),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
@@ -93,6 +98,7 @@ export const collectionAnswer = z
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
+    vectors: z.enum(VECTOR_PLACES).meta({ description: 'Where the index of its vectors is.' }),
     vector_count: z.int(),
     created_at: z.iso.datetime(),
     shards: z.int(),

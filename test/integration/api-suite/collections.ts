@@ -96,6 +96,25 @@ export function collectionsSuite(context: SuiteContext): void {
       expect(errorOf(await api.post('/v1/collections', { name: 'bad', dim: 3, metadata: 'tape' }), 422)).toContain('metadata');
     });
 
+    test('hold the index of their vectors in memory, or on the disk when that is asked for, and answer the same', async () => {
+      const { api } = context;
+      const items = Array.from({ length: 300 }, (_, i) => ({ external_id: `v${i}`, vector: [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)], metadata: { even: i % 2 === 0 } }));
+      const answers = [];
+      for (const fields of [{ vectors: null }, { vectors: 'disk', shards: 2 }, { vectors: 'disk', metadata: 'disk', quantization: 'int4' }] as const) {
+        const name = await context.collection({ distance_metric: 'l2', ...fields });
+        expect(dataOf(await api.get(`/v1/collections/${name}`)).vectors).toBe(fields.vectors ?? 'memory');
+        expect(dataOf(await api.patch(`/v1/collections/${name}`, { description: 'd' })).vectors).toBe(fields.vectors ?? 'memory');
+        dataOf(await api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+        const answer: unknown[] = [];
+        for (const filters of [undefined, { even: true }]) answer.push(dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [0.5, 0.5, 0.5], k: 50, filters })).results);
+        expect(dataOf(await api.post(`/v1/collections/${name}/delete_by_filter`, { filters: { even: true } }))).toMatchObject({ deleted_count: 150 });
+        answer.push(dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [0, 0, 1], k: 100 })).results);
+        answers.push(answer);
+      }
+      for (const answer of answers) expect(answer).toEqual(answers[0]);
+      expect(errorOf(await api.post('/v1/collections', { name: 'bad', dim: 3, vectors: 'tape' }), 422)).toContain('vectors');
+    });
+
     test('show how far their index is built, and make the best of it when asked, as often as they are', async () => {
       const { api } = context;
       const name = await context.collection({ shards: 2 });

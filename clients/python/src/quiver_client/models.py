@@ -228,6 +228,8 @@ class CollectionInfo:
     quantization: str | None = None
     metadata: str | None = None
     """Where its ids and metadata are: ``memory`` or ``disk``."""
+    vectors: str | None = None
+    """Where the index of its vectors is: ``memory`` or ``disk``."""
     shards: int | None = None
     replicas: int | None = None
     min_in_sync: int | None = None

@@ -12,6 +12,8 @@ export interface Collection {
   quantization: 'int8' | 'int4' | 'binary';
   /** Where its ids and metadata are. */
   metadata: Metadata;
+  /** Where the index of its vectors is. */
+  vectors: 'memory' | 'disk';
   vector_count: number;
   created_at: string;
   shards: number;
@@ -684,6 +686,8 @@ export interface Operations {
       quantization?: 'int8' | 'int4' | 'binary';
       /** Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them. Default: "memory". */
       metadata?: Metadata;
+      /** Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way. Default: "memory". */
+      vectors?: 'memory' | 'disk';
       /** Items without an expires_at of their own expire so long after their last write. Default: never. It holds for the writes that come: an item keeps what its last write gave it. */
       ttl_seconds?: number;
       shards?: number;

@@ -54,6 +54,7 @@ describe('a collection', () => {
       language: null,
       quantization: 'int8',
       metadata: 'memory',
+      vectors: 'memory',
       vectorCount: 0,
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,
@@ -95,6 +96,27 @@ describe('a collection', () => {
       ['here', 'memory'],
     ]);
     expect((await store.get('/q/collections/here'))?.value).not.toContain('metadata');
+  });
+
+  test('has the index of its vectors on the disk when that is asked for, once every member could have them there', async () => {
+    let obstacle: string | null = 'n1 is of an earlier version';
+    const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+    const { service, shards } = await plainService({ store, diskVectorsObstacle: () => obstacle });
+    const open = jest.spyOn(shards, 'open');
+    const onDisk = { ...newCollection('disk'), vectors: 'disk' as const };
+    await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
+    expect((await service.collections.create({ ...newCollection('here'), vectors: 'memory' })).vectors).toBe('memory');
+    obstacle = null;
+    expect((await service.collections.create(onDisk)).vectors).toBe('disk');
+    expect(open.mock.calls.map(([spec]) => spec.vectors)).toEqual([undefined, 'disk']);
+    expect((await service.collections.update('disk', { description: 'd' })).vectors).toBe('disk');
+    // As it is told after a start, and as others tell it; who knows no choice wrote none.
+    const again = (await plainService({ store, shards })).service;
+    expect((await again.collections.list()).map(({ name, vectors }) => [name, vectors])).toEqual([
+      ['disk', 'disk'],
+      ['here', 'memory'],
+    ]);
+    expect((await store.get('/q/collections/here'))?.value).not.toContain('vectors');
   });
 
   test('counts what its shards hold', async () => {

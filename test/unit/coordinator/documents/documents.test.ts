@@ -28,6 +28,7 @@ class Shelf {
       language: null,
       quantization: 'int8' as const,
       metadata: 'memory' as const,
+      vectors: 'memory' as const,
       vectorCount: this.items.size,
       shards: 1,
       replicas: 1,

@@ -14,6 +14,7 @@ const status: NativeStatus = {
   cellRows: 0,
   damaged: 0,
   memoryBytes: 0,
+  spilledBytes: 0,
   originals: 'originals-1.f32',
 };
 const EXTEND = { type: 'extend', rows: 100, care: 'quick' } as const;

@@ -22,6 +22,7 @@ function openIndex(processors: number) {
     effortRows: 0,
     damaged: 0,
     memoryBytes: 0,
+    spilledBytes: 0,
     originals: 'originals-1.f32',
   };
   const steps: string[] = [];

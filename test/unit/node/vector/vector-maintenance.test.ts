@@ -14,6 +14,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   cellRows: given.graphRows ?? 0,
   damaged: 0,
   memoryBytes: 0,
+  spilledBytes: 0,
   originals: 'originals-1.f32',
   ...given,
 });

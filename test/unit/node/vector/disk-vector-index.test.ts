@@ -1,0 +1,282 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChunkedSlotSet } from '../../../../node/slots/chunked-slot-set';
+import { DiskVectorIndex } from '../../../../node/vector/disk-vector-index';
+import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
+import type { VectorIndexOptions } from '../../../../node/vector/vector-index';
+import { METRICS, type Metric } from '../../../../shared/vector/metric';
+import { QUANTIZATIONS } from '../../../../shared/vector/quantization';
+import { runSeed, seededRandom } from '../../../support/random';
+import { clusteredVectors } from '../../../support/vector-clusters';
+
+/** What an index on the disk does beyond what every index promises (test/contract/vector-index.test.ts). */
+
+const DIM = 24;
+const SEGMENT_ROWS = 2_000;
+const ROWS = 9_000;
+const K = 10;
+
+let folder: string;
+let opened: DiskVectorIndex[];
+let failures: Error[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'disk-vector-index-'));
+  opened = [];
+  failures = [];
+});
+
+afterEach(async () => {
+  for (const index of opened) await index.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function optionsOf(changes: Partial<VectorIndexOptions> = {}): VectorIndexOptions {
+  return {
+    folder,
+    dim: DIM,
+    metric: 'cosine',
+    recallTarget: 0.99,
+    buildThreads: 2,
+    segmentRows: SEGMENT_ROWS,
+    onDamaged: (error) => failures.push(error),
+    onBackgroundError: (error) => failures.push(error),
+    ...changes,
+  };
+}
+
+async function open(changes: Partial<VectorIndexOptions> = {}, save: string | null = null): Promise<DiskVectorIndex> {
+  const index = await DiskVectorIndex.open(optionsOf(changes), save);
+  opened.push(index);
+  return index;
+}
+
+const slotsOf = (first: number, end: number): Uint32Array => Uint32Array.from({ length: end - first }, (_, i) => first + i);
+const some = (vectors: Float32Array, first: number, end: number): Float32Array => vectors.slice(first * DIM, end * DIM);
+
+function fill(index: DiskVectorIndex, vectors: Float32Array, rows = ROWS): void {
+  for (let first = 0; first < rows; first += 500) index.put(slotsOf(first, Math.min(first + 500, rows)), some(vectors, first, Math.min(first + 500, rows)));
+}
+
+/** The mean share of the exact answers that a calibrated search finds. */
+async function recallOf(index: DiskVectorIndex, queries: Float32Array, allowed: ChunkedSlotSet | null = null): Promise<number> {
+  let [found, wanted] = [0, 0];
+  for (let i = 0; i < queries.length / DIM; i++) {
+    const query = some(queries, i, i + 1);
+    const exact = await index.search(query, { k: K, effort: { type: 'exact' }, allowed });
+    const answer = await index.search(query, { k: K, effort: { type: 'calibrated' }, allowed });
+    const last = exact.scores[Math.min(K, exact.scores.length) - 1];
+    found += answer.scores.slice(0, K).filter((score) => score >= last - 1e-6).length;
+    wanted += Math.min(K, exact.scores.length);
+  }
+  return wanted === 0 ? 1 : found / wanted;
+}
+
+const kindsOf = (index: DiskVectorIndex): string[] => index.status().segments.map(({ kind }) => kind);
+
+function dataOf(metric: Metric): { vectors: Float32Array; queries: Float32Array } {
+  const all = clusteredVectors(seededRandom(11), { rows: ROWS + 60, dim: DIM, centres: 200, lengths: metric === 'ip' ? 'varied' : 'unit' });
+  return { vectors: some(all, 0, ROWS), queries: some(all, ROWS, ROWS + 60) };
+}
+
+describe.each(METRICS)('%s', (metric) => {
+  test.each(QUANTIZATIONS)('%s: segments are sealed one by one, and searches of their cells have the promised recall, with filters, too', async (quantization) => {
+    const { vectors, queries } = dataOf(metric);
+    const index = await open({ metric, quantization });
+    fill(index, vectors);
+    await index.settled();
+    expect(failures).toEqual([]);
+    expect(kindsOf(index)).toEqual(['sealed', 'sealed', 'sealed', 'sealed', 'sealed']);
+    expect(index.status().progress).toMatchObject({ state: 'ready', rows: ROWS, indexedRows: ROWS });
+    // With some room: the queries are few.
+    expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
+    const dice = seededRandom(5);
+    const thirds = ChunkedSlotSet.fromArray([...slotsOf(0, ROWS)].filter(() => dice() < 0.3));
+    expect(await recallOf(index, queries, thirds)).toBeGreaterThanOrEqual(0.98);
+    // What was put last: most segments have none of it.
+    expect(await recallOf(index, queries, ChunkedSlotSet.fromArray([...slotsOf(ROWS - 700, ROWS)]))).toBeGreaterThanOrEqual(0.98);
+    const cost = await index.search(queries.slice(0, DIM), { k: K, effort: { type: 'calibrated' }, allowed: null, counted: true });
+    expect(cost.scored).toBeLessThan(ROWS);
+    for (const slot of [0, 1, 2_500, ROWS - 1]) expect([...index.vectors(Uint32Array.of(slot))]).toEqual([...vectors.slice(slot * DIM, (slot + 1) * DIM)]);
+  });
+});
+
+test('what is replaced and removed in sealed segments is gone from them; where much is, they are sealed anew, and small ones become one', async () => {
+  const { vectors, queries } = dataOf('cosine');
+  const index = await open();
+  fill(index, vectors);
+  await index.settled();
+  // All of the first segment but a few, half of the next, and new vectors for some of the third.
+  index.remove(slotsOf(0, 1_950));
+  index.remove(slotsOf(2_000, 3_000));
+  index.put(slotsOf(4_000, 4_500), some(vectors, 0, 500));
+  expect(index.liveCount).toBe(ROWS - 2_950);
+  await index.settled();
+  const { segments } = index.status();
+  expect(segments.reduce((sum, { deletedRows }) => sum + deletedRows, 0)).toBeLessThan(ROWS / 4);
+  expect(segments.filter(({ rows, deletedRows }) => rows - deletedRows < SEGMENT_ROWS / 2).length).toBeLessThanOrEqual(3);
+  expect(index.liveCount).toBe(ROWS - 2_950);
+  expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
+  expect([...index.vectors(Uint32Array.of(4_000, 3_500))]).toEqual([...some(vectors, 0, 1), ...some(vectors, 3_500, 3_501)]);
+  expect((await index.search(some(vectors, 0, 1), { k: 1, effort: { type: 'calibrated' }, allowed: null })).slots[0]).toBe(4_000);
+  index.remove(slotsOf(0, ROWS));
+  await index.settled();
+  expect(index.status().segments).toEqual([{ kind: 'growing', rows: 0, deletedRows: 0, ef: 0 }]);
+});
+
+test('a slot that is put again while searches run is found by each of them, once', async () => {
+  const { vectors } = dataOf('cosine');
+  const index = await open();
+  fill(index, vectors, 6_000);
+  await index.settled();
+  const query = some(vectors, 100, 101);
+  for (let round = 0; round < 200; round++) {
+    const searches = Array.from({ length: 4 }, () => index.search(query, { k: 3, effort: { type: 'calibrated' }, allowed: null }));
+    // To another segment, and to its place there again.
+    index.put(slotsOf(100, 101), query);
+    for (const { slots } of await Promise.all(searches)) {
+      expect(slots[0]).toBe(100);
+      expect(new Set(slots).size).toBe(slots.length);
+    }
+  }
+});
+
+describe('saves', () => {
+  test('write again only the segments that changed, and hold their cells', async () => {
+    const { vectors, queries } = dataOf('cosine');
+    const index = await open();
+    fill(index, vectors);
+    await index.settled();
+    const first = await index.save();
+    const segmentsOf = (save: string): { number: number; save: string }[] => (JSON.parse(readFileSync(join(folder, save), 'utf8')) as { segments: { number: number; save: string }[] }).segments;
+    const before = segmentsOf(first);
+    index.remove(slotsOf(0, 1));
+    const second = await index.save();
+    const after = segmentsOf(second);
+    expect(after.filter(({ save }, i) => save !== before[i].save)).toHaveLength(1);
+    await index.discardOtherSaves(second);
+    expect(existsSync(join(folder, first))).toBe(false);
+    const names = readdirSync(join(folder, `segment-${after[0].number}`)).sort();
+    expect(names).toHaveLength(2);
+    await index.close();
+    const again = await open({}, second);
+    expect(kindsOf(again)).toEqual(['sealed', 'sealed', 'sealed', 'sealed', 'sealed']);
+    expect(again.liveCount).toBe(ROWS - 1);
+    expect(again.status().progress.state).toBe('ready');
+    expect(await recallOf(again, queries)).toBeGreaterThanOrEqual(0.98);
+  });
+
+  test('a torn file of a sealed segment is refused, wherever it is torn, and so is one of a later version or of another place', async () => {
+    const { vectors } = dataOf('cosine');
+    const index = await open();
+    fill(index, vectors, 2_000);
+    await index.settled();
+    const save = await index.save();
+    await index.discardOtherSaves(save);
+    await index.close();
+    const random = seededRandom(runSeed('torn segments'));
+    const segment = join(
+      folder,
+      readdirSync(folder).find((name) => name.startsWith('segment-'))!,
+    );
+    const paths = [join(folder, save), ...readdirSync(segment).map((name) => join(segment, name))];
+    for (const path of paths) {
+      const whole = readFileSync(path);
+      const length = path.endsWith('.f32') ? 2_000 * DIM * 4 : whole.length;
+      for (let i = 0; i < 16; i++) {
+        const at = Math.floor(random() * length);
+        if (i % 2 === 0) {
+          truncateSync(path, at);
+        } else {
+          const bytes = Buffer.from(whole);
+          bytes[at] ^= 1 << Math.floor(random() * 8);
+          writeFileSync(path, bytes);
+        }
+        await expect(DiskVectorIndex.open(optionsOf(), save)).rejects.toMatchObject({ kind: 'storage_failed' });
+        writeFileSync(path, whole);
+      }
+    }
+    writeFileSync(join(folder, 'save-9.json'), JSON.stringify({ format: 2, crc: 0, segments: [] }));
+    await expect(DiskVectorIndex.open(optionsOf(), 'save-9.json')).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(NativeVectorIndex.open(optionsOf(), save)).rejects.toMatchObject({ kind: 'storage_failed' });
+    expect((await open({}, save)).liveCount).toBe(2_000);
+  });
+
+  test('after a crash at any moment of its background work, the last save opens as it was, and what is left over goes', async () => {
+    const { vectors, queries } = dataOf('cosine');
+    const index = await open();
+    fill(index, vectors, 5_000);
+    const save = await index.save();
+    const copies: string[] = [];
+    // What a crash leaves behind: sealing goes on while the folder is copied.
+    const settled = index.settled();
+    for (let i = 0; i < 4; i++) {
+      const copy = mkdtempSync(join(tmpdir(), 'disk-vector-crash-'));
+      cpSync(folder, copy, { recursive: true });
+      copies.push(copy);
+      await new Promise((next) => setImmediate(next));
+      index.put(slotsOf(5_000 + i * 100, 5_100 + i * 100), some(vectors, 5_000 + i * 100, 5_100 + i * 100));
+    }
+    await settled;
+    for (const copy of copies) {
+      writeFileSync(join(copy, 'segment-1', 'save-7.index.tmp'), 'half');
+      const again = await open({ folder: copy }, save);
+      expect(again.liveCount).toBe(5_000);
+      expect(await recallOf(again, queries.slice(0, 10 * DIM))).toBeGreaterThanOrEqual(0.98);
+      await again.settled();
+      const next = await again.save();
+      await again.discardOtherSaves(next);
+      expect(existsSync(join(copy, 'segment-1', 'save-7.index.tmp'))).toBe(false);
+      await again.close();
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+});
+
+test('where codes can not be written to the disk they stay in memory, and nothing is answered wrong', async () => {
+  const rows = 140_000;
+  const dim = 8;
+  const vectors = clusteredVectors(seededRandom(3), { rows, dim, centres: 50 });
+  const spilled = async (isLost: boolean): Promise<number> => {
+    const own = mkdtempSync(join(tmpdir(), 'disk-vector-lost-'));
+    const index = await open({ folder: own, dim, segmentRows: 2 * rows });
+    index.put(slotsOf(0, 1), vectors.slice(0, dim));
+    // Files that are open stay; a new one can't be made.
+    if (isLost) rmSync(join(own, 'segment-1'), { recursive: true });
+    for (let first = 1; first < rows; first += 10_000) index.put(slotsOf(first, Math.min(first + 10_000, rows)), vectors.slice(first * dim, Math.min(first + 10_000, rows) * dim));
+    const { diskBytes } = index.status();
+    const answer = await index.search(vectors.slice(77 * dim, 78 * dim), { k: 1, effort: { type: 'calibrated' }, allowed: null });
+    expect(answer.slots[0]).toBe(77);
+    await index.close();
+    rmSync(own, { recursive: true, force: true });
+    return diskBytes - rows * dim * 4;
+  };
+  expect(await spilled(true)).toBe(0);
+  // Two blocks of 65,536 rows: 64 bytes of code and 12 of numbers each.
+  expect(await spilled(false)).toBe(2 * 65_536 * 76);
+});
+
+test('a segment that can not be sealed stays as it is, is told of, and is searched', async () => {
+  const { vectors, queries } = dataOf('cosine');
+  const index = await open();
+  fill(index, vectors, 1_500);
+  rmSync(join(folder, 'segment-1'), { recursive: true });
+  index.put(slotsOf(1_500, 2_100), some(vectors, 1_500, 2_100));
+  await index.settled();
+  expect(failures).toEqual([expect.objectContaining({ kind: 'storage_failed' })]);
+  expect(kindsOf(index)).toEqual(['growing']);
+  expect(await recallOf(index, queries)).toBe(1);
+  expect(statSync(folder).isDirectory()).toBe(true);
+});
+
+test('a file of originals that is cut under the index is told of, and nothing is answered from it', async () => {
+  const { vectors, queries } = dataOf('cosine');
+  const index = await open();
+  fill(index, vectors, 2_000);
+  await index.settled();
+  const segment = join(folder, 'segment-1');
+  for (const name of readdirSync(segment)) truncateSync(join(segment, name), 0);
+  await expect(index.search(some(queries, 0, 1), { k: K, effort: { type: 'calibrated' }, allowed: null })).rejects.toMatchObject({ kind: 'storage_failed' });
+  expect(failures).toEqual([expect.objectContaining({ kind: 'storage_failed' })]);
+});
