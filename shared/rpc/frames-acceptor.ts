@@ -51,7 +51,7 @@ export class FramesAcceptor<In, Out> {
 
   private begin(socket: Socket): void {
     const { gate, method } = this.parts;
-    let hasHeardHello = false;
+    let hellos = 0;
     let call: FramesCall<In, Out> | null = null;
     const refuse = (refusal: Refusal): void => {
       link.send(FRAME_TYPES.refused, refusalToBytes(refusal));
@@ -60,11 +60,12 @@ export class FramesAcceptor<In, Out> {
     const link = new FrameLink(socket, {
       frame: (type, bytes) => {
         if (call !== null && type === FRAME_TYPES.message) return call.take(method.requestDeserialize(bytes));
-        if (call === null && type === FRAME_TYPES.hello) {
-          hasHeardHello = true;
+        // The second one is an objection.
+        if (call === null && type === FRAME_TYPES.hello && hellos < 2) {
+          hellos += 1;
           const refusal = gate.hello(metadataFromBytes(bytes), link.peer, (answer) => link.send(FRAME_TYPES.greeting, metadataToBytes(answer)));
           if (refusal !== null) refuse(refusal);
-        } else if (call === null && hasHeardHello && type === FRAME_TYPES.stream) {
+        } else if (call === null && hellos > 0 && type === FRAME_TYPES.stream) {
           const refusal = gate.stream(metadataFromBytes(bytes), method.path, link.peer);
           if (refusal !== null) return refuse(refusal);
           link.admit();
