@@ -42,7 +42,7 @@ export class FrameReader {
   /** `frame`'s bytes are part of a chunk that was taken. */
   constructor(private readonly frame: (type: number, bytes: Buffer) => void) {}
 
-  /** Errors: of a frame that is too long, and those of `frame`. Nothing may be taken after that. */
+  /** Throws at a frame that is too long, and what `frame` throws. Nothing may be taken after that. */
   take(chunk: Buffer): void {
     let bytes = chunk;
     if (this.restBytes > 0) {

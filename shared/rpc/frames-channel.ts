@@ -127,7 +127,7 @@ class FramesStream<Out, In> implements RpcStream<Out> {
     this.listener.ended({ isRefused, reason });
   }
 
-  /** Errors: of what has no place here. */
+  /** Throws at what has no place here. */
   private shake(type: number, bytes: Buffer, clientNonce: Buffer): void {
     const link = this.link!;
     if (type === FRAME_TYPES.greeting && this.session === null) {
@@ -149,7 +149,8 @@ class FramesStream<Out, In> implements RpcStream<Out> {
     }
     if (type === FRAME_TYPES.refused && !this.isReady) {
       const { code, details, metadata } = refusalFromBytes(bytes);
-      const failure = this.session === null ? this.handshake.failureOf({ code, message: details, metadata }) : { isRefused: code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED, reason: details };
+      const failure =
+        this.session === null ? this.handshake.failureOf({ code, message: details, metadata }) : { isRefused: code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED, reason: details };
       return this.end(failure.isRefused, failure.reason);
     }
     throw new Error(`a frame of type ${type}, which has no place here`);
@@ -167,7 +168,7 @@ export function metadataToBytes(metadata: Metadata): Buffer {
   return Buffer.from(JSON.stringify(metadata.toHttp2Headers()));
 }
 
-/** Errors: of what is malformed. */
+/** Throws at what is malformed. */
 export function metadataFromBytes(bytes: Buffer): Metadata {
   return metadataFrom(JSON.parse(bytes.toString()));
 }

@@ -1,18 +1,22 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import { RenewedCertificates } from '../../shared/process/renewed-certificates';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { OWN_VERSION, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
 import { packageRoot } from '../../shared/process/package-root';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
+import { readsDefinition } from '../../shared/rpc/protocol';
+import { type ClusterCredentials, RpcChannel } from '../../shared/rpc/rpc-channel';
 import { FRAME_TYPES } from '../../shared/rpc/frame-link';
 import type { ReadsForm } from '../../shared/rpc/greeted-server';
 import { metadataOf } from '../../shared/rpc/handshake-metadata';
 import { FRAMES_GREETING, READS_GREETING } from '../../shared/rpc/reads-greeting';
-import { metadataToBytes } from '../../shared/rpc/frames-channel';
+import { FramesChannel, metadataToBytes } from '../../shared/rpc/frames-channel';
+import { readFramesMethod } from '../../shared/rpc/read-frames';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { ReadThreads } from '../../node/threads/read-threads';
 import { systemClock } from '../../shared/time/clock';
@@ -54,12 +58,7 @@ let dealt: ReadsForm[] = [];
  * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what it says in the
  * handshake; without READ_FRAMES it is of a version that has threads and knows no frames.
  */
-async function start(
-  credentials: ClusterCredentials = PLAIN,
-  knownAs: string | null = null,
-  provenWithinMs?: number,
-  features = [READ_THREADS, READ_FRAMES],
-): Promise<Node> {
+async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number, features = [READ_THREADS, READ_FRAMES]): Promise<Node> {
   dealt = [];
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
@@ -153,6 +152,25 @@ test('of a node that knows no frames, the connections to threads speak HTTP/2', 
   expect(new Set(dealt)).toEqual(new Set(['http2']));
 });
 
+test('a coordinator that knows no frames is served over HTTP/2 by threads that know them', async () => {
+  node = await start();
+  const earlier = new RpcChannel({ address: `127.0.0.1:${node.port}`, credentials: PLAIN, forReads: true });
+  const { request, ...answered } = await new Promise<{ request: { cancel(): void }; answers: unknown }>((done, fail) => {
+    const stream = earlier.open<ReadFrame, AnswerFrame__Output>(readsDefinition.Exchange, {
+      ready: () => stream.write({ requests: [{ id: 1, shard: SHARD, epoch: 1, remainingMs: 10_000, search: { vector: Buffer.alloc(8), k: 1 } }], cancelledIds: [] }, () => undefined),
+      frame: ({ answers }) => answers.length > 0 && done({ request: stream, answers }),
+      ended: ({ reason }) => fail(new Error(reason)),
+    });
+  });
+  expect(answered).toMatchObject({ answers: [{ id: 1, result: 'hits', vectorCount: 0 }] });
+  expect(dealt).toEqual(['http2']);
+  request.cancel();
+  await eventually('its connection is gone', async () => {
+    earlier.close();
+    return node.threads.connections.every((count) => count === 0);
+  });
+});
+
 test('long answers and errors come over frames as they are', async () => {
   node = await start();
   const one = client();
@@ -183,7 +201,8 @@ describe('of connections that carry frames', () => {
     await new Promise((done) => stranger.once('close', done));
     return Buffer.concat(heard);
   };
-  const proof = (): Buffer => framed(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+  const proof = (): Buffer =>
+    framed(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
 
   test('those of strangers are cut at what has no place, and nothing of them reaches a shard', async () => {
     node = await start();
@@ -235,6 +254,13 @@ test('what a thread says first may come along with its welcome', async () => {
   await reachThread(made);
 });
 
+/** How a connection that carries frames ends, or 'ready'. */
+function endOf(credentials: ClusterCredentials): Promise<string> {
+  const channel = new FramesChannel({ address: `127.0.0.1:${node.port}`, credentials });
+  opened.push(channel);
+  return new Promise((done) => channel.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: ({ reason }) => done(reason) }));
+}
+
 test('with TLS the connections to threads are as secured as any, and go on with renewed certificates', async () => {
   const authority = new CertificateAuthority('members');
   try {
@@ -249,7 +275,10 @@ test('with TLS the connections to threads are as secured as any, and go on with 
     renewed.renew(issued());
     await reachThread(client({ ...PLAIN, tls: issued() }));
     // Without a certificate, nothing but the greeting is answered.
-    for (const [greeting, first] of [[READS_GREETING, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'], [FRAMES_GREETING, framed(FRAME_TYPES.hello, '{}')]] as const) {
+    for (const [greeting, first] of [
+      [READS_GREETING, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      [FRAMES_GREETING, framed(FRAME_TYPES.hello, '{}')],
+    ] as const) {
       const stranger = connect(node.port, '127.0.0.1');
       let heard = '';
       stranger.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
@@ -259,14 +288,23 @@ test('with TLS the connections to threads are as secured as any, and go on with 
       await new Promise((done) => stranger.once('close', done));
       expect(heard.replace(/[^ -~\r\n]/g, '')).toMatch(/^QUIVER READS OK\r\n.{0,4}$/);
     }
-    // Nor is a certificate of another authority taken, nor that of a node by whom another one is expected.
     const others = new CertificateAuthority('others');
     try {
       const foreign = others.issue('member');
-      const before = node.onThreads.length;
-      const from = client({ ...PLAIN, tls: { ca: Buffer.from(authority.pem), cert: Buffer.from(foreign.cert), key: Buffer.from(foreign.key) } });
-      await expect(from.client.read(SHARD, 'search', SEARCH, within(1_000))).rejects.toMatchObject({ kind: 'unavailable' });
-      expect(node.onThreads).toHaveLength(before);
+      // Nor to a certificate of another authority.
+      const raw = connect(node.port, '127.0.0.1');
+      raw.on('error', () => undefined).write(FRAMES_GREETING);
+      await new Promise((done) => raw.once('data', done));
+      const secured = connectTls({ socket: raw, ca: authority.pem, cert: foreign.cert, key: foreign.key, checkServerIdentity: () => undefined });
+      const heard: Buffer[] = [];
+      secured.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined);
+      secured.write(framed(FRAME_TYPES.hello, '{}'));
+      await new Promise((done) => secured.once('close', done));
+      expect(heard).toEqual([]);
+      // And a coordinator talks only to a node of its authority, with the name that it expects.
+      const own = issued();
+      const ends = [await endOf({ ...PLAIN, tls: { ...own, ca: Buffer.from(others.pem) } }), await endOf({ ...PLAIN, tls: { ...own, serverName: 'elsewhere' } }), await endOf({ ...PLAIN, tls: own })];
+      expect(ends).toEqual([expect.stringMatching(/certificate/), expect.stringMatching(/does not match/), 'ready']);
     } finally {
       others.destroy();
     }
