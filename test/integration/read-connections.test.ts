@@ -261,6 +261,36 @@ function endOf(credentials: ClusterCredentials): Promise<string> {
   return new Promise((done) => channel.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: ({ reason }) => done(reason) }));
 }
 
+test('what was asked over a connection that fell silent is answered over another one', async () => {
+  let to = 0;
+  let isSilent = false;
+  const proxy = createServer((from) => {
+    const onward = connect(to, '127.0.0.1');
+    let isForFrames = false;
+    from.on('error', () => onward.destroy()).on('close', () => onward.destroy());
+    onward.on('error', () => from.destroy()).on('close', () => from.destroy());
+    from.on('data', (chunk: Buffer) => {
+      isForFrames ||= chunk.subarray(0, FRAMES_GREETING.length).equals(FRAMES_GREETING);
+      if (!(isSilent && isForFrames)) onward.write(chunk);
+    });
+    onward.on('data', (chunk: Buffer) => (isSilent && isForFrames ? undefined : from.write(chunk)));
+  });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  const { port } = proxy.address() as AddressInfo;
+  node = await start(PLAIN, `127.0.0.1:${port}`);
+  to = node.port;
+  const made = clientTo(`127.0.0.1:${port}`);
+  opened.push(made.client, proxy);
+  await reachThread(made);
+  const onMain = node.onMain.length;
+  isSilent = true;
+  const reads = Array.from({ length: 3 }, () => made.client.read(SHARD, 'search', SEARCH, within(60_000)));
+  expect(await Promise.all(reads)).toEqual(Array.from(reads, () => ({ hits: [], vectorCount: 0 })));
+  expect(node.onMain.slice(onMain).filter((kind) => kind === 'search').length).toBeGreaterThanOrEqual(reads.length);
+  isSilent = false;
+  await reachThread(made);
+});
+
 test('with TLS the connections to threads are as secured as any, and go on with renewed certificates', async () => {
   const authority = new CertificateAuthority('members');
   try {
