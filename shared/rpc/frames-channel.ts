@@ -15,8 +15,8 @@ import type { ClusterTls } from './transport-security';
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
- * Connections to threads of a member that answer reads, which carry frames (frame-link.ts) and no HTTP/2: one for each stream.
- * It takes a third of the time. Who may be at the other end is found as on any other connection: TLS, and the members' proofs.
+ * Connections to threads of a member that answer reads, which carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream.
+ * Who may be at the other end is found as on any other connection: TLS, and the members' proofs.
  */
 export class FramesChannel {
   private readonly address: string;
