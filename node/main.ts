@@ -30,7 +30,7 @@ import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
-import { OWN_VERSION, READ_THREADS, versionToFields } from '../shared/process/member-version';
+import { OWN_VERSION, READ_FRAMES, READ_THREADS, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -302,7 +302,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       }),
     ],
     ...credentials,
-    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] } }),
+    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES] } }),
     addressOf: (port) => memberAddress(config, port),
   });
   let readThreads: ReadThreads | null = null;

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { ReadsForm } from '../shared/rpc/greeted-server';
 import { READS_WELCOME } from '../shared/rpc/reads-greeting';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { credentialsOfThread } from '../shared/threads/thread-credentials';
@@ -21,7 +22,7 @@ const data = workerData as ReadThreadData;
 const { state, address, traces } = data;
 const clock = systemClock;
 const main = new ThreadPeer(parentPort!, {
-  connection: (handle: number) => take(handle),
+  connection: (handle: number, form: ReadsForm) => take(handle, form),
   'replicas.published': (message: unknown) => views.take(message),
   flush: () => {
     tellSpans();
@@ -45,17 +46,18 @@ const tellSpans = (): void => {
   if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
 };
 const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });
-const server = new RpcServer({ services: [threadReads({ shards, clock, logger: log, observer: reports, tracer })], ...credentials, addressOf: () => address });
-const accept = server.acceptor();
+const service = threadReads({ shards, clock, logger: log, observer: reports, tracer });
+const server = new RpcServer({ services: [service], ...credentials, addressOf: () => address });
+const accept = { http2: server.acceptor(), frames: server.framesAcceptor(service.frames) };
 const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);
 
-function take(handle: number): void {
+function take(handle: number, form: ReadsForm): void {
   const socket = takenConnection(state, handle);
   if (socket === null) return;
   socket.on('error', () => undefined);
   socket.setNoDelay(true);
   socket.write(READS_WELCOME);
-  accept(socket);
+  accept[form](socket);
 }
 
 main.tell('ready');

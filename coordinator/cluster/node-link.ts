@@ -4,10 +4,12 @@ import type { AnswerFrame__Output, Answer__Output, ReadFrame, ReadRequest } from
 import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import { resultFromBytes } from '../../shared/rpc/outcome-codec';
+import { readFramesMethod } from '../../shared/rpc/read-frames';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
-import { type MemberVersion, READ_THREADS } from '../../shared/process/member-version';
-import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
+import { type MemberVersion, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
+import type { ReadsForm } from '../../shared/rpc/greeted-server';
+import type { RpcChannel, StreamChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { notedToProto } from '../../shared/rpc/noted-codec';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardNote } from '../../shared/shard/call-notes';
@@ -85,22 +87,31 @@ export class NodeLink {
   private threadReads: ThreadReads<ReadStream> | null = null;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private longChannel: RpcChannel | null = null;
-  private readonly newChannel: (forReads: boolean) => RpcChannel;
+  private readonly newChannel: () => RpcChannel;
+  private readonly newReadsChannel: (form: ReadsForm) => StreamChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
-  /** `newChannel`: another channel to the node, or to a thread of it that answers reads; this link then owns it. */
-  constructor(parts: { channel: RpcChannel; newChannel: (forReads: boolean) => RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
+  /** `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads. This link then owns it. */
+  constructor(parts: {
+    channel: RpcChannel;
+    newChannel: () => RpcChannel;
+    newReadsChannel: (form: ReadsForm) => StreamChannel;
+    clock: Clock;
+    ready: () => void;
+    ended: (end: StreamEnd, isSilent: boolean) => void;
+  }) {
     this.clock = parts.clock;
     this.callbacks = parts;
     this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
     this.newChannel = parts.newChannel;
+    this.newReadsChannel = parts.newReadsChannel;
     this.reads = this.openReads(parts.channel, {
       ready: (version) => {
-        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads();
+        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads(version.features.includes(READ_FRAMES) ? 'frames' : 'http2');
         this.noteReady();
       },
       ended: (end) => this.close(end),
@@ -165,7 +176,7 @@ export class NodeLink {
   }
 
   private openLongReads(): ReadStream {
-    this.longChannel = this.newChannel(false);
+    this.longChannel = this.newChannel();
     return this.openReads(this.longChannel, { ready: () => undefined, ended: (end) => this.close(end) });
   }
 
@@ -174,19 +185,20 @@ export class NodeLink {
     return (kind === 'search' ? this.threadReads?.ready : null) ?? this.reads;
   }
 
-  private newThreadReads(): ThreadReads<ReadStream> {
+  /** A node of an earlier version knows no frames. */
+  private newThreadReads(form: ReadsForm): ThreadReads<ReadStream> {
     return new ThreadReads<ReadStream>({
-      newChannel: () => this.newChannel(true),
-      openStream: (channel, listener) => this.openReads(channel, listener),
+      newChannel: () => this.newReadsChannel(form),
+      openStream: (channel, listener) => this.openReads(channel, listener, form),
       clock: this.clock,
     });
   }
 
-  private openReads(channel: RpcChannel, listener: { ready: (version: MemberVersion) => void; ended: (end: StreamEnd) => void }): ReadStream {
+  private openReads(channel: StreamChannel, listener: { ready: (version: MemberVersion) => void; ended: (end: StreamEnd) => void }, form: ReadsForm = 'http2'): ReadStream {
     return new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
       channel,
       ...listener,
-      method: readsDefinition.Exchange,
+      method: form === 'frames' ? readFramesMethod : readsDefinition.Exchange,
       emptyFrame: () => ({ requests: [], cancelledIds: [] }),
       answersOf: (frame) => frame.answers,
       addCancelled: (frame, id) => frame.cancelledIds?.push(id),

@@ -1,3 +1,4 @@
+import { FramesChannel } from '../../shared/rpc/frames-channel';
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { Clock } from '../../shared/time/clock';
 import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
@@ -94,7 +95,8 @@ export class NodeLinks {
     let wasReady = false;
     const link = new NodeLink({
       channel: destination.channel,
-      newChannel: (forReads) => this.newChannel(address, forReads),
+      newChannel: () => this.newChannel(address),
+      newReadsChannel: (form) => (form === 'frames' ? new FramesChannel({ address, credentials: this.parts.credentials }) : this.newChannel(address, true)),
       clock,
       ready: () => {
         wasReady = true;

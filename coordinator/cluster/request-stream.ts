@@ -1,6 +1,6 @@
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
 import type { MemberVersion } from '../../shared/process/member-version';
-import type { RpcChannel, RpcStream, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
+import type { RpcStream, StreamChannel, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
 import { NumberTable } from '../../shared/tables/number-table';
 
 /** The connection broke before the request was answered, so its outcome is unknown here. */
@@ -45,7 +45,7 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   /** `ready` is called when the other side has accepted the stream, `ended` once when it has ended, for any reason. */
   constructor(
     private readonly parts: {
-      channel: RpcChannel;
+      channel: StreamChannel;
       method: StreamMethod<Frame, AnswerFrame>;
       emptyFrame: () => Frame;
       answersOf: (frame: AnswerFrame) => Answer[];

@@ -1,4 +1,4 @@
-import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { StreamChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { Clock } from '../../shared/time/clock';
 import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 
@@ -27,15 +27,15 @@ interface OpenStream<Of> {
  */
 export class ThreadReads<Of extends Stream> {
   private open: OpenStream<Of> | null = null;
-  private channel: RpcChannel | null = null;
+  private channel: StreamChannel | null = null;
   private readonly backoff = new RetryBackoff(PAUSES);
   private notBeforeMs = -Infinity;
   private isClosed = false;
 
   constructor(
     private readonly parts: {
-      newChannel: () => RpcChannel;
-      openStream: (channel: RpcChannel, listener: { ready: () => void; ended: (end: StreamEnd) => void }) => Of;
+      newChannel: () => StreamChannel;
+      openStream: (channel: StreamChannel, listener: { ready: () => void; ended: (end: StreamEnd) => void }) => Of;
       clock: Clock;
     },
   ) {}

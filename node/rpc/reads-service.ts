@@ -1,10 +1,13 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { AnswerFrame, ReadFrame__Output, ReadRequest__Output, ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/reads';
+import type { FramesMethod } from '../../shared/rpc/frames-acceptor';
 import { readsDefinition } from '../../shared/rpc/protocol';
 import type { SizedAnswer } from '../../shared/rpc/read-codecs';
+import { servedReadFrames } from '../../shared/rpc/read-frames';
 import { isLongRead, readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
 import type { RpcService } from '../../shared/rpc/rpc-server';
+import type { ServedCall } from '../../shared/rpc/served-call';
 import type { AnswerOf, ReadKind } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inTurn } from '../../shared/time/work-slices';
@@ -22,26 +25,10 @@ const SIGN_OF_LIFE_MS = 250;
 export class ReadsService implements RpcService {
   readonly definition = readsDefinition;
   readonly handlers: ReadsHandlers = {
-    Exchange: (call) => {
-      const taken = new Set<number>();
-      const stream: ReadStream = new ServedStream<ReadFrame__Output, AnswerFrame>({
-        call,
-        emptyFrame: () => ({ answers: [] }),
-        frame: (frame) => {
-          for (const id of frame.cancelledIds) taken.delete(id);
-          for (const request of frame.requests) void this.answer(request, stream, taken);
-        },
-        ended: () => {
-          taken.clear();
-          this.streams.delete(stream);
-        },
-        stallMs: this.stallMs,
-        signOfLifeMs: SIGN_OF_LIFE_MS,
-        cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of reads'),
-      });
-      this.streams.add(stream);
-    },
+    Exchange: (call) => this.serve(call),
   };
+  /** The same on connections that carry frames. */
+  readonly frames: FramesMethod<ReadFrame__Output, AnswerFrame> = { ...servedReadFrames, serve: (call) => this.serve(call) };
   private readonly streams = new Set<ReadStream>();
   private readonly shards: Pick<NodeShards, 'read'>;
   private readonly clock: Clock;
@@ -64,6 +51,26 @@ export class ReadsService implements RpcService {
 
   async drain(): Promise<void> {
     await Promise.all([...this.streams].map((stream) => stream.drain()));
+  }
+
+  private serve(call: ServedCall<ReadFrame__Output, AnswerFrame>): void {
+    const taken = new Set<number>();
+    const stream: ReadStream = new ServedStream<ReadFrame__Output, AnswerFrame>({
+      call,
+      emptyFrame: () => ({ answers: [] }),
+      frame: (frame) => {
+        for (const id of frame.cancelledIds) taken.delete(id);
+        for (const request of frame.requests) void this.answer(request, stream, taken);
+      },
+      ended: () => {
+        taken.clear();
+        this.streams.delete(stream);
+      },
+      stallMs: this.stallMs,
+      signOfLifeMs: SIGN_OF_LIFE_MS,
+      cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of reads'),
+    });
+    this.streams.add(stream);
   }
 
   /** Answers one request, unless its id has been removed from `taken` meanwhile. Never fails. */

@@ -1,5 +1,6 @@
-import { Metadata, type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
+import type { ServedCall } from '../../shared/rpc/served-call';
 
 /**
  * While this many bytes wait to be sent, no more requests are read from the stream: the reader takes answers more
@@ -19,7 +20,7 @@ const EMPTY: FrameEntry<unknown> = { bytes: 2, addTo: () => undefined };
 /** One stream of requests that a node serves: frames in, answers out, with bounds on what a slow reader can cost. */
 export class ServedStream<In, Out> {
   private readonly sender: FrameSender<Out>;
-  private readonly call: ServerDuplexStream<In, Out>;
+  private readonly call: ServedCall<In, Out>;
   private running = 0;
   private isOver = false;
   private isDraining = false;
@@ -33,7 +34,7 @@ export class ServedStream<In, Out> {
    */
   constructor(
     private readonly parts: {
-      call: ServerDuplexStream<In, Out>;
+      call: ServedCall<In, Out>;
       emptyFrame: () => Out;
       frame: (frame: In) => void;
       ended: () => void;
@@ -48,7 +49,7 @@ export class ServedStream<In, Out> {
     this.call = call;
     this.sender = new FrameSender<Out>({
       emptyFrame,
-      write: (out, taken) => void call.write(out, (error?: Error | null) => error || taken()),
+      write: (out, taken) => void call.write(out, (error) => error || taken()),
       stallMs: parts.stallMs,
       stalled: () => this.cut('the reader takes no answers'),
       taken: () => this.resumeWhenRoom(),

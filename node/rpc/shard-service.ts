@@ -31,7 +31,7 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
 }
 
 /** The service of reads on a thread of a node, with a bound of its own: what waits for the thread. The main thread counts what is passed on to it. */
-export function threadReads(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): RpcService {
+export function threadReads(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): ReadsService {
   return new ReadsService({ ...parts, stallMs: STALL_MS, limit: nodeLimits().reads });
 }
 

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import type { Logger } from '../../shared/logs/logger';
+import type { ReadsForm } from '../../shared/rpc/greeted-server';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { ServingThreads } from '../../shared/threads/serving-threads';
 import { tellCertificates, type ThreadCredentials, threadCredentials } from '../../shared/threads/thread-credentials';
@@ -81,10 +82,10 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
 }
 
 /** What takes the connections for these threads; none, as long as they are not there. */
-export function dealerTo(threads: () => ReadThreads | null): (socket: Socket) => void {
-  return (socket) => {
+export function dealerTo(threads: () => ReadThreads | null): (socket: Socket, form: ReadsForm) => void {
+  return (socket, form) => {
     const there = threads();
     if (there === null) socket.destroy();
-    else there.deal(socket);
+    else there.deal(socket, form);
   };
 }

@@ -40,6 +40,8 @@ export type Feature = (typeof FEATURES)[number];
  * knows: a node gives connections that begin with READS_GREETING to threads that answer reads.
  */
 export const READ_THREADS = 'read-threads';
+/** The same: these threads also take connections that begin with FRAMES_GREETING, which carry frames (shared/rpc/frame-link.ts). */
+export const READ_FRAMES = 'read-frames';
 
 /** The version of a member's program, as other members see it. */
 export interface MemberVersion {

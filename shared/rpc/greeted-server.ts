@@ -1,15 +1,23 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { READS_GREETING } from './reads-greeting';
+import { FRAMES_GREETING, READS_GREETING } from './reads-greeting';
+
+/** What follows on a connection to a thread that answers reads. */
+export type ReadsForm = 'http2' | 'frames';
+
+const GREETINGS: readonly { bytes: Buffer; form: ReadsForm }[] = [
+  { bytes: READS_GREETING, form: 'http2' },
+  { bytes: FRAMES_GREETING, form: 'frames' },
+];
 
 /**
- * A listening socket that looks at how each connection begins: one that begins with READS_GREETING is `greeted`, any other one
+ * A listening socket that looks at how each connection begins: one that begins with a greeting is `greeted`, any other one
  * `plain`, with all of its bytes still to be read. `arrived` is called before anything is read, and bounds how long and how many
  * say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: (socket: Socket) => void; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: (socket: Socket, form: ReadsForm) => void; plain: (socket: Socket) => void }) {
     this.server = createServer((socket) => this.take(socket));
   }
 
@@ -38,13 +46,13 @@ export class GreetedServer {
     const cut = (): void => void socket.destroy();
     const see = (chunk: Buffer): void => {
       seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const isGreeting = READS_GREETING.subarray(0, seen.length).equals(seen.subarray(0, READS_GREETING.length));
-      if (isGreeting && seen.length < READS_GREETING.length) return;
+      const greeting = GREETINGS.find(({ bytes }) => bytes.subarray(0, seen.length).equals(seen.subarray(0, bytes.length)));
+      if (greeting !== undefined && seen.length < greeting.bytes.length) return;
       socket.off('data', see);
       socket.off('error', cut);
       socket.pause();
       // Who greets waits for the welcome: nothing follows before that.
-      if (isGreeting && seen.length === READS_GREETING.length) return this.parts.greeted(socket);
+      if (greeting !== undefined && seen.length === greeting.bytes.length) return this.parts.greeted(socket, greeting.form);
       socket.unshift(seen);
       this.parts.plain(socket);
     };

@@ -24,7 +24,7 @@ interface Session {
 }
 
 /** Why a call is refused: the answer to the caller, and the warning to log, if any. */
-interface Refusal {
+export interface Refusal {
   code: status;
   details: string;
   /** What the caller is told beside that. */
@@ -80,16 +80,29 @@ export class MemberGate {
         next({
           onReceiveMetadata: (metadata, pass) => {
             const isHello = method.path === membersDefinition.Hello.path;
-            const refusal = isHello ? this.greet(metadata, (answer) => call.sendMetadata(answer)) : this.admit(metadata, method.path);
-            if (refusal === null && !isHello) {
-              this.admitted(call.getPeer());
-              return pass(metadata);
-            }
-            if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer: call.getPeer(), member: textOf(metadata, 'name').slice(0, 64) });
+            const refusal = isHello ? this.hello(metadata, call.getPeer(), (answer) => call.sendMetadata(answer)) : this.stream(metadata, method.path, call.getPeer());
+            if (refusal === null && !isHello) return pass(metadata);
             call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '', metadata: refusal?.metadata });
           },
         }),
     });
+
+  /** Judges a hello of `peer`. null: `answer` was called with what is to be sent. */
+  hello(metadata: Metadata, peer: string, answer: (metadata: Metadata) => void): Refusal | null {
+    return this.warned(this.greet(metadata, answer), metadata, peer);
+  }
+
+  /** Judges what a stream of `peer` with this path begins with. null: it is admitted. */
+  stream(metadata: Metadata, path: string, peer: string): Refusal | null {
+    const refusal = this.warned(this.admit(metadata, path), metadata, peer);
+    if (refusal === null) this.admitted(peer);
+    return refusal;
+  }
+
+  private warned(refusal: Refusal | null, metadata: Metadata, peer: string): Refusal | null {
+    if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer, member: textOf(metadata, 'name').slice(0, 64) });
+    return refusal;
+  }
 
   private greet(metadata: Metadata, answer: (metadata: Metadata) => void): Refusal | null {
     if (textOf(metadata, 'objection') !== '') {

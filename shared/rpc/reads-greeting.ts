@@ -8,6 +8,8 @@ import { inTime } from '../time/deadline';
  * is no secret and admits nobody: all that follows is as on any other connection.
  */
 export const READS_GREETING = Buffer.from('QUIVER READS 1\r\n');
+/** The same, for a connection that then carries frames (frame-link.ts) in the place of HTTP/2. As long as the other. */
+export const FRAMES_GREETING = Buffer.from('QUIVER READS 2\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
 
 /** From the greeting until TLS is there: longer than a caller waits, and short beside what a peer that says nothing could hold. */
@@ -38,7 +40,7 @@ export class GreetingCredentials extends ChannelCredentials {
       // grpc-js closes the connection when this fails, and has no time of its own for it.
       connect: (socket) =>
         inTime(
-          greet(socket).then(() => connector.connect(socket)),
+          greet(socket, READS_GREETING).then(() => connector.connect(socket)),
           this.withinMs,
           () => new Error('no thread took the connection in time'),
         ),
@@ -50,7 +52,7 @@ export class GreetingCredentials extends ChannelCredentials {
 }
 
 /** Resolves when the thread has the connection. Rejects when the connection ends, or something else answers. */
-function greet(socket: Socket): Promise<void> {
+export function greet(socket: Socket, greeting: Buffer): Promise<void> {
   return new Promise((done, fail) => {
     let heard: Buffer = Buffer.alloc(0);
     const settle = (error: Error | null): void => {
@@ -75,6 +77,6 @@ function greet(socket: Socket): Promise<void> {
     socket.on('data', hear);
     socket.on('close', lost);
     socket.on('error', lost);
-    socket.write(READS_GREETING);
+    socket.write(greeting);
   });
 }

@@ -27,12 +27,15 @@ export interface ClusterCredentials {
 }
 
 /** Callbacks for whoever opens a stream. `ended` is called exactly once, after the last frame. */
-interface StreamListener<In> {
+export interface StreamListener<In> {
   /** `version`: that of the other side's program. */
   ready: (version: MemberVersion) => void;
   frame: (frame: In) => void;
   ended: (end: StreamEnd) => void;
 }
+
+/** What opens streams to one member, over HTTP/2 or frames. */
+export type StreamChannel = Pick<RpcChannel, 'open' | 'close'>;
 
 /**
  * The connection to one member. It is made at the first stream, and again when it was lost and another stream is

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
-import { GreetedServer } from './greeted-server';
+import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
+import { GreetedServer, type ReadsForm } from './greeted-server';
 import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import type { ClusterCredentials } from './rpc-channel';
@@ -24,6 +25,9 @@ const noHandlers: UntypedServiceImplementation = { Hello: (call: { end: () => vo
 /** The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a certificate. */
 export class RpcServer {
   private readonly server: Server;
+  private readonly gate: MemberGate;
+  /** What serves connections that carry frames. */
+  private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
   private readonly addressOf: ((port: number) => string) | null;
@@ -41,7 +45,7 @@ export class RpcServer {
    */
   constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string; unproven?: { withinMs?: number; most?: number } }) {
     this.unproven = new UnprovenConnections(parts.unproven);
-    const gate = new MemberGate({
+    this.gate = new MemberGate({
       proof: new MemberProof(parts),
       name: parts.name ?? '',
       address: () => this.addressOf?.(this.port) ?? this.listensAt,
@@ -49,7 +53,7 @@ export class RpcServer {
       log: parts.log ?? silentLogger,
       admitted: (peer) => this.unproven.proven(peer),
     });
-    this.server = new Server({ ...serverOptions, interceptors: [gate.interceptor] });
+    this.server = new Server({ ...serverOptions, interceptors: [this.gate.interceptor] });
     this.addressOf = parts.addressOf ?? null;
     this.server.addService(membersDefinition, noHandlers);
     this.services = parts.services;
@@ -68,8 +72,8 @@ export class RpcServer {
     });
   }
 
-  /** As `listen`; connections that begin with READS_GREETING are not served here but given to `take`, unread. */
-  async listenBeside(address: string, take: (socket: Socket) => void): Promise<number> {
+  /** As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread. */
+  async listenBeside(address: string, take: (socket: Socket, form: ReadsForm) => void): Promise<number> {
     this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: this.injector() });
     const port = await this.greeted.listen(address);
     this.listens(address, port);
@@ -82,6 +86,16 @@ export class RpcServer {
     return (socket) => {
       this.unproven.add(socket);
       inject(socket);
+    };
+  }
+
+  /** Serves one method on connections that were accepted elsewhere, and carry frames. */
+  framesAcceptor<In, Out>(method: FramesMethod<In, Out>): (socket: Socket) => void {
+    const acceptor = new FramesAcceptor({ method, gate: this.gate, tls: this.tls });
+    this.framed.push(acceptor as unknown as FramesAcceptor<unknown, unknown>);
+    return (socket) => {
+      this.unproven.add(socket);
+      acceptor.take(socket);
     };
   }
 
@@ -113,6 +127,7 @@ export class RpcServer {
       await Promise.race([this.drain(), patience]);
       clearTimeout(timer);
     }
+    for (const acceptor of this.framed) acceptor.close();
     this.server.forceShutdown();
   }
 

@@ -3,10 +3,14 @@ import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../coordinator/threads/front-routes';
 import { ThreadPeer } from '../../shared/threads/thread-peer';
-import { shardServices } from '../../node/rpc/shard-service';
+import { shardServices, threadReads } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
+import { OWN_VERSION, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
+import { READS_WELCOME } from '../../shared/rpc/reads-greeting';
 import { RpcServer } from '../../shared/rpc/rpc-server';
+import type { VectorSearch } from '../../shared/shard/shard-read';
 import { systemClock } from '../../shared/time/clock';
+import { eventually } from '../support/eventually';
 import { LocalNodeShards } from '../support/local-node-shards';
 import { SettableRoutes } from '../support/settable-routes';
 import { ShardNode, openMemoryStore, plainFactories } from '../support/shard-node';
@@ -49,5 +53,42 @@ function ofAnotherThread(routes: SettableRoutes): { routes: ShardRoutes; close()
   return { routes: front, close: () => port1.close() };
 }
 
+/** Searches come over frames, as a thread of a node has them. */
+async function overFrames(): Promise<ClientUnderTest> {
+  const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
+  const credentials = { secret: 'contract', tls: null };
+  const shards = new LocalNodeShards(node.client);
+  let address = '';
+  let searches = 0;
+  const observer = { done: () => void (searches += 1) };
+  const reads = threadReads({ shards, clock: systemClock, logger: silentLogger, observer, tracer: null });
+  const thread = new RpcServer({ services: [reads], ...credentials, addressOf: () => address });
+  const accept = thread.framesAcceptor(reads.frames);
+  const version = { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES] };
+  const server = new RpcServer({ services: shardServices({ shards, clock: systemClock, logger: silentLogger }), ...credentials, version });
+  const port = await server.listenBeside('127.0.0.1:0', (socket) => {
+    socket.setNoDelay(true);
+    socket.write(READS_WELCOME);
+    accept(socket);
+  });
+  address = `127.0.0.1:${port}`;
+  const client = new GrpcShardClient({ routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }), placement: node.client, session: 'session', credentials, clock: systemClock });
+  // The first ones go the way that is there.
+  const nowhere = { collectionUid: 'nowhere', shard: 0 };
+  const search: VectorSearch = { vector: Float32Array.of(1), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
+  await eventually('searches come over frames', async () => {
+    await client.read(nowhere, 'search', search, { deadlineMs: systemClock.monotonicMs() + 10_000 }).catch(() => undefined);
+    return searches > 0;
+  });
+  const close = async (): Promise<void> => {
+    client.close();
+    await thread.close(1_000);
+    await server.close(1_000);
+    await node.destroy();
+  };
+  return { client, close };
+}
+
+describeShardClient('searches over frames, to a node in this process', overFrames);
 describeShardClient('gRPC, to a node in this process', () => overGrpc((routes) => ({ routes, close: () => undefined })));
 describeShardClient('gRPC, by the routes of another thread', () => overGrpc(ofAnotherThread));

@@ -1,13 +1,22 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import { RenewedCertificates } from '../../shared/process/renewed-certificates';
-import { OWN_VERSION, READ_THREADS } from '../../shared/process/member-version';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { OWN_VERSION, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
 import { packageRoot } from '../../shared/process/package-root';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import { READS_GREETING } from '../../shared/rpc/reads-greeting';
+import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
+import { readsDefinition } from '../../shared/rpc/protocol';
+import { type ClusterCredentials, RpcChannel } from '../../shared/rpc/rpc-channel';
+import { FRAME_TYPES } from '../../shared/rpc/frame-link';
+import type { ReadsForm } from '../../shared/rpc/greeted-server';
+import { metadataOf } from '../../shared/rpc/handshake-metadata';
+import { FRAMES_GREETING, READS_GREETING } from '../../shared/rpc/reads-greeting';
+import { FramesChannel, metadataToBytes } from '../../shared/rpc/frames-channel';
+import { readFramesMethod } from '../../shared/rpc/read-frames';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { ReadThreads } from '../../node/threads/read-threads';
 import { systemClock } from '../../shared/time/clock';
@@ -42,8 +51,15 @@ interface Node {
 let node: Node;
 const opened: { close(): void }[] = [];
 
-/** `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. */
-async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number): Promise<Node> {
+/** Of the connections that were dealt, in their order. */
+let dealt: ReadsForm[] = [];
+
+/**
+ * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what it says in the
+ * handshake; without READ_FRAMES it is of a version that has threads and knows no frames.
+ */
+async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number, features = [READ_THREADS, READ_FRAMES]): Promise<Node> {
+  dealt = [];
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
   const limits = nodeLimits();
@@ -53,14 +69,15 @@ async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | 
     services,
     ...credentials,
     unproven,
-    version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] },
+    version: { ...OWN_VERSION, features: [...OWN_VERSION.features, ...features] },
     addressOf: (own) => knownAs ?? `127.0.0.1:${own}`,
   });
   let threads: ReadThreads | null = null;
-  const port = await server.listenBeside(
-    '127.0.0.1:0',
-    dealerTo(() => threads),
-  );
+  const deal = dealerTo(() => threads);
+  const port = await server.listenBeside('127.0.0.1:0', (socket, form) => {
+    dealt.push(form);
+    deal(socket, form);
+  });
   threads = await startReadThreads({
     entry: join(packageRoot(__dirname), 'dist/node/read-thread.js'),
     threads: 2,
@@ -86,6 +103,14 @@ function client(credentials: ClusterCredentials = PLAIN) {
   return made;
 }
 
+function framed(type: number, content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content);
+  const head = Buffer.alloc(5);
+  head.writeUInt32LE(bytes.length, 0);
+  head[4] = type;
+  return Buffer.concat([head, bytes]);
+}
+
 /** Searches until one is answered by a thread: the first ones go the way that is there. */
 async function reachThread({ client: from }: ReturnType<typeof client>): Promise<void> {
   await eventually('a thread answers', async () => {
@@ -108,6 +133,7 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   const coordinators = [client(), client(), client(), client()];
   for (const coordinator of coordinators) await reachThread(coordinator);
   expect(node.threads.connections).toEqual([2, 2]);
+  expect(new Set(dealt)).toEqual(new Set(['frames']));
   const mainBefore = node.onMain.length;
   expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
   expect(await coordinators[0].client.read(SHARD, 'count', null, within(10_000))).toBe(0);
@@ -115,6 +141,94 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   expect(node.onMain.slice(mainBefore)).toEqual(['count', 'write']);
   coordinators[0].client.close();
   await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
+});
+
+test('of a node that knows no frames, the connections to threads speak HTTP/2', async () => {
+  node = await start(PLAIN, null, undefined, [READ_THREADS]);
+  node.shards.hits = () => [{ externalId: 'a', score: 1, metadata: '{}' }];
+  const one = client();
+  await reachThread(one);
+  expect((await one.client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
+  expect(new Set(dealt)).toEqual(new Set(['http2']));
+});
+
+test('a coordinator that knows no frames is served over HTTP/2 by threads that know them', async () => {
+  node = await start();
+  const earlier = new RpcChannel({ address: `127.0.0.1:${node.port}`, credentials: PLAIN, forReads: true });
+  const { request, ...answered } = await new Promise<{ request: { cancel(): void }; answers: unknown }>((done, fail) => {
+    const stream = earlier.open<ReadFrame, AnswerFrame__Output>(readsDefinition.Exchange, {
+      ready: () => stream.write({ requests: [{ id: 1, shard: SHARD, epoch: 1, remainingMs: 10_000, search: { vector: Buffer.alloc(8), k: 1 } }], cancelledIds: [] }, () => undefined),
+      frame: ({ answers }) => answers.length > 0 && done({ request: stream, answers }),
+      ended: ({ reason }) => fail(new Error(reason)),
+    });
+  });
+  expect(answered).toMatchObject({ answers: [{ id: 1, result: 'hits', vectorCount: 0 }] });
+  expect(dealt).toEqual(['http2']);
+  request.cancel();
+  await eventually('its connection is gone', async () => {
+    earlier.close();
+    return node.threads.connections.every((count) => count === 0);
+  });
+});
+
+test('long answers and errors come over frames as they are', async () => {
+  node = await start();
+  const one = client();
+  await reachThread(one);
+  // Of several messages, the last of which is small.
+  const hits = Array.from({ length: 30_001 }, (_, i) => ({ externalId: `item ${i}`, score: -i, metadata: `{"text":"${'é'.repeat(20)}"}` }));
+  node.shards.hits = () => hits;
+  expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
+  node.shards.before = async () => {
+    throw new QuiverError('storage_failed', 'the disk is full');
+  };
+  await expect(one.client.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'storage_failed', message: 'the disk is full' });
+  expect(one.ended).toEqual([]);
+});
+
+describe('of connections that carry frames', () => {
+  const hello = (more: Record<string, string> = {}): Buffer =>
+    framed(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', address: `127.0.0.1:${node.port}`, nonce: Buffer.alloc(16, 1), ...more })));
+  /** What a stranger that sends `pieces` hears before its connection is cut. */
+  const heardBy = async (...pieces: Buffer[]): Promise<Buffer> => {
+    const stranger = connect(node.port, '127.0.0.1');
+    const heard: Buffer[] = [];
+    stranger.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined);
+    stranger.write(FRAMES_GREETING);
+    await eventually('it is welcomed', () => heard.length > 0);
+    heard.length = 0;
+    for (const piece of pieces) stranger.write(piece);
+    await new Promise((done) => stranger.once('close', done));
+    return Buffer.concat(heard);
+  };
+  const proof = (): Buffer =>
+    framed(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+
+  test('those of strangers are cut at what has no place, and nothing of them reaches a shard', async () => {
+    node = await start();
+    const one = client();
+    await reachThread(one);
+    const reads = node.shards.reads;
+    const typeOf = (heard: Buffer): number | undefined => heard[4];
+    expect(await heardBy(framed(FRAME_TYPES.message, ''))).toHaveLength(0);
+    expect(await heardBy(framed(FRAME_TYPES.admitted, ''))).toHaveLength(0);
+    expect(await heardBy(framed(200, ''))).toHaveLength(0);
+    expect(await heardBy(framed(FRAME_TYPES.hello, 'no JSON'))).toHaveLength(0);
+    // More than a handshake may hold, of which nothing is kept.
+    expect(await heardBy(Buffer.from([0, 0, 64, 0, FRAME_TYPES.hello]))).toHaveLength(0);
+    expect(await heardBy(proof())).toHaveLength(0);
+    expect(typeOf(await heardBy(framed(FRAME_TYPES.hello, '{}')))).toBe(FRAME_TYPES.refused);
+    expect(typeOf(await heardBy(hello({ address: 'elsewhere:1' })))).toBe(FRAME_TYPES.refused);
+    // The server proves itself, and then refuses.
+    const refused = await heardBy(hello(), proof());
+    expect(typeOf(refused)).toBe(FRAME_TYPES.greeting);
+    expect(refused.toString('latin1')).toContain('"code":16');
+    expect(typeOf(await heardBy(hello(), framed(FRAME_TYPES.message, '')))).toBe(FRAME_TYPES.greeting);
+    expect(typeOf(await heardBy(hello(), hello(), hello()))).toBe(FRAME_TYPES.greeting);
+    expect(node.shards.reads).toBe(reads);
+    expect(await one.client.read(SHARD, 'search', SEARCH, within(10_000))).toEqual({ hits: [], vectorCount: 0 });
+    expect(one.ended).toEqual([]);
+  });
 });
 
 test('what a thread says first may come along with its welcome', async () => {
@@ -140,6 +254,43 @@ test('what a thread says first may come along with its welcome', async () => {
   await reachThread(made);
 });
 
+/** How a connection that carries frames ends, or 'ready'. */
+function endOf(credentials: ClusterCredentials): Promise<string> {
+  const channel = new FramesChannel({ address: `127.0.0.1:${node.port}`, credentials });
+  opened.push(channel);
+  return new Promise((done) => channel.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: ({ reason }) => done(reason) }));
+}
+
+test('what was asked over a connection that fell silent is answered over another one', async () => {
+  let to = 0;
+  let isSilent = false;
+  const proxy = createServer((from) => {
+    const onward = connect(to, '127.0.0.1');
+    let isForFrames = false;
+    from.on('error', () => onward.destroy()).on('close', () => onward.destroy());
+    onward.on('error', () => from.destroy()).on('close', () => from.destroy());
+    from.on('data', (chunk: Buffer) => {
+      isForFrames ||= chunk.subarray(0, FRAMES_GREETING.length).equals(FRAMES_GREETING);
+      if (!(isSilent && isForFrames)) onward.write(chunk);
+    });
+    onward.on('data', (chunk: Buffer) => (isSilent && isForFrames ? undefined : from.write(chunk)));
+  });
+  await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+  const { port } = proxy.address() as AddressInfo;
+  node = await start(PLAIN, `127.0.0.1:${port}`);
+  to = node.port;
+  const made = clientTo(`127.0.0.1:${port}`);
+  opened.push(made.client, proxy);
+  await reachThread(made);
+  const onMain = node.onMain.length;
+  isSilent = true;
+  const reads = Array.from({ length: 3 }, () => made.client.read(SHARD, 'search', SEARCH, within(60_000)));
+  expect(await Promise.all(reads)).toEqual(Array.from(reads, () => ({ hits: [], vectorCount: 0 })));
+  expect(node.onMain.slice(onMain).filter((kind) => kind === 'search').length).toBeGreaterThanOrEqual(reads.length);
+  isSilent = false;
+  await reachThread(made);
+});
+
 test('with TLS the connections to threads are as secured as any, and go on with renewed certificates', async () => {
   const authority = new CertificateAuthority('members');
   try {
@@ -154,21 +305,49 @@ test('with TLS the connections to threads are as secured as any, and go on with 
     renewed.renew(issued());
     await reachThread(client({ ...PLAIN, tls: issued() }));
     // Without a certificate, nothing but the greeting is answered.
-    const stranger = connect(node.port, '127.0.0.1');
-    let heard = '';
-    stranger.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
-    stranger.write(READS_GREETING);
-    await eventually('it is welcomed', () => heard !== '');
-    stranger.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-    await new Promise((done) => stranger.once('close', done));
-    expect(heard.replace(/[^ -~\r\n]/g, '')).toMatch(/^QUIVER READS OK\r\n.{0,4}$/);
+    for (const [greeting, first] of [
+      [READS_GREETING, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+      [FRAMES_GREETING, framed(FRAME_TYPES.hello, '{}')],
+    ] as const) {
+      const stranger = connect(node.port, '127.0.0.1');
+      let heard = '';
+      stranger.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
+      stranger.write(greeting);
+      await eventually('it is welcomed', () => heard !== '');
+      stranger.write(first);
+      await new Promise((done) => stranger.once('close', done));
+      expect(heard.replace(/[^ -~\r\n]/g, '')).toMatch(/^QUIVER READS OK\r\n.{0,4}$/);
+    }
+    const others = new CertificateAuthority('others');
+    try {
+      const foreign = others.issue('member');
+      // Nor to a certificate of another authority.
+      const raw = connect(node.port, '127.0.0.1');
+      raw.on('error', () => undefined).write(FRAMES_GREETING);
+      await new Promise((done) => raw.once('data', done));
+      const secured = connectTls({ socket: raw, ca: authority.pem, cert: foreign.cert, key: foreign.key, checkServerIdentity: () => undefined });
+      const heard: Buffer[] = [];
+      secured.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined);
+      secured.write(framed(FRAME_TYPES.hello, '{}'));
+      await new Promise((done) => secured.once('close', done));
+      expect(heard).toEqual([]);
+      // And a coordinator talks only to a node of its authority, with the name that it expects.
+      const own = issued();
+      const ends = [await endOf({ ...PLAIN, tls: { ...own, ca: Buffer.from(others.pem) } }), await endOf({ ...PLAIN, tls: { ...own, serverName: 'elsewhere' } }), await endOf({ ...PLAIN, tls: own })];
+      expect(ends).toEqual([expect.stringMatching(/certificate/), expect.stringMatching(/does not match/), 'ready']);
+    } finally {
+      others.destroy();
+    }
   } finally {
     authority.destroy();
   }
 });
 
-test('a caller that does not prove the secret is refused by threads, too', async () => {
-  node = await start();
+test.each<[ReadsForm, string[]]>([
+  ['http2', [READ_THREADS]],
+  ['frames', [READ_THREADS, READ_FRAMES]],
+])('a caller that does not prove the secret is refused by threads, too (%s)', async (_form, features) => {
+  node = await start(PLAIN, null, undefined, features);
   const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
   await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
   expect(node.shards.reads).toBe(0);
