@@ -47,7 +47,7 @@ export interface Anatomy {
 }
 
 export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
-  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean };
+  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean; wentBack(peer: Peer, ack: AppendAck): boolean };
   changeMembership(nowMs: number): void;
 };
 
