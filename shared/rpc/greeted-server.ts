@@ -3,13 +3,13 @@ import { READS_GREETING } from './reads-greeting';
 
 /**
  * A listening socket that looks at how each connection begins: one that begins with READS_GREETING is `greeted`, any other one
- * `plain`, with all of its bytes still to be read. `arrived` is called before anything is read, and bounds how long and how many
+ * `plain`, with all of its bytes still to be read. Without `greeted` all are plain at once. `arrived` is called before anything is read, and bounds how long and how many
  * say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: (socket: Socket) => void; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: ((socket: Socket) => void) | null; plain: (socket: Socket) => void }) {
     this.server = createServer((socket) => this.take(socket));
   }
 
@@ -34,6 +34,9 @@ export class GreetedServer {
   }
 
   private take(socket: Socket): void {
+    const { arrived, greeted, plain } = this.parts;
+    arrived(socket);
+    if (greeted === null) return plain(socket);
     let seen: Buffer = Buffer.alloc(0);
     const cut = (): void => void socket.destroy();
     const see = (chunk: Buffer): void => {
@@ -44,12 +47,12 @@ export class GreetedServer {
       socket.off('error', cut);
       socket.pause();
       // Who greets waits for the welcome: nothing follows before that.
-      if (isGreeting && seen.length === READS_GREETING.length) return this.parts.greeted(socket);
+      if (isGreeting && seen.length === READS_GREETING.length) return greeted(socket);
       socket.unshift(seen);
-      this.parts.plain(socket);
+      plain(socket);
     };
     socket.on('data', see);
     socket.on('error', cut);
-    this.parts.arrived(socket);
+    return undefined;
   }
 }
