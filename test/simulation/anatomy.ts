@@ -37,6 +37,7 @@ export interface Anatomy {
     agreed: number;
     share: { isValid(nowMs: number): boolean };
     answersUntil(): number;
+    forget(): void;
     isFenced(epoch: number): boolean;
     mayInstall(epoch: number, last: LogPosition): boolean;
     agreesBefore(message: AppendMessage): boolean;
