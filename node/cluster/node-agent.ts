@@ -72,6 +72,8 @@ export class NodeAgent implements ReplicationReceiver {
   /** What other members know, where the map holds something earlier. */
   private readonly later: WatchedEntries<KnownAssignment[]>;
   private readonly places = new Map<string, ShardPlace<HostedReplica>>();
+  /** Of the ids in beats, so that no text is made for each member of each beat. */
+  private readonly paths = new WeakMap<ShardId, string>();
   private readonly waiters: Waiters;
   private readonly removals: ReplicaRemovals;
   private closed = false;
@@ -139,11 +141,11 @@ export class NodeAgent implements ReplicationReceiver {
   }
 
   onAppend(shard: ShardId, message: AppendMessage, nowMs?: number): void {
-    this.hosted(shard)?.replica.received(message, nowMs);
+    (nowMs === undefined ? this.hosted(shard) : this.hostedOfBeat(shard))?.replica.received(message, nowMs);
   }
 
   onAck(shard: ShardId, ack: AppendAck, nowMs?: number): void {
-    this.hosted(shard)?.replica.acknowledged(ack, nowMs);
+    (nowMs === undefined ? this.hosted(shard) : this.hostedOfBeat(shard))?.replica.acknowledged(ack, nowMs);
   }
 
   onStreamStarted(node: string): void {
@@ -153,6 +155,13 @@ export class NodeAgent implements ReplicationReceiver {
   /** The open replica of a shard, null when there is none at the moment. */
   hosted(id: ShardId): HostedReplica | null {
     return this.places.get(assignmentPath(id))?.open ?? null;
+  }
+
+  /** As `hosted`, for an id that comes again with every beat. */
+  private hostedOfBeat(id: ShardId): HostedReplica | null {
+    let path = this.paths.get(id);
+    if (path === undefined) this.paths.set(id, (path = assignmentPath(id)));
+    return this.places.get(path)?.open ?? null;
   }
 
   openReplicas(): HostedReplica[] {

@@ -108,13 +108,13 @@ export class ReplicaComparison {
     const keys = new Set(replicas.map(({ spec }) => shardKey(spec)));
     for (const key of this.dueAtMs.keys()) if (!keys.has(key)) this.dueAtMs.delete(key);
     for (const hosted of replicas) {
-      // Those before may have taken hours.
-      if (!open().includes(hosted)) continue;
       const key = shardKey(hosted.spec);
       const nowMs = performance.now();
       // The first ones are spread, so that a start does not make all of them due at once.
       if (!this.dueAtMs.has(key)) this.dueAtMs.set(key, nowMs + Math.random() * intervalMs);
       if (this.ending.signal.aborted || this.dueAtMs.get(key)! > nowMs || hosted.replica.status().phase !== 'serving') continue;
+      // Those before may have taken hours. Asked only of one that is due: there may be thousands.
+      if (!open().includes(hosted)) continue;
       this.dueAtMs.set(key, nowMs + intervalMs);
       const outcome = await this.compare(hosted).catch((error: unknown): ComparisonOutcome => {
         // The replica closes, or somebody else asked for a digest of it.

@@ -3,6 +3,7 @@ import { type CheckpointFile, type Manifest, removeCheckpoint, removeOtherCheckp
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardLogger } from './shard-options';
 import type { ShardCounters } from './shard-writer';
+import { slowInterval } from './slow-interval';
 
 /**
  * A checkpoint is due after this many changed items, this many bytes of their vectors, or a tenth of the shard if that
@@ -41,7 +42,7 @@ export class Checkpointer {
   private holding: Promise<void> | null = null;
   /** From where the journal is kept for backups, and how many items changed since it is. */
   private kept: { operation: number; changes: number } | null = null;
-  private readonly timer: NodeJS.Timeout;
+  private readonly endChecks: () => void;
   private readonly openedAtMs: number;
 
   /** `repairs`: how many items of the last checkpoint had to be repaired when it was loaded; Infinity for all. */
@@ -63,8 +64,7 @@ export class Checkpointer {
     this.lastNumber = last.manifest?.number ?? 0;
     this.changes = last.repairs;
     this.graphRows = this.graphRowsNow();
-    this.timer = setInterval(() => this.writeIfDue(), CHECK_MS);
-    this.timer.unref();
+    this.endChecks = slowInterval(CHECK_MS, () => this.writeIfDue());
   }
 
   /** `count` items were put or deleted. */
@@ -127,7 +127,7 @@ export class Checkpointer {
 
   /** Starts no more checkpoints by itself, and waits for the running one. */
   async stop(): Promise<void> {
-    clearInterval(this.timer);
+    this.endChecks();
     await this.holding;
     await this.running?.catch(() => undefined);
   }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardLogger } from './shard-options';
+import { slowInterval } from './slow-interval';
 
 /** How often a shard is looked at for items that have expired. */
 const LOOK_MS = 1_000;
@@ -14,22 +15,22 @@ const PAUSE_MIN_MS = 10;
  * reader before that; this only gives back what they take. A batch that fails is tried again at the next look.
  */
 export class ExpiryRemoval {
-  private readonly timer: NodeJS.Timeout;
+  private readonly endLooks: () => void;
   private readonly ending = new AbortController();
   private running: Promise<void> | null = null;
 
   constructor(
     private readonly parts: {
+      /** Whether there may be any; asked at each look. */
+      mayBeAny: () => boolean;
       /** Ids of items to be removed. */
       expired: (limit: number) => Promise<string[]>;
       /** Removes those that have expired. Answers false where that is for another replica to do. */
       remove: (externalIds: string[]) => Promise<boolean>;
       logger: ShardLogger;
     },
-    lookMs = LOOK_MS,
   ) {
-    this.timer = setInterval(() => this.look(), lookMs);
-    this.timer.unref();
+    this.endLooks = slowInterval(LOOK_MS, () => this.look());
   }
 
   /** Removes what has expired by now, as far as that is for this replica. Errors: those of the parts. */
@@ -41,12 +42,13 @@ export class ExpiryRemoval {
 
   /** Begins nothing more, and waits for the batch under way. */
   async close(): Promise<void> {
-    clearInterval(this.timer);
+    this.endLooks();
     this.ending.abort();
     await this.running?.catch(() => undefined);
   }
 
   private look(): void {
+    if (!this.parts.mayBeAny()) return;
     this.running ??= this.run()
       .catch((error: unknown) => {
         if (!this.ending.signal.aborted) this.parts.logger.warn({ error }, 'expired items could not be removed and are tried again');

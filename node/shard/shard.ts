@@ -154,9 +154,11 @@ export class Shard {
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
+    // What the gate refuses would be tried again and again, each time by an entry of the log.
+    const mayBeAny = (): boolean => this.expiry.mayHaveExpired && !refusesWrites(gate.now);
     this.removal = new ExpiryRemoval({
-      // What the gate refuses would be tried again and again, each time by an entry of the log.
-      expired: async (limit) => (this.expiry.mayHaveExpired && !refusesWrites(gate.now) ? this.expired(limit) : []),
+      mayBeAny,
+      expired: async (limit) => (mayBeAny() ? this.expired(limit) : []),
       remove: surroundings.removeExpired ?? (async (ids) => (await this.write(ids.map((externalId) => ({ type: 'expire', externalId })))).outcomes.length > 0),
       logger: options.logger,
     });

@@ -1,3 +1,4 @@
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type Clock, systemClock } from '../time/clock';
 import { inTime } from '../time/deadline';
@@ -17,6 +18,21 @@ const MEASURE_TIMEOUT_MS = 5_000;
 
 /** Gauges of prom-client that are named like counters. They repeat what `nodejs_active_resources` shows by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * prom-client has libuv sample the delay of the event loop a hundred times a second: two thirds of what an idle process did.
+ * It can't be told not to, but to do so once an hour; what it would show is shown of the samples that are taken anyway.
+ */
+const NEVER_MS = 3_600_000;
+const LAGS: readonly [name: string, help: string, read: (histogram: RecordableHistogram) => number][] = [
+  ['min', 'The minimum recorded event loop delay.', ({ min }) => min],
+  ['max', 'The maximum recorded event loop delay.', ({ max }) => max],
+  ['mean', 'The mean of the recorded event loop delays.', ({ mean }) => mean],
+  ['stddev', 'The standard deviation of the recorded event loop delays.', ({ stddev }) => stddev],
+  ['p50', 'The 50th percentile of the recorded event loop delays.', (histogram) => histogram.percentile(50)],
+  ['p90', 'The 90th percentile of the recorded event loop delays.', (histogram) => histogram.percentile(90)],
+  ['p99', 'The 99th percentile of the recorded event loop delays.', (histogram) => histogram.percentile(99)],
+];
 
 /** Metrics that are measured at each scrape. */
 export interface ScrapedPart<Measures> {
@@ -55,8 +71,8 @@ export class ProcessMetrics {
     this.onMeasureError = options.onMeasureError;
     this.timeoutMs = options.measureTimeoutMs ?? MEASURE_TIMEOUT_MS;
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: NEVER_MS });
+    for (const name of [...MISNAMED, ...LAGS.map(([lag]) => lagName(lag))]) this.registry.removeSingleMetric(name);
     observeEventLoopDelay(this.registry);
     const { role, member, version } = options.identity;
     new Gauge({ name: 'quiver_process_info', help: 'Always 1; the labels say what the process is', labelNames: ['role', 'member', 'version'], registers }).set({ role, member, version }, 1);
@@ -144,11 +160,25 @@ function observeEventLoopDelay(registry: Registry): void {
     buckets: DELAY_BUCKETS,
     registers: [registry],
   });
+  const sinceScrape = createHistogram();
+  const lags = LAGS.map(([name, help, read], i) => ({ gauge: new Gauge({ name: lagName(name), help, registers: [registry], ...(i === 0 && { collect: () => show() }) }), read }));
+  /** Of the time since the last scrape that saw a sample. */
+  const show = (): void => {
+    if (sinceScrape.count === 0) return;
+    for (const { gauge, read } of lags) gauge.set(read(sinceScrape) / 1e9);
+    sinceScrape.reset();
+  };
   let expectedMs = performance.now() + SAMPLE_MS;
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    delays.observe(Math.max(0, nowMs - expectedMs) / 1000);
+    const lateMs = Math.max(0, nowMs - expectedMs);
+    delays.observe(lateMs / 1000);
+    sinceScrape.record(Math.max(1, Math.round(lateMs * 1e6)));
     expectedMs = nowMs + SAMPLE_MS;
   }, SAMPLE_MS);
   timer.unref();
+}
+
+function lagName(lag: string): string {
+  return `nodejs_eventloop_lag_${lag}_seconds`;
 }

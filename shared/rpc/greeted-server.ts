@@ -11,13 +11,13 @@ const GREETINGS: readonly { bytes: Buffer; form: ReadsForm }[] = [
 
 /**
  * A listening socket that looks at how each connection begins: one that begins with a greeting is `greeted`, any other one
- * `plain`, with all of its bytes still to be read. `arrived` is called before anything is read, and bounds how long and how many
- * say nothing.
+ * `plain`, with all of its bytes still to be read. Without `greeted` all are plain at once. `arrived` is called before anything
+ * is read, and bounds how long and how many say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: (socket: Socket, form: ReadsForm) => void; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: ((socket: Socket, form: ReadsForm) => void) | null; plain: (socket: Socket) => void }) {
     this.server = createServer((socket) => this.take(socket));
   }
 
@@ -42,6 +42,9 @@ export class GreetedServer {
   }
 
   private take(socket: Socket): void {
+    const { arrived, greeted, plain } = this.parts;
+    arrived(socket);
+    if (greeted === null) return plain(socket);
     let seen: Buffer = Buffer.alloc(0);
     const cut = (): void => void socket.destroy();
     const see = (chunk: Buffer): void => {
@@ -52,12 +55,12 @@ export class GreetedServer {
       socket.off('error', cut);
       socket.pause();
       // Who greets waits for the welcome: nothing follows before that.
-      if (greeting !== undefined && seen.length === greeting.bytes.length) return this.parts.greeted(socket, greeting.form);
+      if (greeting !== undefined && seen.length === greeting.bytes.length) return greeted(socket, greeting.form);
       socket.unshift(seen);
-      this.parts.plain(socket);
+      plain(socket);
     };
     socket.on('data', see);
     socket.on('error', cut);
-    this.parts.arrived(socket);
+    return undefined;
   }
 }

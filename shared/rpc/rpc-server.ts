@@ -9,7 +9,7 @@ import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import type { ClusterCredentials } from './rpc-channel';
 import { type ClusterTls, serverCredentials } from './transport-security';
-import { UnprovenConnections } from './unproven-connections';
+import { type UnprovenBounds, UnprovenConnections } from './unproven-connections';
 
 /** One gRPC service of a process. */
 export interface RpcService {
@@ -35,7 +35,7 @@ export class RpcServer {
   private listensAt = '';
   private port = 0;
   private greeted: GreetedServer | null = null;
-  /** Of connections that this process accepts by itself: those of `listen` are gRPC's. */
+  /** Of connections that this process accepts. */
   private readonly unproven: UnprovenConnections;
   private closing: Promise<void> | null = null;
 
@@ -43,7 +43,7 @@ export class RpcServer {
    * `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on.
    * `unproven`: bounds of connections; see UnprovenConnections.
    */
-  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string; unproven?: { withinMs?: number; most?: number } }) {
+  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string; unproven?: UnprovenBounds }) {
     this.unproven = new UnprovenConnections(parts.unproven);
     this.gate = new MemberGate({
       proof: new MemberProof(parts),
@@ -63,17 +63,11 @@ export class RpcServer {
 
   /** Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: those of listening. */
   listen(address: string): Promise<number> {
-    return new Promise((done, fail) => {
-      this.server.bindAsync(address, serverCredentials(this.tls), (error, port) => {
-        if (error !== null) return fail(error);
-        this.listens(address, port);
-        done(port);
-      });
-    });
+    return this.listenBeside(address, null);
   }
 
-  /** As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread. */
-  async listenBeside(address: string, take: (socket: Socket, form: ReadsForm) => void): Promise<number> {
+  /** As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if there is one. */
+  async listenBeside(address: string, take: ((socket: Socket, form: ReadsForm) => void) | null): Promise<number> {
     this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: this.injector() });
     const port = await this.greeted.listen(address);
     this.listens(address, port);

@@ -37,6 +37,7 @@ export interface Anatomy {
     agreed: number;
     share: { isValid(nowMs: number): boolean };
     answersUntil(): number;
+    forget(): void;
     isFenced(epoch: number): boolean;
     mayInstall(epoch: number, last: LogPosition): boolean;
     agreesBefore(message: AppendMessage): boolean;
@@ -47,7 +48,7 @@ export interface Anatomy {
 }
 
 export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
-  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean };
+  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean; wentBack(peer: Peer, ack: AppendAck): boolean };
   changeMembership(nowMs: number): void;
 };
 

@@ -1,4 +1,5 @@
 import { ETCD } from './simulated-etcd';
+import { isComplete } from '../../shared/cluster/shard-assignment';
 import type { SimulatedController } from './simulated-controller';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 
@@ -45,6 +46,8 @@ export interface FaultMix {
   lulls: boolean;
   /** The disk of a replica is put back to before the shard, and its primary ends at the same time. */
   putBacks: boolean;
+  /** The disk of a replica that is not complete is put back: to before the shard, or to an earlier moment of its epoch. */
+  relapses: boolean;
 }
 
 export type Strike =
@@ -62,15 +65,20 @@ export type Strike =
   | 'desertions'
   | 'splits'
   | 'lostHandovers'
-  | 'putBacks';
+  | 'putBacks'
+  | 'relapses';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
 export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions', 'splits', 'lostHandovers'];
+/** Those of one shard alone. */
+export const STRIKES_OF_ONE: readonly Strike[] = [...ALL_STRIKES, 'relapses', 'relapses'];
 /** Those of a shard that is unused at first. */
-export const STRIKES_OF_UNUSED: readonly Strike[] = [...ALL_STRIKES, 'putBacks', 'putBacks'];
+export const STRIKES_OF_UNUSED: readonly Strike[] = [...STRIKES_OF_ONE, 'putBacks', 'putBacks'];
 /** Longer than it takes to be replaced for it, and well within the time in which all heals. */
 const HANG_MS = 6000;
+/** A disk is not put back within the time of a lease, nor of any that is counted on, whatever the clocks. */
+const PUT_BACK_MS = 2000;
 
 export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
   return {
@@ -103,6 +111,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     slowApplies: false,
     lulls: false,
     putBacks: false,
+    relapses: false,
   };
 }
 
@@ -326,6 +335,37 @@ export class Faults {
         if (!one.up) one.start();
       });
     }
+  }
+
+  /**
+   * A replica ends, and is out of sync by the time its disk has been put back. What it says then is less than what its primary
+   * knows of it, whose epoch goes on.
+   */
+  private relapses(node: SimulatedNode, duration: number): void {
+    const { chance, counts, etcd, schedule } = this.around;
+    if (!node.up || node.paused || node.replica === null || node === this.primary()) return;
+    const before = node.storage.keep();
+    schedule.after(chance.unit() * 1500, () => {
+      if (!node.up || schedule.now > this.until) return;
+      node.crash();
+      counts.crashes++;
+      schedule.after(PUT_BACK_MS + duration, () => {
+        if (node.up) return;
+        const { assignment } = etcd.current;
+        const { storage } = node;
+        if (assignment.replicas.includes(node.id) && !isComplete(assignment, node.id) && storage.disk.entries.length > 0) {
+          const isSameEpoch = before.store === storage.store && before.promisedEpoch === assignment.epoch && before.entries.length > 0;
+          if (isSameEpoch && chance.happens(0.6)) {
+            counts.relapsesToEarlier++;
+            storage.putBack(before);
+          } else {
+            counts.relapses++;
+            node.putBack();
+          }
+        }
+        node.start();
+      });
+    });
   }
 
   /** Whether another complete replica is left when this node's store is lost. */

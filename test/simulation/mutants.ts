@@ -644,6 +644,15 @@ export const MUTANTS: Mutant[] = [
     faults: { lulls: true },
     core: (replica) => onLeading(replica, (primary) => void (primary.stir = () => {})),
   },
+  {
+    name: 'M52',
+    title: 'what a primary knows of a replica counts for its epoch, though the disk of the replica was put back',
+    minInSync: 1,
+    seed: 2,
+    faults: { relapses: true },
+    strikes: ['relapses'],
+    core: (replica) => onLeading(replica, (primary) => void (primary.peers.wentBack = () => false)),
+  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */

@@ -1,5 +1,5 @@
 import { Chance } from './chance';
-import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_UNUSED, troubleBeginning } from './faults';
+import { drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_ONE, STRIKES_OF_UNUSED, troubleBeginning } from './faults';
 import type { Mutant } from './mutants';
 import { Network } from './network';
 import { Oracle } from './oracle';
@@ -30,7 +30,7 @@ const CONTROLLERS = ['k1', 'k2'];
 export const HAPPENS = [
   ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'beatAcks', 'snapshots'],
   ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
-  ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals'],
+  ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
 ];
 /** Counted besides: they need a minimum of two in sync, programs of two versions, or threads that read. */
 const SELDOM = ['fromEligible', 'lossy', 'outdated', 'threadReads', 'threadReadsAtFollowers', 'threadReadsPassedOn'];
@@ -42,6 +42,9 @@ const OUTDATED_MS = 1700;
 const MORE_FAULTS = 1e9;
 const WALL_CLOCKS = 2e9;
 const BEGINNINGS = 3e9;
+const RELAPSES = 4e9;
+/** Of the schedules. */
+const RELAPSES_SHARE = 0.6;
 /** Of the schedules: those whose shard is made as the planner makes it, and not at peace. */
 const UNUSED_SHARE = 0.5;
 
@@ -54,6 +57,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   const mix: FaultMix = { ...drawFaults(chance), ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults) };
   const isUnused = options.mutant?.isUnused ?? (options.mutant === undefined && options.outdates !== true && new Chance(options.seed + BEGINNINGS).happens(UNUSED_SHARE));
   if (isUnused) mix.putBacks = true;
+  if (options.mutant === undefined) mix.relapses = new Chance(options.seed + RELAPSES).happens(RELAPSES_SHARE);
   const schedule = new Schedule();
   const network = new Network({ schedule, chance });
   network.ordered = mix.ordered;
@@ -88,7 +92,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     around,
     controllers,
     bystanders: [...CLIENTS, ...CONTROLLERS],
-    strikes: options.mutant === undefined ? (isUnused ? STRIKES_OF_UNUSED : ALL_STRIKES) : options.mutant.strikes,
+    strikes: options.mutant === undefined ? (isUnused ? STRIKES_OF_UNUSED : STRIKES_OF_ONE) : options.mutant.strikes,
     everyMs: options.mutant?.strikeEveryMs,
     until: end,
   });

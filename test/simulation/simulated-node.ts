@@ -411,12 +411,12 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
         around.counts.renewals++;
       }
       this.isNoted = true;
-      this.isRegistering = true;
       this.create(assignment, true);
     });
   }
 
   private create(assignment: ShardAssignment, isNew = false): void {
+    this.isRegistering = true;
     this.storage.disk.promisedEpoch = assignment.epoch;
     this.open(isNew);
     this.latest = null;

@@ -138,6 +138,17 @@ export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
     this.open();
   }
 
+  /** What is on it now. */
+  keep(): Readonly<Disk> {
+    return { ...this.disk, entries: [...this.disk.entries] };
+  }
+
+  /** It is as it was when that was kept. */
+  putBack(kept: Readonly<Disk>): void {
+    this.disk = { ...kept, entries: [...kept.entries] };
+    this.open();
+  }
+
   /** What it begins with, in the place of an entry that nobody has; see node/records/seed-position.ts. */
   seed(payload: Buffer): void {
     const entry: LogEntry = { sequence: SEED_SEQUENCE, epoch: 0, write: { source: { session: '', requestNumber: 0, settledBelow: 0 }, payload } };

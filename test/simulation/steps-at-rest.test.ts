@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import { ShardReplica, type ShardReplicaOptions } from '../../node/replication/core/shard-replica';
+import { anatomyOf } from './anatomy';
 import { simulate } from './replication-simulation';
 
 /**
@@ -11,6 +12,10 @@ import { simulate } from './replication-simulation';
 
 const FROM = Number(process.env.SEED ?? 1);
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 15);
+
+/** A seed from which on one that forgets nothing is caught, and how many it may survive. */
+const FORGETFUL_FROM = 1;
+const FORGETFUL_SEEDS = 20;
 
 /** What a replica remembers only to make steps short. */
 const SHORTCUTS = new Set(['rest', 'again']);
@@ -26,9 +31,10 @@ interface Shortcuts {
 class ComparedReplica extends ShardReplica {
   private readonly full: ShardReplica;
 
-  constructor(options: ShardReplicaOptions) {
+  constructor(options: ShardReplicaOptions, forgets = true) {
     super(options);
     this.full = new ShardReplica(options);
+    if (!forgets) anatomyOf(this).follower.forget = () => {};
   }
 
   override step(event: ReplicaEvent, nowMs: number): readonly ReplicaEffect[] {
@@ -74,4 +80,17 @@ test.each([1, 2])('what a quiet replica is told again and again changes it as an
     expect(compared).toEqual(simulate({ seed, minInSync }));
   }
   expect(Math.min(...Object.values(short))).toBeGreaterThan(SEEDS);
+});
+
+test('M51: a quiet follower that takes short steps though something happened is caught by the comparison', () => {
+  const caught = Array.from({ length: FORGETFUL_SEEDS }, (_, i) => FORGETFUL_FROM + i).some((seed) => {
+    try {
+      simulate({ seed, minInSync: 2, makeReplica: (options) => new ComparedReplica(options, false) });
+      return false;
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_ASSERTION') throw error;
+      return true;
+    }
+  });
+  expect(caught).toBe(true);
 });

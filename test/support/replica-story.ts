@@ -36,6 +36,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   slow-disk a by=<ms> | release-disk a   each thing that a appends takes so long, one after the other
  *   delay a | deliver a            what a sends arrives late
  *   crash a … | start a … | wipe a …
+ *   put-back a [to=3]              the disk of a, which has ended, is as it was before the shard, or with entry 3 as the last
  *   trim a to=3                    a's log begins with entry 3 from now on
  *   outdate a | update a           a's program does not know the writes that it is sent; it restarts with one that does
  *   handover a [to=b] | cancel-handover a
@@ -150,6 +151,13 @@ class ReplicaStory {
         return named.forEach((one) => this.start(one));
       case 'wipe':
         return named.forEach(({ storage }) => storage.wipe());
+      case 'put-back': {
+        const kept = node.storage.keep();
+        node.storage.remove();
+        if (options.to === undefined) return;
+        const entries = kept.entries.slice(0, Number(options.to));
+        return node.storage.putBack({ ...kept, entries, applied: Math.min(kept.applied, entries.length) });
+      }
       case 'outdate':
         return void (node.isOutdated = true);
       case 'update':

@@ -1,6 +1,6 @@
 import type { ShardId } from '../../../shared/shard/shard-client';
 import { type Beat, type BeatAck, type BeatMember, expectedAck, isAckExpected, isRepetition } from './beat';
-import type { AppendAck, AppendMessage } from './messages';
+import type { AppendAck, AppendMessage, LogPosition, RecordedMatch } from './messages';
 
 /** Members that one beat makes known, so that it fits into a frame; the others' heartbeats go alone once more. */
 const JOINED_MAX = 500;
@@ -18,6 +18,9 @@ export interface Flushed {
 interface Known {
   member: BeatMember;
   isMember: boolean;
+  /** What said the same as the member last, as it was handed in: a quiet shard hands in the same again. */
+  prev: LogPosition;
+  recorded: RecordedMatch[];
 }
 
 interface Taken {
@@ -69,12 +72,22 @@ export class BeatSender {
   take(shard: ShardId, message: AppendMessage): boolean {
     if (message.entries.length > 0 || message.releasesLease || message.withdrawsShare || !isAckExpected(message, this.to)) return false;
     const known = this.known.get(shard.collectionUid)?.get(shard.shard);
+    if (known !== undefined && isHandedInAgain(known, message)) {
+      this.taken.push({ known, shard, message });
+      return true;
+    }
+    return this.takeOther(shard, message, known);
+  }
+
+  private takeOther(shard: ShardId, message: AppendMessage, known: Known | undefined): boolean {
     if (known === undefined || !isRepetition(known.member, message)) {
       const { epoch, prev, commit, recorded, unshippedFrom } = message;
       if (this.knownCount >= KNOWN_MAX && this.knownCount > this.members.size * 2) this.forget();
-      this.keep({ member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false });
+      this.keep({ member: { id: ++this.ids, shard, epoch, prev, commit, recorded, unshippedFrom }, isMember: false, prev, recorded });
       return false;
     }
+    known.prev = message.prev;
+    known.recorded = message.recorded;
     this.taken.push({ known, shard, message });
     return true;
   }
@@ -196,6 +209,12 @@ export class BeatSender {
       if (shards.size === 0) this.known.delete(collectionUid);
     }
   }
+}
+
+/** Whether the message says again what the member says, which `isRepetition` looks at in full. */
+function isHandedInAgain({ member, prev, recorded }: Known, message: AppendMessage): boolean {
+  if (message.prev !== prev || message.recorded !== recorded) return false;
+  return message.epoch === member.epoch && message.commit === member.commit && message.unshippedFrom === member.unshippedFrom;
 }
 
 function isOneMoment(taken: readonly Taken[]): boolean {

@@ -17,7 +17,10 @@ export class Peer {
   /** The store that answered last; positions and leases belong to this store only. null: none has answered. */
   store: string | null = null;
   state: PeerState = 'probing';
-  /** Last entry that is on its stable storage and equal to the primary's log. Never falls while the store is the same. */
+  /**
+   * Last entry that is on its stable storage and equal to the primary's log. Never falls while the store is the same, unless
+   * the store went back to an earlier state.
+   */
   match = 0;
   /** First entry that was not sent to it yet; > match. */
   next: number;
@@ -43,6 +46,8 @@ export class Peer {
   /** Since when the first of those in flight is what it has to store next. */
   private headSince = -Infinity;
   snapshotAsked = false;
+  /** When it was found to have gone back: what it answers to anything that was sent until then may be from before. */
+  private wentBackAt = -Infinity;
   /** When the last copy for it ended, well or not. */
   copiedAt = -Infinity;
 
@@ -111,6 +116,32 @@ export class Peer {
     this.lastAckAt = nowMs;
     this.askedAt = null;
     this.awaited = Math.max(this.awaited, ack.awaited);
+  }
+
+  /**
+   * Whether it says, of something that was sent after all that it is known to have received, that it lacks what it is known to
+   * have. `matchEpoch`: that of the entry `match`.
+   */
+  hasLess({ replica, sentAt, result }: AppendAck, matchEpoch: number): boolean {
+    if (replica.store !== this.store || sentAt <= this.heard.sentAt) return false;
+    if (result.type === 'match') return result.match < this.match;
+    // One that has the entry never looks for a common one before it.
+    return result.type === 'mismatch' && (result.hint.sequence < this.match || result.hint.epoch < matchEpoch);
+  }
+
+  /** Whether this may have been said before the store went back. */
+  isFromBefore(ack: AppendAck): boolean {
+    return ack.sentAt <= this.wentBackAt;
+  }
+
+  /** Its store is in an earlier state than it was: nothing counts of what it said, and of what it says to anything sent until now. */
+  wentBack(nowMs: number): void {
+    this.match = 0;
+    this.leaseUntil = -Infinity;
+    this.heard = { sentAt: -Infinity, atMs: -Infinity };
+    this.awaited = 0;
+    this.wentBackAt = nowMs;
+    this.lastProgressAt = nowMs;
   }
 
   matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number; ownMs: number }): void {

@@ -123,7 +123,8 @@ export class Peers {
   /** Processes an answer of this epoch that is not `fenced`. */
   answered(ack: AppendAck, nowMs: number): void {
     const peer = this.byNode.get(ack.replica.node);
-    if (peer === undefined) return;
+    if (peer === undefined || peer.isFromBefore(ack)) return;
+    if (this.wentBack(peer, ack)) return this.beginAnew(peer, ack, nowMs);
     peer.noteAnswer(ack, nowMs);
     if (ack.result.type === 'match') {
       peer.matched(ack.result, ack.sentAt, { nowMs, lastSequence: this.log.lastSequence, ownMs: this.ownPace.meanMs });
@@ -203,6 +204,26 @@ export class Peers {
       if (peer.store !== null) recorded.push({ replica: { node: peer.node, store: peer.store }, epoch: this.epoch, match: peer.match });
     }
     return recorded.filter((one) => this.mustBeComplete(one.replica));
+  }
+
+  /**
+   * Whether the peer's disk was put back to an earlier state. Of one that counts as complete, or may, what it acknowledged
+   * stays: it is told of that (`recorded`), and finds out that it has lost something.
+   */
+  private wentBack(peer: Peer, ack: AppendAck): boolean {
+    const { index } = this.log;
+    const matchEpoch = index.covers(peer.match) ? index.epochAt(peer.match) : 0;
+    return peer.hasLess(ack, matchEpoch) && !this.mustBeComplete(ack.replica);
+  }
+
+  /** It catches up from what it has left. The next heartbeat asks: its answer is one to something that was sent since. */
+  private beginAnew(peer: Peer, { result }: AppendAck, nowMs: number): void {
+    peer.wentBack(nowMs);
+    // A copy that is under way ends by itself, and is followed by a question.
+    if (peer.state === 'snapshot' || result.type === 'fenced') return;
+    const next = result.type === 'match' ? ({ type: 'probe', next: result.match + 1 } as const) : continuationAfter(result.hint, this.log.index);
+    if (next.type === 'snapshot') this.askForSnapshot(peer);
+    else peer.probe(next.next);
   }
 
   private pumpOne(peer: Peer, nowMs: number): void {

@@ -38,7 +38,20 @@ export const COORDINATED_HAPPENS = [
   ...['followerReads', 'fromEligible', 'lostHandovers'],
 ];
 /** Counted besides. */
-const SELDOM = ['uses', 'earlyDeaths', 'putBacks', 'renewals', 'followerReadsLate', 'lossy', 'outdated', 'outdated_import', 'outdated_harmful_import', 'outdated_stage'];
+const SELDOM = [
+  'uses',
+  'earlyDeaths',
+  'putBacks',
+  'renewals',
+  'relapses',
+  'relapsesToEarlier',
+  'followerReadsLate',
+  'lossy',
+  'outdated',
+  'outdated_import',
+  'outdated_harmful_import',
+  'outdated_stage',
+];
 
 /**
  * Collections of some shards in a simulated cluster: coordinators, planner and protocol as they ship, over simulated nodes,

@@ -29,7 +29,7 @@ const UNUSED_SHARE = 0.7;
 export const REQUIRED = [
   ...COORDINATED_HAPPENS,
   ...['takenOver', 'givenUp', 'unsealed', 'goneOnWhile_sealing', 'goneOnWhile_opening', 'goneOnWhile_cancelling', 'outdated_import', 'outdated_stage'],
-  ...['uses', 'earlyDeaths', 'putBacks', 'renewals'],
+  ...['uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
   ...['upsert', 'bulk_upsert', 'upsert_if', 'delete', 'delete_batch', 'get', 'fetch', 'search', 'count', 'export', 'scroll', 'reshard', 'cancel_reshard'],
 ];
 

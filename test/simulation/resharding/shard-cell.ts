@@ -91,6 +91,7 @@ export class ShardCell {
     // These are of the network, which shards share.
     for (const share of ['loss', 'duplicates', 'longDelays'] as const) mix[share] = network[share];
     mix.putBacks = isUnused;
+    mix.relapses = isUnused;
     const strikes = isUnused ? STRIKES_OF_UNUSED : ALL_STRIKES;
     this.faults = new Faults({ mix, around: this.around, controllers: this.controllers, bystanders: [...ground.bystanders], strikes, everyMs: STRIKE_EVERY_MS, until: faultsUntil });
     schedule.after(FIRST_STRIKE_MS, () => {

@@ -1,3 +1,4 @@
+import perf_hooks from 'node:perf_hooks';
 import { Histogram, Registry } from 'prom-client';
 import { addCollectionMetrics } from '../../../../coordinator/metrics/collection-metrics';
 import { RequestMetrics } from '../../../../coordinator/metrics/request-metrics';
@@ -17,6 +18,31 @@ describe('the metrics of a process', () => {
     expect(text).toContain('process_resident_memory_bytes ');
     expect(text).toContain('nodejs_eventloop_lag_seconds ');
     expect(text).toContain('# TYPE quiver_event_loop_delay_seconds histogram');
+  });
+
+  test('tell how late timers ran since the last scrape, from a timer that wakes it ten times a second and no other', async () => {
+    const monitored = jest.spyOn(perf_hooks, 'monitorEventLoopDelay');
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    let nowMs = 0;
+    const performanceNow = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    try {
+      const { metrics } = metricsOfProcess();
+      expect(monitored.mock.calls.map(([options]) => options?.resolution)).toEqual([3_600_000]);
+      const sample = (lateMs: number): void => {
+        nowMs += 100 + lateMs;
+        jest.advanceTimersByTime(100);
+      };
+      const lags = async (): Promise<string> => (await samples(metrics, 'nodejs_eventloop_lag_m')).filter((line) => /_(min|max)_/.test(line)).join();
+      for (const lateMs of [0, 0, 40]) sample(lateMs);
+      // A histogram keeps three digits.
+      expect(await lags()).toMatch(/^nodejs_eventloop_lag_max_seconds 0\.0[34]\d*,nodejs_eventloop_lag_min_seconds 1e-9$/);
+      sample(0);
+      expect(await lags()).toBe('nodejs_eventloop_lag_max_seconds 1e-9,nodejs_eventloop_lag_min_seconds 1e-9');
+    } finally {
+      performanceNow.mockRestore();
+      jest.useRealTimers();
+      monitored.mockRestore();
+    }
   });
 
   test('of two processes do not meet', async () => {

@@ -1,12 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { UnprovenConnections } from '../../../../shared/rpc/unproven-connections';
+import { type UnprovenBounds, UnprovenConnections } from '../../../../shared/rpc/unproven-connections';
 
 class FakeSocket extends EventEmitter {
-  readonly remoteAddress = '10.0.0.1';
   isCut = false;
 
-  constructor(readonly remotePort: number) {
+  constructor(
+    readonly remotePort: number,
+    readonly remoteAddress = '10.0.0.1',
+  ) {
     super();
   }
 
@@ -16,7 +18,7 @@ class FakeSocket extends EventEmitter {
 }
 
 /** So many connections, from the ports 1, 2 and so on. */
-function connectionsOf(count: number, bounds: { withinMs?: number; most?: number } = {}) {
+function connectionsOf(count: number, bounds: UnprovenBounds = {}) {
   const connections = new UnprovenConnections(bounds);
   const sockets = Array.from({ length: count }, (_, i) => new FakeSocket(i + 1));
   for (const socket of sockets) connections.add(socket as unknown as Socket);
@@ -44,6 +46,18 @@ test('of too many, the oldest is cut at once', () => {
   connections.proven('10.0.0.1:7');
   connections.add(new FakeSocket(20) as unknown as Socket);
   expect(cut()).toEqual([1, 2, 3, 4, 5, 6]);
+});
+
+test('of too many from one address, its oldest is cut, and no other', () => {
+  const connections = new UnprovenConnections({ most: 6, mostOfAddress: 2 });
+  const sockets = ['10.0.0.2', ...Array<string>(9).fill('10.0.0.1'), '10.0.0.3'].map((address, i) => new FakeSocket(i, address));
+  for (const socket of sockets) connections.add(socket as unknown as Socket);
+  expect(sockets.filter(({ isCut }) => !isCut).map(({ remotePort }) => remotePort)).toEqual([0, 8, 9, 10]);
+  connections.proven('10.0.0.1:8');
+  connections.add(new FakeSocket(11) as unknown as Socket);
+  expect(sockets[9].isCut).toBe(false);
+  connections.close();
+  expect(jest.getTimerCount()).toBe(0);
 });
 
 test('one that is gone is forgotten, and another of the same address and port is another', () => {
