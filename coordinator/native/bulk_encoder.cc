@@ -1,5 +1,6 @@
 #include "bulk_encoder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -225,27 +226,24 @@ class BulkEncoder {
     // Those of the first item say how many all have.
     const size_t length_max = count_ == 0 ? bounds_.vector_length_max : dim_;
     size_t length = 0;
-    for (;;) {
+    do {
       skip_space();
-      float value;
-      const char* next = length < length_max ? parse_json_number(at_, end_, value) : nullptr;
-      if (next == nullptr) return false;
-      if (length == room) return full();
-      uint32_t bits;
-      std::memcpy(&bits, &value, sizeof bits);
-      if ((bits & 0x7F800000) == 0x7F800000) return false;
-      std::memcpy(numbers + length * sizeof(float), &bits, sizeof bits);
-      ++length;
-      at_ = next;
-      if (at_ < end_ && *at_ == ',') {
-        ++at_;
-        continue;
+      char* kept = numbers + length * sizeof(float);
+      const size_t kept_max = std::min(room, length_max) - length;
+      const NumberRun run = parse_json_numbers(at_, end_, kept_max, kept);
+      if (run.count == 0) return false;
+      length += run.count;
+      if (length > length_max) return false;
+      for (size_t i = 0; i < std::min(run.count, kept_max); ++i) {
+        uint32_t bits;
+        std::memcpy(&bits, kept + i * sizeof bits, sizeof bits);
+        if ((bits & 0x7F800000) == 0x7F800000) return false;
       }
+      if (length > room) return full();
+      at_ = run.end;
       skip_space();
-      if (take(',')) continue;
-      if (!take(']')) return false;
-      break;
-    }
+    } while (take(','));
+    if (!take(']')) return false;
     if (count_ == 0) dim_ = length;
     return length == dim_;
   }

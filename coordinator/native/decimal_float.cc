@@ -208,14 +208,14 @@ inline const char* parse_number(const char* at, const char* end, float& value) {
   return at;
 }
 
-}  // namespace
-
-NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, std::vector<float>& kept) {
+// `keep` takes numbers, and how many, as often as a batch is full.
+template <typename Keep>
+inline NumberRun read_run(const char* at, const char* end, size_t kept_max, Keep keep) {
   NumberRun run{at, 0};
   float batch[kBatch];
   size_t filled = 0;
   const auto flush = [&] {
-    kept.insert(kept.end(), batch, batch + filled);
+    keep(batch, filled);
     filled = 0;
   };
   for (float value; (at = parse_number(at, end, value)) != nullptr;) {
@@ -231,6 +231,19 @@ NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, s
   }
   flush();
   return run;
+}
+
+}  // namespace
+
+NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, std::vector<float>& kept) {
+  return read_run(at, end, kept_max, [&kept](const float* numbers, size_t count) { kept.insert(kept.end(), numbers, numbers + count); });
+}
+
+NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, char* kept) {
+  return read_run(at, end, kept_max, [&kept](const float* numbers, size_t count) {
+    std::memcpy(kept, numbers, count * sizeof(float));
+    kept += count * sizeof(float);
+  });
 }
 
 void append_shortest(float value, std::string& out) {

@@ -19,6 +19,9 @@ struct NumberRun {
 // there is no JSON number.
 NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, std::vector<float>& kept);
 
+// The same; those that are kept are written to `kept`, which need not be aligned.
+NumberRun parse_json_numbers(const char* at, const char* end, size_t kept_max, char* kept);
+
 // Appends the shortest decimal that parses back to `value`; "null" if JSON has no number for it.
 void append_shortest(float value, std::string& out);
 
