@@ -41,7 +41,13 @@ test('each is cut in time, whatever it begins with, and that of a member stays',
   const channel = new RpcChannel({ address: `127.0.0.1:${port}`, credentials: PLAIN });
   const ends: unknown[] = [];
   const ready = (): Promise<void> =>
-    new Promise((done, fail) => channel.open(administrationDefinition.Exchange, { ready: () => done(), frame: () => undefined, ended: (end) => (ends.push(end), fail(new Error(end.reason))) }));
+    new Promise((done, fail) => {
+      const ended = (end: { reason: string }): void => {
+        ends.push(end);
+        fail(new Error(end.reason));
+      };
+      channel.open(administrationDefinition.Exchange, { ready: () => done(), frame: () => undefined, ended });
+    });
   try {
     await ready();
     // The last one speaks HTTP/2 as it should, answers pings, and is no member.
