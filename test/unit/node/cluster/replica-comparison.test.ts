@@ -64,6 +64,22 @@ test('a successor that does not take the lead in time is waited for no longer, s
   await primary.comparison.close();
 });
 
+test('the list of open replicas is asked for once a look, however many replicas are not due', async () => {
+  const replicas = Array.from({ length: 50 }, (_, shard) => ({ spec: { ...SPEC, shard } }) as unknown as HostedReplica);
+  const random = jest.spyOn(Math, 'random').mockReturnValue(0.9);
+  let asked = 0;
+  const open = (): HostedReplica[] => {
+    asked += 1;
+    return replicas;
+  };
+  const ask = { digestAt: async () => null, replace: async () => true };
+  const comparison = new ReplicaComparison({ nodeId: 'a', intervalMs: INTERVAL_MS, open, versionOf: () => OWN_VERSION, ask, log: silentLogger, onCompared: () => undefined });
+  await jest.advanceTimersByTimeAsync(INTERVAL_MS / 2);
+  expect(asked).toBe(2);
+  random.mockRestore();
+  await comparison.close();
+});
+
 test('one that takes the lead ends the handover', async () => {
   const primary = new PrimaryStandIn({ digestAt: async () => digestWith('other') });
   await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
