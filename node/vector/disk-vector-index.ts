@@ -337,12 +337,16 @@ export class DiskVectorIndex implements VectorIndex {
   private wakeSoon(): void {
     if (this.closing !== null) return;
     if (this.timer === null) this.timer = setTimeout(() => this.wake(), IDLE_MS).unref();
+    else this.timer.refresh();
     if (this.segments.some(({ full, sealed }) => full && !sealed)) this.wake();
-    else if (performance.now() - this.lastPutMs < IDLE_MS) this.timer.refresh();
   }
 
   private wake(): void {
-    if (this.closing !== null || this.running !== null || performance.now() < this.retryAtMs) return;
+    if (this.closing !== null || this.running !== null) return;
+    if (performance.now() < this.retryAtMs) {
+      this.timer?.refresh();
+      return;
+    }
     const idle = performance.now() - this.lastPutMs >= IDLE_MS - 10;
     const step = this.nextStep(idle);
     if (step === null) {
