@@ -22,7 +22,7 @@ const LISTED_SLOTS_MAX = 10_000;
 /** Share of a segment's rows that may be dead before it is sealed anew. */
 const DEAD_SHARE_MAX = 0.25;
 /** Puts have paused if none came for this long: then what is scanned is sealed, if it is this share of a segment. */
-const IDLE_MS = 2_000;
+const IDLE_MS = 10_000;
 const IDLE_SHARE = 1 / 8;
 /** So many segments may have less than half of their rows; with more, the two smallest become one. */
 const SMALL_SEGMENTS_MAX = 3;
