@@ -22,7 +22,7 @@ const LISTED_SLOTS_MAX = 10_000;
 /** Share of a segment's rows that may be dead before it is sealed anew. */
 const DEAD_SHARE_MAX = 0.25;
 /** Puts have paused if none came for this long: then what is scanned is sealed, if it is this share of a segment. */
-const IDLE_MS = 2_000;
+const IDLE_MS = 10_000;
 const IDLE_SHARE = 1 / 8;
 /** So many segments may have less than half of their rows; with more, the two smallest become one. */
 const SMALL_SEGMENTS_MAX = 3;
@@ -337,12 +337,16 @@ export class DiskVectorIndex implements VectorIndex {
   private wakeSoon(): void {
     if (this.closing !== null) return;
     if (this.timer === null) this.timer = setTimeout(() => this.wake(), IDLE_MS).unref();
+    else this.timer.refresh();
     if (this.segments.some(({ full, sealed }) => full && !sealed)) this.wake();
-    else if (performance.now() - this.lastPutMs < IDLE_MS) this.timer.refresh();
   }
 
   private wake(): void {
-    if (this.closing !== null || this.running !== null || performance.now() < this.retryAtMs) return;
+    if (this.closing !== null || this.running !== null) return;
+    if (performance.now() < this.retryAtMs) {
+      this.timer?.refresh();
+      return;
+    }
     const idle = performance.now() - this.lastPutMs >= IDLE_MS - 10;
     const step = this.nextStep(idle);
     if (step === null) {

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../../../node/slots/chunked-slot-set';
@@ -267,7 +267,15 @@ test('a segment that can not be sealed stays as it is, is told of, and is search
   expect(failures).toEqual([expect.objectContaining({ kind: 'storage_failed' })]);
   expect(kindsOf(index)).toEqual(['growing']);
   expect(await recallOf(index, queries)).toBe(1);
-  expect(statSync(folder).isDirectory()).toBe(true);
+  // Half a minute later it is tried again; the disk is back.
+  mkdirSync(join(folder, 'segment-1'));
+  const later = performance.now() + 31_000;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => later);
+  await index.settled();
+  clock.mockRestore();
+  expect(failures).toHaveLength(1);
+  expect(kindsOf(index)).toEqual(['sealed']);
+  expect(await recallOf(index, queries)).toBeGreaterThanOrEqual(0.98);
 });
 
 test('a file of originals that is cut under the index is told of, and nothing is answered from it', async () => {
