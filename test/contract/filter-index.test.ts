@@ -99,6 +99,34 @@ describe('filter index at size', () => {
     expect(shard.reads).toBe(0);
   });
 
+  test('is exact for ranges over columns of numbers, with bounds that are values, several of one field, and of two', () => {
+    const shard = new Shard();
+    const [items, huge] = [9_001, Number.MAX_VALUE];
+    const values: number[] = [-huge, huge, -0, Number.MIN_VALUE, 1e-300];
+    for (let slot = 0; slot < items; slot++) {
+      const at = slot < values.length ? values[slot] : (shard.random(1e9) - 5e8) / 64;
+      // One in ten has no number there.
+      const place: JsonObject = slot >= values.length && shard.random(10) === 0 ? {} : { at };
+      shard.put(slot, { ...place, lot: shard.random(1e9) / 1e9, kind: `k${shard.random(3)}` });
+    }
+    const atOf = (slot: number): number => (shard.metadata.get(slot)?.at as number | undefined) ?? 0;
+    let found = 0;
+    for (let round = 0; round < 40; round++) {
+      const [a, b] = [atOf(shard.random(items)), atOf(shard.random(items))].sort((x, y) => x - y);
+      const [lower, upper] = [['$gt', '$gte'][round % 2], ['$lt', '$lte'][(round >> 1) % 2]];
+      const between = { [lower]: a, [upper]: b };
+      found += shard.check({ at: between });
+      found += shard.check({ at: { [upper]: a } }) + shard.check({ at: { [lower]: b } });
+      found += shard.check({ $and: [{ at: between }, { at: { $lte: b, $gt: a } }, { kind: 'k1' }] });
+      found += shard.check({ at: between, lot: { $gte: 0.25, $lt: 0.5 } });
+      found += shard.check({ at: between, lot: { $lt: 0.003 }, kind: { $ne: 'k0' } });
+      found += shard.check({ $not: { at: between }, lot: { $gte: 0.9 } });
+      expect(shard.check({ at: { $gt: b, $lt: a } }) + shard.check({ at: { $gt: a, $lt: a } })).toBe(0);
+    }
+    for (const bound of values) for (const operator of ['$gt', '$gte', '$lt', '$lte']) found += shard.check({ at: { [operator]: bound } });
+    expect(found).toBeGreaterThan(50_000);
+  });
+
   test('is exact while most values come and go, so that orders and columns are given up and made anew', () => {
     const shard = new Shard();
     for (let round = 0; round < 3; round++) {

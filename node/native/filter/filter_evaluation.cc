@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "slot_algebra.h"
@@ -35,6 +36,41 @@ std::vector<const FilterField*> fields_of(const FilterIndex& index, const Charac
     rest = {rest.data + (size_t(dot) + 1) * 2, rest.count - dot - 1, true};
   }
   return fields;
+}
+
+// The numbers x with low ≤ x ≤ high.
+struct Interval {
+  double low, high;
+
+  static Interval of(RangeOperator range, double bound) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    switch (range) {
+      case RangeOperator::kGt:
+        return {std::nextafter(bound, kInfinity), kInfinity};
+      case RangeOperator::kGte:
+        return {bound, kInfinity};
+      case RangeOperator::kLt:
+        return {-kInfinity, std::nextafter(bound, -kInfinity)};
+      default:
+        return {-kInfinity, bound};
+    }
+  }
+
+  bool has(double x) const { return (x >= low) & (x <= high); }
+};
+
+// Of 32 numbers, which are in the interval, the first one's bit lowest.
+inline uint32_t bits_of(const double* values, const Interval& interval) {
+  uint8_t inside[32];
+  for (uint32_t i = 0; i < 32; i++) inside[i] = interval.has(values[i]);
+  uint32_t word = 0;
+  for (uint32_t i = 0; i < 32; i += 8) {
+    uint64_t eight;
+    std::memcpy(&eight, inside + i, 8);
+    // The product moves the lowest bit of byte b to bit 56 + b; no two of its terms meet.
+    word |= uint32_t((eight * 0x0102040810204080) >> 56) << i;
+  }
+  return word;
 }
 
 class Evaluation {
@@ -77,16 +113,32 @@ class Evaluation {
     }
   }
 
-  // Smallest parts first, negations last, so that each step works on what the earlier ones left.
+  // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones left.
   Slots conjunction(const std::vector<FilterCondition>& parts) {
     std::vector<std::pair<double, const FilterCondition*>> positive;
+    // A slot has one number in a column, so several ranges over one are one.
+    std::vector<std::pair<const NumberColumn*, Interval>> ranges;
     for (const FilterCondition& part : parts) {
-      if (part.type != Type::kNot) positive.emplace_back(double(size_at_most(part)) + (part.type == Type::kRange ? algebra_.limit : 0), &part);
+      if (part.type == Type::kNot) continue;
+      const NumberColumn* column = column_of(part);
+      if (column == nullptr) {
+        positive.emplace_back(double(size_at_most(part)) + (part.type == Type::kRange ? algebra_.limit : 0), &part);
+        continue;
+      }
+      algebra_.spend(kConditionNs);
+      const Interval own = Interval::of(part.range, part.values[0].number);
+      const auto known = std::find_if(ranges.begin(), ranges.end(), [&](const auto& range) { return range.first == column; });
+      if (known == ranges.end()) ranges.emplace_back(column, own);
+      else known->second = {std::max(known->second.low, own.low), std::min(known->second.high, own.high)};
     }
     std::stable_sort(positive.begin(), positive.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::optional<Slots> left;
     for (const auto& [size, part] : positive) {
-      left = left.has_value() ? narrowed(std::move(*left), *part) : find(*part);
+      left = left.has_value() ? algebra_.intersection(std::move(*left), find(*part)) : find(*part);
+      if (SlotAlgebra::is_empty(*left)) return Slots::list({});
+    }
+    for (const auto& [column, interval] : ranges) {
+      left = left.has_value() ? narrowed(std::move(*left), *column, interval) : in_column(*column, interval);
       if (SlotAlgebra::is_empty(*left)) return Slots::list({});
     }
     if (!left.has_value()) left = Slots::bitmap(complete_);
@@ -96,16 +148,16 @@ class Evaluation {
     return std::move(*left);
   }
 
-  Slots narrowed(Slots left, const FilterCondition& part) {
-    if (part.type == Type::kRange && part.values[0].kind == ValueKind::kNumber && SlotAlgebra::size_of(left) * kFewSlotsShare < algebra_.limit) {
-      const std::vector<const FilterField*> fields = fields_of(index_, part.path);
-      const NumberColumn* column = fields.size() == 1 ? fields[0]->column.load() : nullptr;
-      if (column != nullptr) {
-        const double bound = part.values[0].number;
-        return algebra_.kept(std::move(left), [&](uint32_t slot) { return column->has(slot, part.range, bound); });
-      }
-    }
-    return algebra_.intersection(std::move(left), find(part));
+  // The column that a range over numbers asks, if it asks one alone; null otherwise.
+  const NumberColumn* column_of(const FilterCondition& part) const {
+    if (part.type != Type::kRange || part.values[0].kind != ValueKind::kNumber) return nullptr;
+    const std::vector<const FilterField*> fields = fields_of(index_, part.path);
+    return fields.size() == 1 ? fields[0]->column.load() : nullptr;
+  }
+
+  Slots narrowed(Slots left, const NumberColumn& column, const Interval& interval) {
+    if (SlotAlgebra::size_of(left) * kFewSlotsShare >= algebra_.limit) return algebra_.intersection(std::move(left), in_column(column, interval));
+    return algebra_.kept(std::move(left), [&](uint32_t slot) { return slot < column.capacity && interval.has(column.at(slot).load(std::memory_order_relaxed)); });
   }
 
   Slots disjunction(const std::vector<FilterCondition>& parts) {
@@ -193,7 +245,7 @@ class Evaluation {
     const FilterValue& bound = filter.values[0];
     if (bound.kind == ValueKind::kString) return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
     const NumberColumn* column = field.column.load();
-    if (column != nullptr) return in_column(*column, filter.range, bound.number);
+    if (column != nullptr) return in_column(*column, Interval::of(filter.range, bound.number));
     return in_dictionary(field.numbers.load(), filter.range, bound.number, kNumberNs);
   }
 
@@ -209,18 +261,17 @@ class Evaluation {
     return all.finish();
   }
 
-  Slots in_column(const NumberColumn& column, RangeOperator range, double bound) {
+  Slots in_column(const NumberColumn& column, const Interval& interval) {
     algebra_.spend(algebra_.limit * kColumnSlotNs);
-    // The range as low ≤ x ≤ high, so that the loop has no branch on the data, which the processor could not predict.
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    const bool above = range == RangeOperator::kGt || range == RangeOperator::kGte;
-    const double low = !above ? -kInfinity : range == RangeOperator::kGt ? std::nextafter(bound, kInfinity) : bound;
-    const double high = above ? kInfinity : range == RangeOperator::kLt ? std::nextafter(bound, -kInfinity) : bound;
     std::vector<uint32_t> words = algebra_.empty_bitmap();
     const uint32_t end = std::min(algebra_.limit, column.capacity);
-    for (uint32_t slot = 0; slot < end; slot++) {
-      const double value = column.at(slot).load(std::memory_order_relaxed);
-      words[slot / 32] |= uint32_t((value >= low) & (value <= high)) << (slot % 32);
+    // Without a branch on the data, which the processor could not predict, and several numbers at once.
+    double values[32];
+    for (uint32_t first = 0; first < end; first += 32) {
+      const uint32_t count = std::min<uint32_t>(32, end - first);
+      for (uint32_t i = 0; i < count; i++) values[i] = column.at(first + i).load(std::memory_order_relaxed);
+      for (uint32_t i = count; i < 32; i++) values[i] = std::numeric_limits<double>::quiet_NaN();
+      words[first / 32] = bits_of(values, interval);
     }
     return Slots::bitmap(std::move(words));
   }

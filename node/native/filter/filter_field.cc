@@ -35,21 +35,6 @@ bool without(const Posting& posting, const std::vector<uint32_t>& bitmap, std::v
 
 }  // namespace
 
-bool NumberColumn::has(uint32_t slot, RangeOperator range, double bound) const {
-  if (slot >= capacity) return false;
-  const double value = at(slot).load(std::memory_order_relaxed);
-  switch (range) {
-    case RangeOperator::kGt:
-      return value > bound;
-    case RangeOperator::kGte:
-      return value >= bound;
-    case RangeOperator::kLt:
-      return value < bound;
-    default:
-      return value <= bound;
-  }
-}
-
 FilterField::FilterField(Heap& heap) : heap_(heap) {}
 
 FilterField::~FilterField() {

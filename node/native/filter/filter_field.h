@@ -24,7 +24,6 @@ struct NumberColumn {
   uint32_t padding;
 
   std::atomic<double>& at(uint32_t slot) const { return reinterpret_cast<std::atomic<double>*>(const_cast<NumberColumn*>(this) + 1)[slot]; }
-  bool has(uint32_t slot, RangeOperator range, double bound) const;
   static size_t bytes(size_t capacity) { return sizeof(NumberColumn) + capacity * 8; }
 };
 
