@@ -1,6 +1,5 @@
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { HttpConnection, requestHead } from './http-connection.mjs';
-import { clockMs, sendInTime } from './open-load.mjs';
 
 /** Long enough for code to be compiled and caches to fill, not measured; no longer than what is measured. */
 const WARM_UP_MAX_MS = 1000;
@@ -10,27 +9,22 @@ const WARM_UP_MAX_MS = 1000;
  * over the list of prepared requests, for `seconds`. Answers requests per second and the latencies' percentiles in
  * milliseconds, and how many requests were answered in all, the warm-up's too. `address` is {host, port}; a request is
  * {method, path, headers, body}.
- *
- * With `perSecond` the load is open: so many requests become due each second, at random or, if `isEven`, in equal steps,
- * whatever is answered meanwhile. One that is due when no connection is free waits for one, and its latency counts from when it was due. `lateP99Ms` is then how
- * late they were sent.
- * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number, perSecond?: number, isEven?: boolean }} options
+ * @param {{ address: { host: string, port: number }, requests: any[], connections: number, seconds: number }} options
  */
-export function generateLoad({ address, requests, connections, seconds, perSecond, isEven }) {
+export function generateLoad({ address, requests, connections, seconds }) {
   return new Promise((done, fail) => {
-    const worker = new Worker(new URL(import.meta.url), { workerData: { address, requests, connections, seconds, perSecond, isEven } });
+    const worker = new Worker(new URL(import.meta.url), { workerData: { address, requests, connections, seconds } });
     worker.once('message', done);
     worker.once('error', fail);
   });
 }
 
-async function run({ address, requests, connections, seconds, perSecond, isEven }) {
+async function run({ address, requests, connections, seconds }) {
   const prepared = requests.map(({ method, path, headers, body }) => Buffer.concat([requestHead({ method, path, headers, ...address, bodyBytes: Buffer.byteLength(body) }), Buffer.from(body)]));
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.open(address)));
-  const start = clockMs() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
+  const start = performance.now() + Math.min(WARM_UP_MAX_MS, seconds * 1000);
   const end = start + seconds * 1000;
   const latencies = [];
-  const late = [];
   let requestsAnswered = 0;
   const note = (body, since, now) => {
     requestsAnswered += 1;
@@ -38,32 +32,17 @@ async function run({ address, requests, connections, seconds, perSecond, isEven 
     // On a machine that is busy with something else, the first one may come late.
     if (since >= start && (now <= end || latencies.length === 0)) latencies.push(now - since);
   };
-  if (perSecond === undefined) {
-    let next = 0;
-    await Promise.all(
-      open.map(async (connection) => {
-        for (let now = clockMs(); now < end || latencies.length === 0;) {
-          const since = now;
-          const body = await connection.send(prepared[next++ % prepared.length]);
-          now = clockMs();
-          note(body, since, now);
-        }
-      }),
-    );
-  } else {
-    await sendInTime({
-      open,
-      prepared,
-      perSecond,
-      isEven,
-      startMs: start,
-      endMs: end,
-      answered: (body, since, now, lateMs) => {
+  let next = 0;
+  await Promise.all(
+    open.map(async (connection) => {
+      for (let now = performance.now(); now < end || latencies.length === 0;) {
+        const since = now;
+        const body = await connection.send(prepared[next++ % prepared.length]);
+        now = performance.now();
         note(body, since, now);
-        late.push(lateMs);
-      },
-    });
-  }
+      }
+    }),
+  );
   for (const connection of open) connection.close();
   return {
     connections,
@@ -71,12 +50,11 @@ async function run({ address, requests, connections, seconds, perSecond, isEven 
     queriesPerSecond: latencies.length / seconds,
     p50Ms: percentile(latencies, 0.5),
     p99Ms: percentile(latencies, 0.99),
-    lateP99Ms: percentile(late, 0.99),
   };
 }
 
-/** Of values that are sorted by it; null where there are none. */
-function percentile(values, share) {
+/** Of values that are sorted by it, numerically; null where there are none. @param {number[] | Float32Array} values */
+export function percentile(values, share) {
   values.sort((a, b) => a - b);
   return values[Math.min(values.length - 1, Math.floor(values.length * share))] ?? null;
 }

@@ -9,8 +9,8 @@ import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
 import { idealQueue } from './ideal-queue.mjs';
-import { generateLoad } from './load-generator.mjs';
 import { measureLoading, measureSettling, median } from './measure.mjs';
+import { NativeLoad } from './native-load.mjs';
 import { processorSeconds, residentMemory } from './process-facts.mjs';
 import { ProgressBar } from './progress-bar.mjs';
 import { openQuiver } from './quiver-target.mjs';
@@ -19,15 +19,16 @@ import { WIRE_FORMATS } from './wire-formats.mjs';
 
 export const SERVING_USAGE = `npm run bench -- serving [options]
 
-How requests are served, beside how many: latency at half of the saturated load, sent at random moments and in equal
-steps, beside that of an empty node:http server under the same load and of ideal queues; searches in one bulk_search beside calls of their own; and a thousand
-small collections beside one that is as large.
+How requests are served, beside how many (Linux only): latency at half of the saturated load, sent at random moments and
+in equal steps by a program that pauses for nothing, beside that of an empty node:http server under the same load and of
+ideal queues; searches in one bulk_search beside calls of their own; and a thousand small collections beside one that is
+as large.
 
   --dataset NAME     clusters-100k-128; as for the benchmark of vectors, with --rows, --queries (1000) and --dim
   --connections N    8
   --threads N        HTTP_THREADS; by default the service's own
   --apart            one front thread with a core of its own, and the load on the others: neither waits for the other's
-                     core. Linux only
+                     core
   --seconds N        of each kind of load (15), in --rounds N (5), in which kinds take turns
   --collections N    1000, of the data set's first rows in equal parts; 0 leaves them out
   --rows-each N      1000
@@ -75,7 +76,9 @@ export async function servingBench(words) {
   const cores = allowedCores();
   if (values.apart && (cores.length < 2 || !canPin())) throw new Error('--apart takes two cores, and taskset');
   const apart = values.apart ? { server: cores.slice(0, 1), load: cores.slice(1), all: cores } : null;
+  const load = new NativeLoad();
   const plan = {
+    load,
     dataset,
     threads,
     apart,
@@ -84,16 +87,18 @@ export async function servingBench(words) {
     seconds: number(values.seconds),
     rounds: number(values.rounds),
   };
-  const one = await measureOne(plan);
-  const collections = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
-  process.stdout.write(`\n${formatServingReport({ ...plan, one, many: collections })}`);
-  if (values.json !== undefined) {
-    writeFigures(values.json, { one, many: collections });
+  try {
+    const one = await measureOne(plan);
+    const many = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
+    process.stdout.write(`\n${formatServingReport({ ...plan, one, many })}`);
+    if (values.json !== undefined) writeFigures(values.json, { one, many });
+  } finally {
+    load.close();
   }
 }
 
 /** One collection with the whole data set: half load, and bulk_search. */
-async function measureOne({ dataset, threads, apart, httpThreads, connections, seconds, rounds }) {
+async function measureOne({ load, dataset, threads, apart, httpThreads, connections, seconds, rounds }) {
   const target = await openQuiver({ environment: threadsEnvironment(httpThreads) });
   const stub = await openStub();
   const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
@@ -115,18 +120,19 @@ async function measureOne({ dataset, threads, apart, httpThreads, connections, s
     }
     await stub.server.start();
     if (apart !== null) pinThisProcess(apart.load);
-    await measured(target, { requests: single, connections, seconds: Math.min(WARM_UP_SECONDS, seconds) });
+    const during = (window, at = /** @type {any} */ (target)) => measured({ load, target: at, window });
+    await during({ requests: single, connections, seconds: Math.min(WARM_UP_SECONDS, seconds) });
     const taken = { saturated: [], half: [], even: [], stub: [], single: [], bulk: [] };
     const each = seconds / rounds;
     for (let round = 0; round < rounds; round++) {
-      const saturated = await measured(target, { requests: single, connections, seconds: each });
+      const saturated = await during({ requests: single, connections, seconds: each });
       taken.saturated.push(saturated);
-      const half = { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2 };
-      taken.half.push(await measured(target, half));
-      taken.even.push(await measured(target, { ...half, isEven: true }));
-      taken.stub.push(await measured(stub, half));
-      taken.single.push(await measured(target, { requests: single, connections: 1, seconds: each }));
-      taken.bulk.push(await measured(target, { requests: bulk, connections: 1, seconds: each }));
+      const half = { requests: single, connections: OPEN_CONNECTIONS, seconds: each, perSecond: saturated.queriesPerSecond / 2, seed: round + 1 };
+      taken.half.push(await during(half));
+      taken.even.push(await during({ ...half, isEven: true }));
+      taken.stub.push(await during(half, stub));
+      taken.single.push(await during({ requests: single, connections: 1, seconds: each }));
+      taken.bulk.push(await during({ requests: bulk, connections: 1, seconds: each }));
     }
     return Object.fromEntries(Object.entries(taken).map(([kind, windows]) => [kind, medians(windows)]));
   } finally {
@@ -157,7 +163,7 @@ async function openStub() {
 }
 
 /** Many small collections, with the first rows of the data set; searches go to any of them. */
-async function measureMany({ dataset, collections, rowsEach, httpThreads, connections, seconds }) {
+async function measureMany({ load, dataset, collections, rowsEach, httpThreads, connections, seconds }) {
   const target = await openQuiver({ environment: { MAX_COLLECTIONS: String(collections), ...threadsEnvironment(httpThreads) } });
   try {
     await target.server.start();
@@ -182,7 +188,7 @@ async function measureMany({ dataset, collections, rowsEach, httpThreads, connec
     const requests = Array.from({ length: Math.max(dataset.queryCount, collections) }, (_, i) =>
       singleSearches(target, dataset, `${paths[(i * 7919) % collections]}/search`, i % dataset.queryCount),
     ).flat();
-    const searches = await measured(target, { requests, connections, seconds });
+    const searches = await measured({ load, target, window: { requests, connections, seconds } });
     const memory = residentMemory(target.server.pid);
     const restartMs = {};
     for (const signal of ['SIGTERM', 'SIGKILL']) {
@@ -215,10 +221,13 @@ function bulkSearches(target, dataset) {
   }));
 }
 
-/** One window of load, with the processor time that the server took for each request. */
-async function measured(target, load) {
+/**
+ * One window of load, with the processor time that the server took for each request.
+ * @param {{ load: NativeLoad, target: any, window: any }} options
+ */
+async function measured({ load, target, window }) {
   const before = processorSeconds(target.server.pid);
-  const result = await generateLoad({ address: target.address, ...load });
+  const result = await load.generate({ address: target.address, ...window });
   return { ...result, processorMicros: ((processorSeconds(target.server.pid) - before) * 1e6) / result.requests };
 }
 
