@@ -13,9 +13,10 @@ export interface KeyValueStore {
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
   /**
    * Applies all changes or none. With `sync` the promise resolves only when the batch is on stable storage (fsync of
-   * the write-ahead log); the call itself does not merge concurrent batches.
+   * the write-ahead log); the call itself does not merge concurrent batches. The memory of changes is the caller's again when
+   * the promise is settled.
    */
-  write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void>;
+  write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void>;
   /**
    * Puts many entries at once, past the write-ahead log: `pages` of packed entries (packed-entries.ts), ascending over all of
    * them. For keys of which the store has none yet, in one that nobody else reads or writes meanwhile. When it resolves,
@@ -81,3 +82,9 @@ export interface KeyValueEntry {
 }
 
 export type KeyValueChange = { type: 'put'; key: Buffer; value: Buffer } | { type: 'delete'; key: Buffer };
+
+/** Many puts in one piece of memory (packed-entries.ts): a thousand rows as objects of their own cost more than their bytes. */
+export interface PackedPuts {
+  type: 'puts';
+  entries: Buffer;
+}

@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { unpackedEntries } from './packed-entries';
 import { cutIntoPages } from './pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from './key-value-store';
 
 /** A KeyValueStore in memory: for tests, and as the plain definition of what the RocksDB one does. Not durable. */
 export class MemoryKeyValueStore implements KeyValueStore {
@@ -21,14 +21,14 @@ export class MemoryKeyValueStore implements KeyValueStore {
     return keys.map((key) => copyOf(this.values.get(key.toString('latin1'))));
   }
 
-  async write(changes: KeyValueChange[]): Promise<void> {
+  async write(changes: (KeyValueChange | PackedPuts)[]): Promise<void> {
     this.assertOpen();
     for (const change of changes) {
-      const key = change.key.toString('latin1');
-      if (change.type === 'put') {
-        if (!this.values.has(key)) this.order = null;
-        this.values.set(key, Buffer.from(change.value));
-      } else if (this.values.delete(key)) {
+      if (change.type === 'puts') {
+        for (const entry of unpackedEntries(change.entries)) this.put(entry);
+      } else if (change.type === 'put') {
+        this.put(change);
+      } else if (this.values.delete(change.key.toString('latin1'))) {
         this.order = null;
       }
     }
@@ -75,6 +75,12 @@ export class MemoryKeyValueStore implements KeyValueStore {
 
   async close(): Promise<void> {
     this.closed = true;
+  }
+
+  private put(entry: KeyValueEntry): void {
+    const key = entry.key.toString('latin1');
+    if (!this.values.has(key)) this.order = null;
+    this.values.set(key, Buffer.from(entry.value));
   }
 
   private keysBetween(from: Buffer, to: Buffer): string[] {

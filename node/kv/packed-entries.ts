@@ -1,7 +1,7 @@
 import type { KeyValueEntry } from './key-value-store';
 
 /** Entries one after the other: u32 key bytes, u32 value bytes, key, value; in little-endian order. */
-const HEAD_BYTES = 8;
+export const HEAD_BYTES = 8;
 
 /** Gathers entries without an object for each. */
 export class PackedEntries {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from './key-value-store';
 import { ABSENT, type DatabaseHandle, type NewTableHandle, type Page, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
 
@@ -86,10 +86,13 @@ export class RocksKeyValueStore implements KeyValueStore {
     return values;
   }
 
-  write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+  write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     if (changes.length === 0) return Promise.resolve();
-    const flat: (Buffer | null)[] = [];
-    for (const change of changes) flat.push(change.key, change.type === 'put' ? change.value : null);
+    const flat: (Buffer | boolean | null)[] = [];
+    for (const change of changes) {
+      if (change.type === 'puts') flat.push(change.entries, true);
+      else flat.push(change.key, change.type === 'put' ? change.value : null);
+    }
     return this.change((database) => this.binding.write(database, flat, options.sync));
   }
 

@@ -44,8 +44,11 @@ export interface StoreBinding {
   open(budget: BudgetHandle, folder: string): Promise<DatabaseHandle>;
   /** Waits for running calls; frees cursors. */
   close(database: DatabaseHandle): Promise<void>;
-  /** `changes`: key, value, key, value …; null deletes the key. The bytes are copied before the call returns. */
-  write(database: DatabaseHandle, changes: (Uint8Array | null)[], sync: boolean): Promise<void>;
+  /**
+   * `changes`: key, value, key, value …; null deletes the key, and with true, what stands for the key are entries to put, as of
+   * addToTable but in any order. The bytes are copied before the call returns.
+   */
+  write(database: DatabaseHandle, changes: (Uint8Array | boolean | null)[], sync: boolean): Promise<void>;
   removeRange(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
   /** Values one after the other, with the length of each; ABSENT for a key without a value. */
   read(database: DatabaseHandle, keys: Uint8Array[]): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;

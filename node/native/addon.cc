@@ -195,6 +195,14 @@ napi_value status(napi_env env, const Arguments& arguments) {
   return object;
 }
 
+napi_value take_searched(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  napi_value value = nullptr;
+  napi_get_boolean(env, index->take_searched(), &value);
+  return value;
+}
+
 napi_value rest(napi_env env, const Arguments& arguments) {
   const auto index = index_of(env, arguments.self());
   index->require_open();
@@ -270,6 +278,7 @@ NAPI_MODULE_INIT() {
       method("liveSlots", guarded<live_slots>),
       method("liveCount", guarded<live_count>),
       method("status", guarded<status>),
+      method("takeSearched", guarded<take_searched>),
       method("extend", guarded<run_threaded<extend_task, false>>),
       method("refine", guarded<run_threaded<refine_task, false>>),
       method("calibrate", guarded<run_threaded<calibrate_task, false>>),

@@ -2,6 +2,7 @@
 
 #include <node_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,8 +19,8 @@ namespace quiver {
 
 /**
  * An index behind its JavaScript object. Tasks share it, so it outlives both the object and `close`. It belongs to the
- * thread that made it; other threads may only raise `stop` and call `shared_snapshot` (index_registry.h is how they find
- * it).
+ * thread that made it; other threads may only raise `stop`, call `note_search` and call `shared_snapshot` (index_registry.h
+ * is how they find it).
  */
 struct Index {
   // The effort is measured again when one row in this many was refined since.
@@ -85,6 +86,13 @@ struct Index {
     return snapshot;
   }
 
+  // Any thread: somebody searches. It is mostly noted already, and then only read: searches of many threads write nothing.
+  void note_search() {
+    if (!searched_.load(std::memory_order_relaxed)) searched_.store(true, std::memory_order_relaxed);
+  }
+  // Whether somebody searched since the last call.
+  bool take_searched() { return searched_.exchange(false, std::memory_order_relaxed); }
+
   void require_open() const {
     if (closed) throw ClosedError();
   }
@@ -99,6 +107,7 @@ struct Index {
   }
 
   mutable std::mutex lock_;
+  std::atomic<bool> searched_{false};
 };
 
 // Ties the index to the JavaScript object made for it. Throws std::invalid_argument if the object is not a fresh one.

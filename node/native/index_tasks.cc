@@ -193,6 +193,7 @@ void add_counts(napi_env env, napi_value result, const Counted& counted) {
 class SearchTask final : public IndexTask {
  public:
   SearchTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments), snapshot_(index_->snapshot) {
+    index_->note_search();
     if (!read_request(arguments, 0, *snapshot_.rows, request_)) {
       throw std::invalid_argument("the query has another dimension");
     }
@@ -493,6 +494,7 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   napi_value null = nullptr;
   napi_get_null(env, &null);
   if (index == nullptr) return null;
+  index->note_search();
   SearchRequest request;
   Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;

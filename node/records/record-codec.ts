@@ -42,32 +42,38 @@ const TEXT_IS_UTF16 = 4;
 
 /** The item as bytes. */
 export function recordToBytes(record: ItemRecord): Buffer {
+  const bytes = Buffer.allocUnsafe(recordRoom(record));
+  return bytes.subarray(0, writeRecord(record, bytes, 0));
+}
+
+/** The record has at most so many bytes: a unit of UTF-16 takes three in UTF-8. */
+export function recordRoom({ externalId, metadata, text, vector }: ItemRecord): number {
+  return HEADER_BYTES + VERSION_BYTES + EXPIRY_BYTES + (externalId.length + metadata.length + (text?.length ?? 0)) * 3 + vector.byteLength;
+}
+
+/** Writes the record to `bytes` from `start` on, where there is {@link recordRoom}; answers how many bytes it has. */
+export function writeRecord(record: ItemRecord, bytes: Buffer, start: number): number {
   const { externalId, metadata, text, vector } = record;
   const idEncoding = encodingOf(externalId);
   const textEncoding = text === null ? 'utf8' : encodingOf(text);
-  const idBytes = Buffer.byteLength(externalId, idEncoding);
-  const metadataBytes = Buffer.byteLength(metadata);
-  const textBytes = text === null ? 0 : Buffer.byteLength(text, textEncoding);
   const format = record.expiry ? EXPIRING_FORMAT : record.version === 0 ? PLAIN_FORMAT : VERSIONED_FORMAT;
-  const headerBytes = headerBytesOf(format);
-  const bytes = Buffer.allocUnsafe(headerBytes + idBytes + metadataBytes + textBytes + vector.byteLength);
-  bytes[0] = format;
-  bytes[1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
-  bytes.writeUInt16LE(0, 2);
-  bytes.writeUInt32LE(record.slot, SLOT_OFFSET);
-  bytes.writeDoubleLE(record.stamp, STAMP_OFFSET);
-  bytes.writeUInt32LE(idBytes, 16);
-  bytes.writeUInt32LE(metadataBytes, 20);
-  bytes.writeUInt32LE(textBytes, 24);
-  bytes.writeUInt32LE(vector.length, 28);
-  if (format !== PLAIN_FORMAT) bytes.writeDoubleLE(record.version, HEADER_BYTES);
-  if (record.expiry) bytes.writeDoubleLE(record.expiry, HEADER_BYTES + VERSION_BYTES);
-  let at = headerBytes;
-  at += bytes.write(externalId, at, idEncoding);
-  at += bytes.write(metadata, at);
-  if (text !== null) at += bytes.write(text, at, textEncoding);
-  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at);
-  return bytes;
+  const idAt = start + headerBytesOf(format);
+  const metadataAt = idAt + bytes.write(externalId, idAt, idEncoding);
+  const textAt = metadataAt + bytes.write(metadata, metadataAt);
+  const vectorAt = textAt + (text === null ? 0 : bytes.write(text, textAt, textEncoding));
+  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), vectorAt);
+  bytes[start] = format;
+  bytes[start + 1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
+  bytes.writeUInt16LE(0, start + 2);
+  bytes.writeUInt32LE(record.slot, start + SLOT_OFFSET);
+  bytes.writeDoubleLE(record.stamp, start + STAMP_OFFSET);
+  bytes.writeUInt32LE(metadataAt - idAt, start + 16);
+  bytes.writeUInt32LE(textAt - metadataAt, start + 20);
+  bytes.writeUInt32LE(vectorAt - textAt, start + 24);
+  bytes.writeUInt32LE(vector.length, start + 28);
+  if (format !== PLAIN_FORMAT) bytes.writeDoubleLE(record.version, start + HEADER_BYTES);
+  if (record.expiry) bytes.writeDoubleLE(record.expiry, start + HEADER_BYTES + VERSION_BYTES);
+  return vectorAt + vector.byteLength - start;
 }
 
 /** The item in these bytes. Errors: those of malformed bytes, as a plain Error. */
@@ -149,7 +155,7 @@ function textIn(bytes: Buffer, layout: Layout): string | null {
 export interface JournalEntry {
   freedSlots: number[];
   /** Slots that got an item, with its record number. */
-  filledSlots: { slot: number; recno: number }[];
+  filledSlots: readonly { slot: number; recno: number }[];
 }
 
 /** u32 freed count, u32 filled count, u32 slots freed, then (u32 slot, f64 recno) filled. */

@@ -5,13 +5,19 @@
  */
 
 /** Record and operation numbers are safe integers: 53 bits in 8 bytes. */
-function numberedKey(letter: string, number: number, tail = 0): Buffer {
-  const key = Buffer.allocUnsafe(9 + tail);
-  key[0] = letter.charCodeAt(0);
-  // As two halves: a BigInt for each key takes longer than all the rest of it.
-  key.writeUInt32BE(Math.floor(number / 0x1_0000_0000), 1);
-  key.writeUInt32BE(number % 0x1_0000_0000, 5);
+export const NUMBERED_KEY_BYTES = 9;
+
+function numberedKey(letter: string, number: number): Buffer {
+  const key = Buffer.allocUnsafe(NUMBERED_KEY_BYTES);
+  writeNumbered(letter, number, key, 0);
   return key;
+}
+
+function writeNumbered(letter: string, number: number, bytes: Buffer, at: number): void {
+  bytes[at] = letter.charCodeAt(0);
+  // As two halves: a BigInt for each key takes longer than all the rest of it.
+  bytes.writeUInt32BE(Math.floor(number / 0x1_0000_0000), at + 1);
+  bytes.writeUInt32BE(number % 0x1_0000_0000, at + 5);
 }
 
 function numberOfKey(key: Buffer): number {
@@ -22,12 +28,27 @@ export function itemKey(recno: number): Buffer {
   return numberedKey('d', recno);
 }
 
+/** Writes {@link itemKey} to `bytes` from `at` on, {@link NUMBERED_KEY_BYTES} of them. */
+export function writeItemKey(recno: number, bytes: Buffer, at: number): void {
+  writeNumbered('d', recno, bytes, at);
+}
+
 export const recnoOfItemKey = numberOfKey;
 
 export function orderKey(stamp: number, externalId: string): Buffer {
-  const key = numberedKey('o', stamp, externalId.length * 2);
-  for (let i = 0; i < externalId.length; i++) key.writeUInt16BE(externalId.charCodeAt(i), 9 + i * 2);
+  const key = Buffer.allocUnsafe(orderKeyBytes(externalId));
+  writeOrderKey(stamp, externalId, key, 0);
   return key;
+}
+
+export function orderKeyBytes(externalId: string): number {
+  return NUMBERED_KEY_BYTES + externalId.length * 2;
+}
+
+/** Writes {@link orderKey} to `bytes` from `at` on, {@link orderKeyBytes} of them. */
+export function writeOrderKey(stamp: number, externalId: string, bytes: Buffer, at: number): void {
+  writeNumbered('o', stamp, bytes, at);
+  for (let i = 0; i < externalId.length; i++) bytes.writeUInt16BE(externalId.charCodeAt(i), at + NUMBERED_KEY_BYTES + i * 2);
 }
 
 export const stampOfOrderKey = numberOfKey;

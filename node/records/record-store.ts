@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../kv/key-value-store';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory } from '../kv/key-value-store';
 import { MarkStore } from './mark-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { versionFromBytes } from './version-count';
@@ -34,8 +34,8 @@ import {
 /** One batch of stored and deleted versions, all or nothing. */
 export interface RecordBatch {
   operation: number;
-  /** New versions. `isNew`: the item had no place in the insertion order before. */
-  stored: { recno: number; bytes: Buffer; externalId: string; stamp: number; slot: number }[];
+  /** New versions, and their records and places in the insertion order as packed entries (record-pack.ts). */
+  stored: { items: readonly { recno: number; slot: number }[]; entries: Buffer };
   /** Versions that are deleted; `stamp` is set if the item leaves the insertion order, too. */
   dropped: { recno: number; externalId: string; slot: number; leavesOrder: boolean; stamp: number }[];
 }
@@ -64,16 +64,14 @@ export class RecordStore {
   }
 
   write(batch: RecordBatch, { sync, alongside }: BatchWriting): Promise<void> {
-    const changes: KeyValueChange[] = [...alongside];
-    const journal: JournalEntry = { freedSlots: [], filledSlots: [] };
+    const changes: (KeyValueChange | PackedPuts)[] = [...alongside];
+    const journal: JournalEntry = { freedSlots: [], filledSlots: batch.stored.items };
     for (const { recno, externalId, slot, leavesOrder, stamp } of batch.dropped) {
       changes.push({ type: 'delete', key: itemKey(recno) });
       if (leavesOrder) changes.push({ type: 'delete', key: orderKey(stamp, externalId) });
       journal.freedSlots.push(slot);
     }
-    // One kind of keys after the other: a key is inserted into the store's sorted memory from where the one before went.
-    addRecords(batch.stored, changes, journal);
-    addOrder(batch.stored, changes);
+    if (batch.stored.entries.length > 0) changes.push({ type: 'puts', entries: batch.stored.entries });
     changes.push({ type: 'put', key: journalKey(batch.operation), value: journalToBytes(journal) });
     return this.store.write(changes, { sync });
   }
@@ -248,23 +246,6 @@ export class RecordStore {
       for (const bytes of stored) found.push(bytes === undefined ? undefined : decodedRecord(bytes, decode));
     }
     return found;
-  }
-}
-
-// Functions of their own, as in shard-writer.ts.
-
-function addRecords(stored: RecordBatch['stored'], changes: KeyValueChange[], journal: JournalEntry): void {
-  for (const { recno, bytes, slot } of stored) {
-    changes.push({ type: 'put', key: itemKey(recno), value: bytes });
-    journal.filledSlots.push({ slot, recno });
-  }
-}
-
-function addOrder(stored: RecordBatch['stored'], changes: KeyValueChange[]): void {
-  for (const { recno, externalId, stamp } of stored) {
-    const recnoBytes = Buffer.allocUnsafe(8);
-    recnoBytes.writeDoubleLE(recno);
-    changes.push({ type: 'put', key: orderKey(stamp, externalId), value: recnoBytes });
   }
 }
 

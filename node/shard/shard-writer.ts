@@ -2,7 +2,8 @@ import { type MarkOperation, NO_TERM, type WriteResult } from '../../shared/shar
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
-import { recordToBytes } from '../records/record-codec';
+import { recordRoom } from '../records/record-codec';
+import { RecordPack } from '../records/record-pack';
 import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../records/record-keys';
@@ -31,7 +32,8 @@ export interface BatchManner {
   moments?: readonly number[];
 }
 
-type StoredRecord = RecordBatch['stored'][number];
+/** A record takes about so many bytes besides its own: keys and lengths. */
+const RECORD_ROOM_BESIDE = 64;
 
 /** The numbers that a shard has given out last. */
 export interface ShardCounters {
@@ -120,8 +122,9 @@ export class ShardWriter {
     const items = indexedOf(planned, prepared, counters.lastRecno, slots);
     const dropped = droppedOf(plan);
     try {
-      const stored = await inSlices(recordsOf(items));
-      await records.write({ operation, stored, dropped }, { sync: writing.sync, alongside });
+      const pack = await inSlices(recordsOf(items));
+      await records.write({ operation, stored: { items, entries: pack.entries }, dropped }, { sync: writing.sync, alongside });
+      pack.free();
       if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
     } catch (error) {
       this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
@@ -304,14 +307,19 @@ function changesOf({ puts, deletes }: Pick<WritePlan, 'puts' | 'deletes'>, items
 }
 
 /** One record per step. */
-function* recordsOf(items: IndexedItem[]): Generator<undefined, StoredRecord[]> {
-  const stored: StoredRecord[] = [];
+function* recordsOf(items: IndexedItem[]): Generator<undefined, RecordPack> {
+  const room = items.length === 0 ? 0 : recordRoom(items[0]) + RECORD_ROOM_BESIDE;
+  const pack = new RecordPack(items.length * room);
+  // One kind of keys after the other: a key is inserted into the store's sorted memory from where the one before went.
   for (const item of items) {
-    const { recno, externalId, slot, stamp } = item;
-    stored.push({ recno, externalId, slot, stamp, bytes: recordToBytes(item) });
+    pack.addRecord(item.recno, item);
     yield;
   }
-  return stored;
+  for (const item of items) {
+    pack.addOrder(item);
+    yield;
+  }
+  return pack;
 }
 
 /** The description of a failed write for callers; the log has the details. */

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { IndexProgress } from '../../shared/shard/shard-read';
 import { BuildingPace } from './building-pace';
-import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization, rowsThatWait } from './maintenance';
+import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization, rowsScannedSoon, rowsThatWait } from './maintenance';
 import type { NativeStatus } from './native-binding';
 import { PutRate } from './put-rate';
 
@@ -11,6 +11,8 @@ const IDLE_MS = 500;
 /** A load has paused after as many times the longest gap between its batches, and not before this time: what waits for its end can begin. */
 const LOAD_GAPS = 2;
 const LOAD_IDLE_MS = 100;
+/** An index counts as searched for so long after a search: a person at a page of answers looks at them for some seconds. */
+const SEARCHED_MS = 10_000;
 /** The pause after a failed step (for example because of a full disk), so that it is not repeated without end. */
 const RETRY_MS = 30_000;
 /** Checking the status takes microseconds, so it is not done after each single put. */
@@ -30,6 +32,8 @@ export class Maintainer {
   /** Set while a step waits for the end of a load. */
   private loadTimer: NodeJS.Timeout | null = null;
   private lastPutMs = -Infinity;
+  /** When a search was last noticed; looked at during loads alone. */
+  private searchedMs = -Infinity;
   private rowsSinceLook = 0;
   private retryAtMs = 0;
   private closed = false;
@@ -42,6 +46,8 @@ export class Maintainer {
       /** Default: those of the machine. */
       processors?: number;
       status(): NativeStatus;
+      /** Whether somebody searched since the last call. */
+      takeSearched(): boolean;
       run(step: ActiveStep): Promise<void>;
       /** Nothing is left to do for now. */
       rest(): void;
@@ -119,7 +125,15 @@ export class Maintainer {
   }
 
   private next(status: NativeStatus, idle: boolean, waiting: number): MaintenanceStep {
-    return nextStep(status, { idle, waiting, optimization: this.optimization, graphRowsMin: this.index.graphRowsMin ?? GRAPH_ROWS_MIN });
+    const { dim, graphRowsMin = GRAPH_ROWS_MIN } = this.index;
+    return nextStep(status, { idle, waiting, optimization: this.optimization, scannedSoon: rowsScannedSoon(dim), graphRowsMin });
+  }
+
+  private rowsThatWait(): number {
+    const nowMs = performance.now();
+    if (this.index.takeSearched()) this.searchedMs = nowMs;
+    const { dim, processors = availableParallelism() } = this.index;
+    return rowsThatWait({ dim, rowsPerSecond: this.rate.perSecond(nowMs), processors, isSearched: nowMs - this.searchedMs < SEARCHED_MS });
   }
 
   /** `pause`: of puts that came one after the other, or of a load. */
@@ -129,7 +143,7 @@ export class Maintainer {
     const status = this.index.status();
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
     const idle = pause === 'long';
-    const waiting = pause === 'none' ? rowsThatWait({ dim: this.index.dim, rowsPerSecond: this.rate.perSecond(performance.now()), processors: this.index.processors ?? availableParallelism() }) : 0;
+    const waiting = pause === 'none' ? this.rowsThatWait() : 0;
     const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting);
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.

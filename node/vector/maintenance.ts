@@ -24,6 +24,8 @@ export interface MaintenanceCircumstances {
    */
   waiting?: number;
   optimization: Optimization | null;
+  /** The first graph takes more rows than this in steps, so that they need not all be scanned until the last is linked. Default: any number. */
+  scannedSoon?: number;
   /** Below so many live rows there is no graph, and a step adds as many at least. */
   graphRowsMin: number;
 }
@@ -49,6 +51,8 @@ const LOAD_COMPONENTS_PER_SECOND = 1_000_000;
 /** A scan of so many components, or of so many rows of few, takes some two or three milliseconds. */
 const LOAD_GROWING_COMPONENTS = 40_000_000;
 const LOAD_GROWING_ROWS = 125_000;
+/** So many times as many may wait while nobody searches: who comes then finds about as many after any load that is faster than builders. */
+const LOAD_UNSEARCHED = 4;
 /** A load keeps about so many processors busy: with more, builders have some of their own. */
 const LOAD_PROCESSORS = 4;
 /** Scanning more rows than this takes longer than any walk. */
@@ -89,7 +93,7 @@ const CELL_GROWTH = 1.1;
  */
 export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
   const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows } = status;
-  const { optimization, graphRowsMin } = circumstances;
+  const { optimization, graphRowsMin, scannedSoon = Infinity } = circumstances;
   const growing = rows - graphRows;
   const dead = rows - live;
   const { waiting = 0 } = circumstances;
@@ -99,8 +103,8 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
     if (dead > live + graphRowsMin) return { type: 'compact' };
     if (live < graphRowsMin || waits) return { type: 'nothing' };
     if (dead > rows * DEAD_SHARE_MAX) return { type: 'compact' };
-    // In one step, unless more rows than that keep coming: those that are linked are not scanned any more.
-    const first = waiting === 0 ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
+    // In one step, unless they are many or more of them keep coming: those that are linked are not scanned any more.
+    const first = waiting === 0 && growing <= scannedSoon ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
     return { type: 'extend', rows: first, care: careFor(first) };
   }
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
@@ -122,14 +126,19 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   return { type: 'nothing' };
 }
 
+/** So many rows are scanned in some two or three milliseconds. */
+export function rowsScannedSoon(dim: number): number {
+  return Math.min(LOAD_GROWING_ROWS, Math.floor(LOAD_GROWING_COMPONENTS / dim));
+}
+
 /**
  * How many rows may wait for the end of a load: what builders take from it makes it longer, on a machine whose processors it
  * keeps busy, and afterwards they have them for themselves. 0 while rows come so slowly that builders follow them easily,
- * or where there are processors enough.
+ * or where there are processors enough. What waits is scanned, so it is less while somebody searches (`isSearched`).
  */
-export function rowsThatWait({ dim, rowsPerSecond, processors }: { dim: number; rowsPerSecond: number; processors: number }): number {
+export function rowsThatWait({ dim, rowsPerSecond, processors, isSearched }: { dim: number; rowsPerSecond: number; processors: number; isSearched: boolean }): number {
   if (processors > LOAD_PROCESSORS || rowsPerSecond * dim < LOAD_COMPONENTS_PER_SECOND) return 0;
-  return Math.min(LOAD_GROWING_ROWS, Math.floor(LOAD_GROWING_COMPONENTS / dim));
+  return rowsScannedSoon(dim) * (isSearched ? 1 : LOAD_UNSEARCHED);
 }
 
 /** Whether what was asked for is done, however much came since. */

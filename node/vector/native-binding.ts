@@ -34,6 +34,8 @@ export interface AddonVectorIndex {
   liveSlots(first: number, count: number): Uint32Array;
   liveCount(): number;
   status(): NativeStatus;
+  /** Whether somebody searched since the last call, on this thread or another. */
+  takeSearched(): boolean;
   /** Adds up to `rows` more rows to a copy of the graph and puts it in use. `care`: 0 quick, 1 thorough. */
   extend(rows: number, care: number, threads: number): Promise<void>;
   /** Refines up to `rows` of the rows that were linked quickly, in the graph in use, which must exist. */

@@ -33,6 +33,7 @@ export class NativeVectorIndex implements VectorIndex {
       dim: options.dim,
       graphRowsMin: options.graphRowsMin,
       status: () => addon.status(),
+      takeSearched: () => addon.takeSearched(),
       rest: () => addon.rest(),
       run: (step) => {
         if (step.type === 'extend') return addon.extend(step.rows, CARE[step.care], options.buildThreads);

@@ -41,6 +41,17 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     expect(await store.getMany([])).toEqual([]);
   });
 
+  test('puts packed entries among other changes, and does not need their memory afterwards', async () => {
+    const packed = new PackedEntries(8);
+    packed.add(Buffer.from('b'), Buffer.from('2'));
+    packed.add(Buffer.from('a'), Buffer.from('1'));
+    packed.add(Buffer.from('c'), Buffer.alloc(0));
+    const entries = packed.take();
+    await store.write([put('a', '0'), put('c', '0'), { type: 'puts', entries }, del('b'), put('d', '4')], { sync: true });
+    entries.fill(0);
+    expect(await scanned(store)).toEqual(['a=1', 'c=', 'd=4']);
+  });
+
   test('keys sort by unsigned bytes', async () => {
     const keys = [[0x7f], [0x80], [0x01, 0xff], [0x01], [0xfe]].map((bytes) => Buffer.from(bytes));
     await store.write(

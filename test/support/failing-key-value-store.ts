@@ -1,4 +1,4 @@
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory } from '../../node/kv/key-value-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 
 /** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
@@ -6,17 +6,18 @@ export type WriteFault = 'none' | 'before' | 'after';
 
 /** A store whose disk fails when told to. The faults are shared by every store of a node, and outlive restarts. */
 export class FailingKeyValueStore implements KeyValueStore {
-  private readonly logged: KeyValueChange[] = [];
+  private readonly logged: (KeyValueChange | PackedPuts)[] = [];
 
   constructor(
     private readonly store: KeyValueStore,
     private readonly faults: { writes: WriteFault; reads: boolean },
   ) {}
 
-  async write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+  async write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     if (this.faults.writes === 'before') throw diskError();
     if (this.faults.writes === 'after') {
-      this.logged.push(...changes);
+      // The memory of packed entries is used again.
+      for (const change of changes) this.logged.push(change.type === 'puts' ? { type: 'puts', entries: Buffer.from(change.entries) } : change);
       throw diskError();
     }
     await this.store.write(changes, options);

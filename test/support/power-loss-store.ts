@@ -1,6 +1,6 @@
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { unpackedEntries } from '../../node/kv/packed-entries';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from '../../node/kv/key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from '../../node/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
 
@@ -13,7 +13,9 @@ export class PowerLossStore implements KeyValueStore {
   private current = new MemoryKeyValueStore();
   private unsynced: KeyValueChange[][] = [];
 
-  async write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+  async write(given: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
+    // The memory of packed entries is used again.
+    const changes = given.flatMap((change): KeyValueChange[] => (change.type === 'puts' ? [...unpackedEntries(Buffer.from(change.entries))].map((entry) => ({ type: 'put', ...entry })) : [change]));
     await this.current.write(changes);
     this.unsynced.push(changes);
     if (options.sync) await this.harden(this.unsynced.length);

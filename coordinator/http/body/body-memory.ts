@@ -3,6 +3,12 @@ const ROUNDED_BYTES = 1024 * 1024;
 /** What is kept for the next bodies: a load over a few connections has as many on their way, each with what is made of it. */
 const KEPT_MAX = 8;
 const KEPT_BYTES_MAX = 128 * 1024 * 1024;
+/**
+ * Memory may be so many times as large as what is wanted. Less than twice: what is made of a body is given half of its size, and
+ * goes to another thread. If that were as large as a body, V8 would look through the heap of this thread every few bodies, because
+ * what goes and comes back counts as new.
+ */
+const FIT_MAX = 1.5;
 /** It is kept no longer than this after the last use. */
 const KEPT_MS = 2_000;
 /** Less than this is not worth a call. */
@@ -25,7 +31,7 @@ export class BodyMemory {
   /** At least so many bytes; they may hold anything. */
   take(bytes: number): ArrayBuffer {
     const wanted = Math.ceil(bytes / ROUNDED_BYTES) * ROUNDED_BYTES;
-    const place = this.kept.findIndex(({ byteLength }) => byteLength >= wanted && byteLength <= wanted * 2);
+    const place = this.kept.findIndex(({ byteLength }) => byteLength >= wanted && byteLength <= wanted * FIT_MAX);
     const [memory] = place < 0 ? [Buffer.allocUnsafeSlow(wanted).buffer as ArrayBuffer] : this.kept.splice(place, 1);
     if (place >= 0) this.keptBytes -= memory.byteLength;
     this.lent.add(memory);

@@ -18,6 +18,7 @@
 
 #include "arguments.h"
 #include "database.h"
+#include "entries.h"
 #include "guarded.h"
 #include "handles.h"
 #include "task.h"
@@ -137,17 +138,22 @@ class WriteTask final : public DatabaseTask {
   WriteTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), sync_(arguments.flag(2)) {
     const std::vector<napi_value> elements = elements_of(env, arguments.at(1));
     if (elements.size() % 2 != 0) throw std::invalid_argument("a key has no value beside it");
+    enum class Kind { kPut, kDelete, kEntries };
     struct Change {
       rocksdb::Slice key, value;
-      bool is_put;
+      Kind kind;
     };
     std::vector<Change> changes;
     changes.reserve(elements.size() / 2);
     size_t bytes = 0;
     for (size_t i = 0; i < elements.size(); i += 2) {
       const auto key = arguments.bytes_of(elements[i]);
-      Change change{{key.data, key.size}, {}, !arguments.is_nullish(elements[i + 1])};
-      if (change.is_put) {
+      Change change{{key.data, key.size}, {}, arguments.is_nullish(elements[i + 1]) ? Kind::kDelete : Kind::kPut};
+      napi_valuetype type = napi_undefined;
+      napi_typeof(env, elements[i + 1], &type);
+      if (type == napi_boolean) {
+        change.kind = Kind::kEntries;
+      } else if (change.kind == Kind::kPut) {
         const auto value = arguments.bytes_of(elements[i + 1]);
         change.value = {value.data, value.size};
       }
@@ -156,7 +162,11 @@ class WriteTask final : public DatabaseTask {
     }
     batch_ = rocksdb::WriteBatch(bytes);
     for (const Change& change : changes) {
-      require(change.is_put ? batch_.Put(change.key, change.value) : batch_.Delete(change.key));
+      if (change.kind == Kind::kEntries) {
+        for_each_entry(change.key.data(), change.key.size(), [this](const rocksdb::Slice& key, const rocksdb::Slice& value) { require(batch_.Put(key, value)); });
+      } else {
+        require(change.kind == Kind::kPut ? batch_.Put(change.key, change.value) : batch_.Delete(change.key));
+      }
     }
   }
   void run() override { database_->write(batch_, sync_); }

@@ -4,9 +4,10 @@
 #include <rocksdb/table.h>
 
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
+
+#include "entries.h"
 
 namespace quiver {
 
@@ -235,17 +236,8 @@ void Database::ingest(const std::vector<std::string>& paths) {
 NewTable::NewTable(const std::string& path) : writer_(rocksdb::EnvOptions(), options_for(budget_, log_)) { require_made(writer_.Open(path)); }
 
 uint64_t NewTable::add(const char* bytes, size_t size) {
-  constexpr size_t kHeadBytes = 2 * sizeof(uint32_t);
   std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t at = 0; at < size;) {
-    uint32_t lengths[2];
-    if (size - at < kHeadBytes) throw std::invalid_argument("an entry is cut");
-    std::memcpy(lengths, bytes + at, kHeadBytes);
-    at += kHeadBytes;
-    if (size - at < size_t(lengths[0]) + lengths[1]) throw std::invalid_argument("an entry is cut");
-    require_made(writer_.Put(rocksdb::Slice(bytes + at, lengths[0]), rocksdb::Slice(bytes + at + lengths[0], lengths[1])));
-    at += size_t(lengths[0]) + lengths[1];
-  }
+  for_each_entry(bytes, size, [this](const rocksdb::Slice& key, const rocksdb::Slice& value) { require_made(writer_.Put(key, value)); });
   return writer_.FileSize();
 }
 

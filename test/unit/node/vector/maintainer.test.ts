@@ -26,10 +26,16 @@ function openIndex(processors: number) {
     originals: 'originals-1.f32',
   };
   const steps: string[] = [];
+  let searched = false;
   const maintainer = new Maintainer({
     dim: DIM,
     processors,
     status: () => ({ ...status }),
+    takeSearched: () => {
+      const taken = searched;
+      searched = false;
+      return taken;
+    },
     rest: () => steps.push('rest'),
     run: async (step) => {
       steps.push(step.type);
@@ -51,7 +57,10 @@ function openIndex(processors: number) {
       maintainer.put(BATCH);
     }
   };
-  return { status, steps, maintainer, load };
+  const search = (): void => {
+    searched = true;
+  };
+  return { status, steps, maintainer, load, search };
 }
 
 test('builders wait while a load goes on, and begin when it pauses', async () => {
@@ -80,11 +89,36 @@ test('the pauses between the batches of a slow load are no end of it', async () 
 
 test('builders begin during a load once a scan of what waits would take long', async () => {
   const { status, steps, maintainer, load } = openIndex(2);
+  await load(500, 30);
+  expect(steps).toEqual([]);
+  await load(20, 30);
+  expect(steps).toContain('extend');
+  expect(status.rows - status.graphRows).toBeLessThanOrEqual(500_000 + BATCH);
+  await maintainer.close();
+});
+
+test('while somebody searches, fewer rows wait', async () => {
+  const { status, steps, maintainer, load, search } = openIndex(2);
+  search();
   await load(125, 30);
   expect(steps).toEqual([]);
   await load(20, 30);
   expect(steps).toContain('extend');
   expect(status.rows - status.graphRows).toBeLessThanOrEqual(125_000 + BATCH);
+  await maintainer.close();
+});
+
+test('a search during a load has builders begin at once, and they stop when nobody searches any more', async () => {
+  const { status, steps, maintainer, load, search } = openIndex(2);
+  await load(300, 30);
+  expect(steps).toEqual([]);
+  search();
+  await load(20, 30);
+  expect(status.rows - status.graphRows).toBeLessThanOrEqual(125_000 + BATCH);
+  await load(340, 30);
+  const linked = status.graphRows;
+  await load(100, 30);
+  expect(status.graphRows).toBe(linked);
   await maintainer.close();
 });
 

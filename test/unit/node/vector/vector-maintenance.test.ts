@@ -138,16 +138,29 @@ test('more rows than may wait are taken in while the load goes on, in steps from
   expect(duringLoad(status({ rows: 200_001, graphRows: 100_000 }), 100_000)).toEqual({ type: 'extend', rows: 12_500, care: 'quick' });
 });
 
+test('a first graph of more rows than are scanned soon is built in steps, after a load, too', () => {
+  const circumstances = { idle: true, optimization: null, scannedSoon: 100_000, graphRowsMin: GRAPH_ROWS_MIN };
+  expect(nextStep(status({ rows: 100_000 }), circumstances)).toEqual({ type: 'extend', rows: 100_000, care: 'quick' });
+  expect(nextStep(status({ rows: 200_000 }), circumstances)).toEqual({ type: 'extend', rows: 25_000, care: 'quick' });
+});
+
 test('during a load, what somebody asked for is done, and dead rows are removed', () => {
   expect(duringLoad(status({ rows: 100_000 }), 100_000, { rows: 100_000, compacted: true }).type).toBe('extend');
   expect(duringLoad(status({ rows: 100_000, live: 80_000, graphRows: 60_000, graphDead: 20_000 }), 100_000)).toEqual({ type: 'compact' });
 });
 
 test('rows wait only for a load, and only where it leaves no processor to spare', () => {
-  expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 2 })).toBe(125_000);
-  expect(rowsThatWait({ dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(52_083);
-  expect(rowsThatWait({ dim: 128, rowsPerSecond: 1_000, processors: 2 })).toBe(0);
-  expect(rowsThatWait({ dim: 128, rowsPerSecond: 20_000, processors: 8 })).toBe(0);
+  const load = { dim: 128, rowsPerSecond: 20_000, processors: 2, isSearched: true };
+  expect(rowsThatWait(load)).toBe(125_000);
+  expect(rowsThatWait({ ...load, dim: 768, rowsPerSecond: 2_000, processors: 4 })).toBe(52_083);
+  expect(rowsThatWait({ ...load, rowsPerSecond: 1_000 })).toBe(0);
+  expect(rowsThatWait({ ...load, processors: 8 })).toBe(0);
+});
+
+test('more rows wait while nobody searches', () => {
+  const load = { dim: 384, rowsPerSecond: 20_000, processors: 2 };
+  expect(rowsThatWait({ ...load, isSearched: true })).toBe(104_166);
+  expect(rowsThatWait({ ...load, isSearched: false })).toBe(416_664);
 });
 
 test('cells are made last, of graphs that are large enough, and anew when a tenth has come', () => {
