@@ -121,7 +121,7 @@ uint32_t FilterField::remove_everywhere(const std::vector<uint32_t>& bitmap) {
 void FilterField::prepare_numbers(uint32_t slot_limit) {
   const NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
   const uint32_t count = dictionary == nullptr ? 0 : dictionary->size();
-  is_prepared.store(true);
+  is_prepared.store(count >= kColumnNumbersMin);
   if (has_elements_ || count < kColumnNumbersMin || count < slot_limit / kColumnSlotsPerNumber) {
     drop_column();
     return;
