@@ -1,6 +1,6 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { filterToText } from '../../shared/filter/filter-text';
-import { inTurn, resultOf } from '../../shared/time/work-slices';
+import { inLaterSlices, inTurn, resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../files/byte-reader';
 import { ByteWriter } from '../files/byte-writer';
 import { nativeBinding } from '../vector/native-binding';
@@ -45,6 +45,9 @@ const READ_AT_ONCE_MAX = 16;
  */
 const AT_ONCE = { slotsRead: 16_000_000, conditions: 64 };
 
+/** So many take some hundred microseconds. */
+const SLOTS_ORDERED_AT_ONCE = 2_048;
+
 const SAVE_MAGIC = 0x31494651;
 
 /**
@@ -63,10 +66,14 @@ export class MemoryFilterIndex implements FilterIndex {
   private unlisted = new ChunkedSlotSet();
   /** Which of those match recent filters. */
   private readonly unlistedMatches = new UnlistedMatches();
+  private isOrdering = false;
   /** Number of fields and distinct values. */
   private entries = 0;
   /** Above every slot ever put. */
   private slotLimit = 0;
+
+  /** Settles when numbers that were asked for ranges are in order (node/native/filter/number_order.h); until then ranges compare one by one. */
+  ordered: Promise<void> = Promise.resolve();
 
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
@@ -228,7 +235,24 @@ export class MemoryFilterIndex implements FilterIndex {
   private listed(filter: Filter): FoundSlotSet {
     const program = filterProgram(filter);
     const { listed, words, count } = this.native.resolve(program, program.length);
+    if (this.native.wantsOrders() && !this.isOrdering) this.ordered = this.makeOrders();
     return new FoundSlotSet(listed, words, count);
+  }
+
+  /** In the time that others leave. What runs out of memory is tried again with the next range. */
+  private async makeOrders(): Promise<void> {
+    this.isOrdering = true;
+    try {
+      await inLaterSlices(this.orderSteps());
+    } catch {
+      // Ranges are worked out without it.
+    } finally {
+      this.isOrdering = false;
+    }
+  }
+
+  private *orderSteps(): Generator<undefined, void> {
+    while (this.native.orderSome(SLOTS_ORDERED_AT_ONCE)) yield;
   }
 
   private isFull(): boolean {

@@ -505,19 +505,30 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   Counted counted;
   const Time began = now();
   try {
-    std::optional<FoundSlots> allowed;
-    if (!arguments.is_nullish(arguments.at(5))) {
-      allowed = resolve_shared(arguments, 5);
-      if (!allowed.has_value()) return null;
-    }
-    // Only now, so that it has the rows of all slots that are allowed.
+    std::optional<SharedFilter> filter;
+    if (!arguments.is_nullish(arguments.at(5))) filter.emplace(arguments, 5);
     snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
-    if (allowed.has_value()) allow(snapshot, std::move(*allowed), request);
+    if (filter.has_value()) {
+      request.allowed.test = filter->test([&](size_t count) { return looks_through_cells(snapshot, request.k, request.effort_kind, count); });
+      if (request.allowed.test.has_value()) {
+        request.allowed.kind = Allowed::Kind::kTest;
+        request.allowed.count = request.allowed.test->count;
+      } else {
+        std::optional<FoundSlots> allowed = filter->resolve();
+        if (!allowed.has_value()) return null;
+        // Only now, so that it has the rows of all slots that are allowed.
+        snapshot = index->shared_snapshot();
+        if (snapshot.rows == nullptr) return null;
+        allow(snapshot, std::move(*allowed), request);
+      }
+    }
     counted.allowed = request.allowed.count;
     const Time filtered = now();
     hits = search_inline(snapshot, request, index->stop, counted.cost);
     snapshot.rows->require_sound();
+    // An item that left the lists meanwhile may have been asked half gone.
+    if (request.allowed.kind == Allowed::Kind::kTest && !filter->is_whole()) return null;
     counted.filter_ms = ms_between(began, filtered);
     counted.run_ms = ms_between(filtered, now());
   } catch (const CodedError&) {

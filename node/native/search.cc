@@ -333,6 +333,16 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     waiting -= count;
     std::copy(batch + count, batch + count + waiting, batch);
   };
+  uint32_t passed[kBatch];
+  const auto keep = [&](const uint32_t* slots, size_t count) {
+    if (request.allowed.kind == Allowed::Kind::kTest) return request.allowed.test->keep(slots, count, passed);
+    size_t kept = 0;
+    for (size_t j = 0; j < count; j++) {
+      passed[kept] = slots[j];
+      kept += size_t(request.allowed.has(slots[j]));
+    }
+    return kept;
+  };
   const double mean_size = double(cells.rows()) / double(std::max<size_t>(1, cells.count()));
   thread_local CellScratch scratch;
   // Centres are coded as bytes, whatever the rows are.
@@ -359,13 +369,15 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
       if (waiting == 2 * kBatch) score(kBatch);
     }
     const uint32_t* slots = cells.sorted() ? nullptr : cells.slots(next->number);
-    for (size_t j = 0; slots != nullptr && j < size; j++) {
-      if (!request.allowed.has(slots[j])) continue;
-      found++;
-      const uint32_t row = rows.row_of(slots[j]);
-      if (row >= cells.rows()) continue;
-      batch[waiting++] = row;
-      if (waiting == 2 * kBatch) score(kBatch);
+    for (size_t first = 0; slots != nullptr && first < size; first += kBatch) {
+      const size_t count = keep(slots + first, std::min(kBatch, size - first));
+      found += count;
+      for (size_t j = 0; j < count; j++) {
+        const uint32_t row = rows.row_of(passed[j]);
+        if (row >= cells.rows()) continue;
+        batch[waiting++] = row;
+        if (waiting == 2 * kBatch) score(kBatch);
+      }
     }
     while (waiting >= kBatch || (waiting > 0 && !best.full())) score(std::min(waiting, kBatch));
     const double expected = double(visited) * share;
@@ -431,20 +443,26 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
 }
 
 // Of a search that walks.
-double search_ns(const Snapshot& snapshot, const SearchRequest& request) {
+double search_ns(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count) {
   const RowStore& rows = *snapshot.rows;
-  const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
   const double in_graph = double(snapshot.graph->rows());
   return walk_ns(rows, std::min(plan.scored, in_graph)) + scan_ns(rows, double(rows.count()) - in_graph);
 }
 
 // Whether cells take less than a walk, for a search that does not scan.
-bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
+bool prefers_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count) {
   if (snapshot.graph == nullptr) return true;
-  if (request.effort_kind != EffortKind::kCalibrated || request.allowed.kind != Allowed::Kind::kBitmap) return false;
-  const double expected = cells_ns(snapshot, request.k, request.allowed.count);
+  if (effort_kind != EffortKind::kCalibrated) return false;
+  const double expected = cells_ns(snapshot, k, allowed_count);
   if (!std::isfinite(expected)) return false;
-  return !snapshot.effort.reaches_target_filtered() || expected < search_ns(snapshot, request);
+  return !snapshot.effort.reaches_target_filtered() || expected < search_ns(snapshot, k, effort_kind, 0, allowed_count);
+}
+
+bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
+  if (request.allowed.kind == Allowed::Kind::kTest) return true;
+  if (snapshot.graph != nullptr && request.allowed.kind != Allowed::Kind::kBitmap) return false;
+  return prefers_cells(snapshot, request.k, request.effort_kind, request.allowed.count);
 }
 
 // Makes an answer of the hits of a search that began at `changes`.
@@ -489,6 +507,10 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
   return scan <= walk_ns(*snapshot.rows, scored);
 }
 
+bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count) {
+  return snapshot.graph != nullptr && !prefers_scan(snapshot, k, effort_kind, 0, allowed_count) && prefers_cells(snapshot, k, effort_kind, allowed_count);
+}
+
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop,
                         SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
@@ -523,12 +545,13 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   const uint64_t changes = rows.changes();
   if (request.effort_kind == EffortKind::kExact) return std::nullopt;
   const bool scan = request.allowed.kind == Allowed::Kind::kSlots ||
-                    prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+                    (request.allowed.kind != Allowed::Kind::kTest &&
+                     prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count));
   const bool cells = !scan && prefers_cells(snapshot, request);
   const size_t scanned = request.allowed.kind == Allowed::Kind::kSlots ? request.allowed.count : rows.count();
   const double expected = scan    ? scan_ns(rows, double(scanned))
                           : cells ? cells_ns(snapshot, request.k, request.allowed.count)
-                                  : search_ns(snapshot, request);
+                                  : search_ns(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   if (expected > kInlineNs) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;

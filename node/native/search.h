@@ -9,6 +9,7 @@
 #include "candidates.h"
 #include "cells.h"
 #include "effort.h"
+#include "filter/slot_test.h"
 #include "graph.h"
 #include "row_store.h"
 #include "stop_flag.h"
@@ -29,14 +30,17 @@ enum class EffortKind { kCalibrated, kGiven, kExact };
 
 // The slots that may be answers. Owned by the request, so that the caller may reuse its arrays when the call returns.
 struct Allowed {
-  enum class Kind { kAll, kSlots, kBitmap };
+  enum class Kind { kAll, kSlots, kBitmap, kTest };
   Kind kind = Kind::kAll;
   // kSlots: the slots. kBitmap: bit s & 31 of word s >> 5 for slot s.
   std::vector<uint32_t> words;
-  // Number of slots allowed.
+  // kTest: what each slot is asked. Only for a search that `looks_through_cells`.
+  std::optional<SlotTest> test;
+  // Number of slots allowed; with kTest about.
   size_t count = 0;
 
   bool has(uint32_t slot) const {
+    if (kind == Kind::kTest) return test->has(slot);
     return kind != Kind::kBitmap || (slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0);
   }
 };
@@ -62,6 +66,9 @@ struct SearchRequest {
  * bitmap.
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
+
+// Whether a search that is calibrated and filtered, over so many slots, looks through cells.
+bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count);
 
 /// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
 /// kCells: cells were looked through. kCellsThenScan: allowed rows were rarer in them than elsewhere.

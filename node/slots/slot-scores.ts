@@ -13,7 +13,7 @@ export interface SlotSearchCost {
   expanded: number;
   /** An index of SLOT_SEARCH_PLANS. */
   plan: number;
-  /** Slots that may be answers. */
+  /** Slots that may be answers; about, where a filter was asked slot by slot. */
   allowed: number;
   /** Milliseconds that it waited for a thread, found the slots that pass a filter (if the index does that), and searched. */
   queueMs: number;

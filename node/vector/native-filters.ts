@@ -14,6 +14,10 @@ export interface AddonFilterIndex {
   has(slot: number): boolean;
   /** The slots that match, `count` of them: a rising list, or a bitmap. */
   resolve(words: Uint32Array, length: number): { listed: boolean; words: Uint32Array; count: number };
+  /** Whether a range was asked over numbers that have no order yet, which lists what is rare at once. */
+  wantsOrders(): boolean;
+  /** Takes up to so many slots into such an order. Answers whether there is more to do. */
+  orderSome(slots: number): boolean;
   /** Number of slots that have the field. */
   presentCount(field: number): number;
   /** Removes the slots of a bitmap from every list. Answers `entries`. */

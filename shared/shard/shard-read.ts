@@ -108,7 +108,7 @@ export interface SearchDetail {
   plan: SearchPlan;
   /** Rows of the graph that the walk kept and expanded: its effort, as ef counts it. */
   expanded: number;
-  /** Items that may be answers: those that pass the filter, or all. */
+  /** Items that may be answers: those that pass the filter, or all. About, where a filter was only asked for the items that were looked at. */
   allowed: number;
   /** To find those that pass the filter. */
   filterMs: number;

@@ -127,6 +127,70 @@ describe('filter index at size', () => {
     expect(found).toBeGreaterThan(50_000);
   });
 
+  test.each([
+    ['at random', (shard: Shard) => (shard.random(1e9) - 5e8) / 64],
+    ['few of them, so that many slots have one', (shard: Shard) => shard.random(5_000) / 8],
+    ['which rise', (_: Shard, serial: number) => serial / 4],
+    ['which fall', (_: Shard, serial: number) => -serial / 4],
+  ])('is exact for ranges over numbers in order, %s, while slots come and go', async (_, numberOf) => {
+    const shard = new Shard();
+    const items = 15_000;
+    let serial = 0;
+    const next = (): JsonObject => {
+      const at = numberOf(shard, serial++);
+      return { ...(shard.random(20) === 0 ? {} : { at }), lot: shard.random(1e9) / 1e9, kind: `k${shard.random(3)}` };
+    };
+    for (let slot = 0; slot < items; slot++) shard.put(slot, next());
+    let found = 0;
+    const checkAll = (): void => {
+      const known = [...shard.metadata.values()].flatMap(({ at }) => (typeof at === 'number' ? [at] : []));
+      for (let i = 0; i < 8; i++) {
+        const [a, b] = [known[shard.random(known.length)], known[shard.random(known.length)]].sort((x, y) => x - y);
+        found += shard.check({ at: { $gte: a, $lt: b } }) + shard.check({ at: { $gt: a } }) + shard.check({ at: { $lte: a } });
+        found += shard.check({ at: { $gte: a, $lte: a } }) + shard.check({ at: { $gte: a, $lte: a + 3 }, kind: { $ne: 'k1' } });
+        found += shard.check({ at: { $gte: a, $lt: b }, lot: { $lt: 0.02 } }) + shard.check({ at: { $gte: a, $lt: b }, lot: { $gt: 0.3 }, kind: 'k2' });
+        found += shard.check({ $or: [{ at: { $lte: a, $gte: a } }, { lot: { $lt: 0.01 } }] });
+      }
+      found += shard.check({ at: { $gt: 1e12 } }) + shard.check({ at: { $lt: -1e12 } }) + shard.check({ at: { $gte: -1e12 } });
+    };
+    const changeSome = (): void => {
+      for (let i = 0; i < 2_500; i++) shard.remove(shard.random(items));
+      for (let i = 0; i < 2_000; i++) shard.put(shard.random(items + 1_500), next());
+    };
+    checkAll();
+    // While they are put in order, and afterwards.
+    for (let round = 0; round < 5; round++) {
+      changeSome();
+      if (round > 0) await shard.index.ordered;
+      checkAll();
+      if (round === 2) shard.reload();
+    }
+    // Almost all go, and others come.
+    for (let slot = 0; slot < items; slot++) if (slot % 100 !== 0) shard.remove(slot);
+    checkAll();
+    for (let slot = 0; slot < items; slot++) shard.put(slot, next());
+    await shard.index.ordered;
+    checkAll();
+    expect(found).toBeGreaterThan(100_000);
+  });
+
+  test('a range over numbers in order takes four to eight bytes more for each of them, and nothing once a slot has several', async () => {
+    const shard = new Shard();
+    const items = 20_000;
+    for (let slot = 0; slot < items; slot++) shard.put(slot, { at: shard.random(1e9) });
+    shard.check({ at: { $gt: 0 } });
+    const before = shard.index.memoryBytes;
+    await shard.index.ordered;
+    const perNumber = (shard.index.memoryBytes - before) / items;
+    expect(perNumber).toBeGreaterThanOrEqual(4);
+    expect(perNumber).toBeLessThan(8);
+    shard.put(items, { at: [1, 2] });
+    shard.check({ at: { $gt: 0 } });
+    await shard.index.ordered;
+    expect(shard.index.memoryBytes).toBeLessThan(before);
+    shard.check({ at: { $gte: 1, $lte: 2 } });
+  });
+
   test('is exact while most values come and go, so that orders and columns are given up and made anew', () => {
     const shard = new Shard();
     for (let round = 0; round < 3; round++) {

@@ -141,6 +141,20 @@ napi_value resolve(napi_env env, const Arguments& arguments) {
   return result;
 }
 
+napi_value wants_orders(napi_env env, const Arguments& arguments) {
+  napi_value value = nullptr;
+  napi_get_boolean(env, index_of(env, arguments).wants_orders, &value);
+  return value;
+}
+
+napi_value order_some(napi_env env, const Arguments& arguments) {
+  Holder& holder = holder_of(env, arguments);
+  napi_value value = nullptr;
+  napi_get_boolean(env, holder.index->order_some(uint32_t(arguments.whole(0, 1, kSlotMax))), &value);
+  report_memory(env, holder);
+  return value;
+}
+
 napi_value present_count(napi_env env, const Arguments& arguments) {
   return number_value(env, double(PostingView(index_of(env, arguments).field(uint32_t(arguments.whole(0, 1, UINT32_MAX))).present).size()));
 }
@@ -241,6 +255,8 @@ napi_value define_filter_index(napi_env env) {
       method("apply", guarded<apply>),
       method("has", guarded<has>),
       method("resolve", guarded<resolve>),
+      method("wantsOrders", guarded<wants_orders>),
+      method("orderSome", guarded<order_some>),
       method("presentCount", guarded<present_count>),
       method("removeEverywhere", guarded<remove_everywhere>),
       method("setUnlisted", guarded<set_unlisted>),
@@ -263,16 +279,24 @@ napi_value define_filter_index(napi_env env) {
   return index_class;
 }
 
-std::optional<FoundSlots> resolve_shared(const Arguments& arguments, size_t first) {
-  const std::shared_ptr<FilterIndex> index = shared_filters(arguments.whole(first, 1, kSharedMax));
-  if (index == nullptr) return std::nullopt;
-  const auto words = arguments.words(first + 1);
-  const FilterCondition filter = read_filter(words.data, words.size);
-  const Reading reading;
-  if (!reading.admitted() || !index->is_whole()) return std::nullopt;
-  std::optional<FoundSlots> found = resolve_filter(*index, filter, kInlineNs);
+SharedFilter::SharedFilter(const Arguments& arguments, size_t first)
+    : index_(shared_filters(arguments.whole(first, 1, kSharedMax))), filter_([&] {
+        const auto words = arguments.words(first + 1);
+        return read_filter(words.data, words.size);
+      }()) {}
+
+bool SharedFilter::is_whole() const { return index_ != nullptr && reading_.admitted() && index_->is_whole(); }
+
+std::optional<FoundSlots> SharedFilter::resolve() const {
+  if (!is_whole()) return std::nullopt;
+  std::optional<FoundSlots> found = resolve_filter(*index_, filter_, kInlineNs);
   // An item that left the lists meanwhile may have been met half gone.
-  return index->is_whole() ? std::move(found) : std::nullopt;
+  return is_whole() ? std::move(found) : std::nullopt;
+}
+
+std::optional<SlotTest> SharedFilter::test(const std::function<bool(size_t)>& enough) const {
+  if (!is_whole()) return std::nullopt;
+  return test_of_filter(*index_, filter_, kInlineNs, enough);
 }
 
 }  // namespace quiver

@@ -2,9 +2,14 @@
 
 #include <node_api.h>
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "filter_evaluation.h"
+#include "filter_index.h"
+#include "filter_program.h"
+#include "heap.h"
 
 namespace quiver {
 
@@ -14,10 +19,25 @@ class Arguments;
 napi_value define_filter_index(napi_env env);
 
 /**
- * The slots that pass a filter, found on the calling thread, which need not own the index: argument `first` is the number
- * of the index, the next one the filter's words. Nothing if the index is gone, holds items outside its lists, or the
- * filter takes long. Throws std::invalid_argument, std::bad_alloc.
+ * A filter index that is read on the calling thread, which need not own it, and a filter: argument `first` is the number of the
+ * index, the next one the filter's words, which must stay. The thread reads for as long as this object lives. Throws
+ * std::invalid_argument, std::bad_alloc.
  */
-std::optional<FoundSlots> resolve_shared(const Arguments& arguments, size_t first);
+class SharedFilter {
+ public:
+  SharedFilter(const Arguments& arguments, size_t first);
+
+  // Nothing if the index is gone, holds items outside its lists, or the filter takes long.
+  std::optional<FoundSlots> resolve() const;
+  // As test_of_filter. Who has used it asks `is_whole`, or forgets what it found.
+  std::optional<SlotTest> test(const std::function<bool(size_t)>& enough) const;
+  // Whether all items are in the lists.
+  bool is_whole() const;
+
+ private:
+  const std::shared_ptr<FilterIndex> index_;
+  const FilterCondition filter_;
+  const Reading reading_;
+};
 
 }  // namespace quiver

@@ -17,8 +17,11 @@ using Type = FilterCondition::Type;
 constexpr unsigned kPathDepthMax = 32;
 // Inside an `and`, a column is asked for the slots that are left if they are fewer than one in this many.
 constexpr size_t kFewSlotsShare = 16;
+// Of a range over numbers in order, so many slots tell how many pass the other conditions too; fewer than this of them are
+// no basis.
+constexpr size_t kSampled = 1'024, kSampledMin = 64;
 // What parts of the work take, as in slot_algebra.h.
-constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
+constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
 
 // The fields that a path may mean, in the order in which they are tried.
 std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
@@ -38,27 +41,6 @@ std::vector<const FilterField*> fields_of(const FilterIndex& index, const Charac
   return fields;
 }
 
-// The numbers x with low ≤ x ≤ high.
-struct Interval {
-  double low, high;
-
-  static Interval of(RangeOperator range, double bound) {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    switch (range) {
-      case RangeOperator::kGt:
-        return {std::nextafter(bound, kInfinity), kInfinity};
-      case RangeOperator::kGte:
-        return {bound, kInfinity};
-      case RangeOperator::kLt:
-        return {-kInfinity, std::nextafter(bound, -kInfinity)};
-      default:
-        return {-kInfinity, bound};
-    }
-  }
-
-  bool has(double x) const { return (x >= low) & (x <= high); }
-};
-
 // Of 32 numbers, which are in the interval, the first one's bit lowest.
 inline uint32_t bits_of(const double* values, const Interval& interval) {
   uint8_t inside[32];
@@ -73,6 +55,13 @@ inline uint32_t bits_of(const double* values, const Interval& interval) {
   return word;
 }
 
+// Whether it asks only for values that are there, by paths that mean one field.
+bool is_monotone(const FilterCondition& filter) {
+  if (filter.type == Type::kNot || (filter.type == Type::kAnd && filter.parts.empty())) return false;
+  for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
+  return std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
+}
+
 class Evaluation {
  public:
   Evaluation(const FilterIndex& index, const FilterCondition& filter, double ns_max)
@@ -80,6 +69,33 @@ class Evaluation {
     // An item that is being put has some of its values in the lists. What asks only for values that are there can't be
     // misled by that. The rest is answered for the items that were complete at the start.
     if (is_bounded_) complete_ = algebra_.bitmap_of(PostingView(index.all()));
+  }
+
+  // As test_of_filter says.
+  std::optional<SlotTest> test(const FilterCondition& filter, const std::function<bool(size_t)>& enough) {
+    const bool is_range = filter.type == Type::kRange;
+    const Parts parts = parts_of(is_range ? &filter : filter.parts.data(), is_range ? 1 : filter.parts.size());
+    if (parts.ranges.empty() || !parts.ranges.back().range.has_value()) return std::nullopt;
+    const ColumnRange& rarest = parts.ranges[0];
+    SlotTest test;
+    test.count = rarest.range->about();
+    if (!enough(parts.others.empty() ? test.count : std::min(test.count, size_t(parts.others[0].first)))) return std::nullopt;
+    for (const auto& [size, part] : parts.others) {
+      // What takes long to find, and is rarer, leaves little to ask.
+      if (part->type != Type::kEquals && size < double(test.count)) return std::nullopt;
+      test.sets.push_back(find(*part));
+    }
+    for (const ColumnRange& range : parts.ranges) test.ranges.push_back({range.column, range.interval});
+    if (test.ranges.size() + test.sets.size() == 1) return test;
+    size_t asked = 0, passed = 0;
+    algebra_.spend(double(kSampled) * kLookNs * double(test.ranges.size() + test.sets.size()));
+    rarest.range->for_some(kSampled, *rarest.column, [&](uint32_t slot) {
+      asked++;
+      passed += test.has(slot);
+    });
+    if (passed < kSampledMin) return std::nullopt;
+    test.count = size_t(double(test.count) * double(passed) / double(asked));
+    return enough(test.count) ? std::optional(std::move(test)) : std::nullopt;
   }
 
   FoundSlots run(const FilterCondition& filter) {
@@ -94,12 +110,6 @@ class Evaluation {
   }
 
  private:
-  static bool is_monotone(const FilterCondition& filter) {
-    if (filter.type == Type::kNot || (filter.type == Type::kAnd && filter.parts.empty())) return false;
-    for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
-    return std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
-  }
-
   Slots find(const FilterCondition& filter) {
     switch (filter.type) {
       case Type::kAnd:
@@ -113,51 +123,100 @@ class Evaluation {
     }
   }
 
-  // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones left.
-  Slots conjunction(const std::vector<FilterCondition>& parts) {
-    std::vector<std::pair<double, const FilterCondition*>> positive;
-    // A slot has one number in a column, so several ranges over one are one.
-    std::vector<std::pair<const NumberColumn*, Interval>> ranges;
-    for (const FilterCondition& part : parts) {
-      if (part.type == Type::kNot) continue;
-      const NumberColumn* column = column_of(part);
-      if (column == nullptr) {
-        positive.emplace_back(double(size_at_most(part)) + (part.type == Type::kRange ? algebra_.limit : 0), &part);
+  // A range over the numbers of a column, and where they are if they are in order.
+  struct ColumnRange {
+    const NumberColumn* column;
+    const NumberOrder* order;
+    Interval interval;
+    std::optional<NumberOrder::Range> range;
+
+    void find() {
+      if (order != nullptr) range = order->range(interval);
+    }
+    size_t at_most() const { return range.has_value() ? range->at_most() : std::numeric_limits<size_t>::max(); }
+  };
+  // The parts of an `and`.
+  struct Parts {
+    std::vector<ColumnRange> ranges;
+    // With upper bounds of their sizes.
+    std::vector<std::pair<double, const FilterCondition*>> others;
+    std::vector<const FilterCondition*> negations;
+  };
+
+  // What has fewest slots first.
+  Parts parts_of(const FilterCondition* first, size_t count) {
+    Parts result;
+    add_parts(first, count, result);
+    for (ColumnRange& range : result.ranges) range.find();
+    std::stable_sort(result.ranges.begin(), result.ranges.end(), [](const ColumnRange& a, const ColumnRange& b) { return a.at_most() < b.at_most(); });
+    std::stable_sort(result.others.begin(), result.others.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    return result;
+  }
+
+  void add_parts(const FilterCondition* first, size_t count, Parts& result) {
+    for (const FilterCondition* part = first; part != first + count; part++) {
+      // An `and` within an `and`: two bounds of a field, most often.
+      if (part->type == Type::kAnd) {
+        add_parts(part->parts.data(), part->parts.size(), result);
+        continue;
+      }
+      if (part->type == Type::kNot) {
+        result.negations.push_back(part);
+        continue;
+      }
+      std::optional<ColumnRange> own = range_of(*part);
+      if (!own.has_value()) {
+        result.others.emplace_back(double(size_at_most(*part)) + (part->type == Type::kRange ? algebra_.limit : 0), part);
         continue;
       }
       algebra_.spend(kConditionNs);
-      const Interval own = Interval::of(part.range, part.values[0].number);
-      const auto known = std::find_if(ranges.begin(), ranges.end(), [&](const auto& range) { return range.first == column; });
-      if (known == ranges.end()) ranges.emplace_back(column, own);
-      else known->second = {std::max(known->second.low, own.low), std::min(known->second.high, own.high)};
+      // A slot has one number in a column, so several ranges over one are one.
+      const auto known = std::find_if(result.ranges.begin(), result.ranges.end(), [&](const ColumnRange& range) { return range.column == own->column; });
+      if (known == result.ranges.end()) result.ranges.push_back(*own);
+      else known->interval = {std::max(known->interval.low, own->interval.low), std::min(known->interval.high, own->interval.high)};
     }
-    std::stable_sort(positive.begin(), positive.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+
+  // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones left.
+  Slots conjunction(const std::vector<FilterCondition>& all) {
+    const Parts parts = parts_of(all.data(), all.size());
     std::optional<Slots> left;
-    for (const auto& [size, part] : positive) {
+    size_t next_range = 0;
+    // A range that is known to be rarer than all the others comes before them.
+    if (!parts.ranges.empty() && !parts.others.empty() && double(parts.ranges[0].at_most()) < parts.others[0].first) left = in_column(parts.ranges[next_range++]);
+    for (const auto& [size, part] : parts.others) {
+      if (left.has_value() && SlotAlgebra::is_empty(*left)) return Slots::list({});
       left = left.has_value() ? algebra_.intersection(std::move(*left), find(*part)) : find(*part);
-      if (SlotAlgebra::is_empty(*left)) return Slots::list({});
     }
-    for (const auto& [column, interval] : ranges) {
-      left = left.has_value() ? narrowed(std::move(*left), *column, interval) : in_column(*column, interval);
-      if (SlotAlgebra::is_empty(*left)) return Slots::list({});
+    for (; next_range < parts.ranges.size(); next_range++) {
+      if (left.has_value() && SlotAlgebra::is_empty(*left)) return Slots::list({});
+      left = left.has_value() ? narrowed(std::move(*left), parts.ranges[next_range]) : in_column(parts.ranges[next_range]);
     }
     if (!left.has_value()) left = Slots::bitmap(complete_);
-    for (const FilterCondition& part : parts) {
-      if (part.type == Type::kNot && !SlotAlgebra::is_empty(*left)) left = algebra_.difference(std::move(*left), find(part.parts[0]));
+    for (const FilterCondition* part : parts.negations) {
+      if (!SlotAlgebra::is_empty(*left)) left = algebra_.difference(std::move(*left), find(part->parts[0]));
     }
     return std::move(*left);
   }
 
-  // The column that a range over numbers asks, if it asks one alone; null otherwise.
-  const NumberColumn* column_of(const FilterCondition& part) const {
-    if (part.type != Type::kRange || part.values[0].kind != ValueKind::kNumber) return nullptr;
+  // A range over numbers that asks one column alone; nothing otherwise.
+  std::optional<ColumnRange> range_of(const FilterCondition& part) const {
+    if (part.type != Type::kRange || part.values[0].kind != ValueKind::kNumber) return std::nullopt;
     const std::vector<const FilterField*> fields = fields_of(index_, part.path);
-    return fields.size() == 1 ? fields[0]->column.load() : nullptr;
+    if (fields.size() != 1) return std::nullopt;
+    return column_range(*fields[0], Interval::of(part.range, part.values[0].number));
+  }
+  static std::optional<ColumnRange> column_range(const FilterField& field, const Interval& interval) {
+    const NumberOrder* order = field.order.load();
+    const NumberColumn* column = field.column.load();
+    if (column == nullptr) return std::nullopt;
+    return ColumnRange{column, order, interval, std::nullopt};
   }
 
-  Slots narrowed(Slots left, const NumberColumn& column, const Interval& interval) {
-    if (SlotAlgebra::size_of(left) * kFewSlotsShare >= algebra_.limit) return algebra_.intersection(std::move(left), in_column(column, interval));
-    return algebra_.kept(std::move(left), [&](uint32_t slot) { return slot < column.capacity && interval.has(column.at(slot).load(std::memory_order_relaxed)); });
+  Slots narrowed(Slots left, const ColumnRange& range) {
+    const size_t size = SlotAlgebra::size_of(left);
+    if (size * kFewSlotsShare >= algebra_.limit && double(size) * kLookNs >= in_column_ns(range)) return algebra_.intersection(std::move(left), in_column(range));
+    return algebra_.kept(std::move(left), [&](uint32_t slot) { return range.column->has(slot, range.interval); });
   }
 
   Slots disjunction(const std::vector<FilterCondition>& parts) {
@@ -244,9 +303,15 @@ class Evaluation {
   Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
     const FilterValue& bound = filter.values[0];
     if (bound.kind == ValueKind::kString) return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
-    const NumberColumn* column = field.column.load();
-    if (column != nullptr) return in_column(*column, Interval::of(filter.range, bound.number));
-    return in_dictionary(field.numbers.load(), filter.range, bound.number, kNumberNs);
+    std::optional<ColumnRange> range = column_range(field, Interval::of(filter.range, bound.number));
+    if (range.has_value()) {
+      range->find();
+      return in_column(*range);
+    }
+    const NumberDictionary* numbers = field.numbers.load();
+    // The writer's thread may have a column made.
+    if (numbers != nullptr && numbers->size() >= FilterField::kColumnNumbersMin && !field.is_prepared.load()) algebra_.leave();
+    return in_dictionary(numbers, filter.range, bound.number, kNumberNs);
   }
 
   template <class Dictionary, class Bound>
@@ -261,8 +326,22 @@ class Evaluation {
     return all.finish();
   }
 
-  Slots in_column(const NumberColumn& column, const Interval& interval) {
-    algebra_.spend(algebra_.limit * kColumnSlotNs);
+  // Whether listing what is in a range is expected to take less than a pass over its column.
+  bool is_listed(const ColumnRange& range) const {
+    return range.range.has_value() && double(range.at_most()) * kOrderedSlotNs < double(algebra_.limit) * kColumnSlotNs;
+  }
+  double in_column_ns(const ColumnRange& range) const {
+    return is_listed(range) ? double(range.at_most()) * kOrderedSlotNs : double(algebra_.limit) * kColumnSlotNs;
+  }
+
+  Slots in_column(const ColumnRange& range) {
+    algebra_.spend(in_column_ns(range));
+    if (is_listed(range)) {
+      SlotAlgebra::Collection all(algebra_, range.at_most());
+      range.range->for_each(*range.column, [&](uint32_t slot) { all.add(slot); });
+      return all.finish();
+    }
+    const NumberColumn& column = *range.column;
     std::vector<uint32_t> words = algebra_.empty_bitmap();
     const uint32_t end = std::min(algebra_.limit, column.capacity);
     // Without a branch on the data, which the processor could not predict, and several numbers at once.
@@ -271,7 +350,7 @@ class Evaluation {
       const uint32_t count = std::min<uint32_t>(32, end - first);
       for (uint32_t i = 0; i < count; i++) values[i] = column.at(first + i).load(std::memory_order_relaxed);
       for (uint32_t i = count; i < 32; i++) values[i] = std::numeric_limits<double>::quiet_NaN();
-      words[first / 32] = bits_of(values, interval);
+      words[first / 32] = bits_of(values, range.interval);
     }
     return Slots::bitmap(std::move(words));
   }
@@ -308,8 +387,12 @@ class Evaluation {
 void prepare_field(FilterIndex& index, const FilterField* field, const FilterValue& bound) {
   // Any field of the index is the owner's to change.
   FilterField& own = const_cast<FilterField&>(*field);
-  if (bound.kind == ValueKind::kNumber) own.prepare_numbers(index.slot_limit());
-  else if (own.strings.load() != nullptr) own.strings.load()->sort_some();
+  if (bound.kind == ValueKind::kNumber) {
+    own.prepare_numbers(index.slot_limit());
+    index.wants_orders = index.wants_orders || own.wants_order();
+  } else if (own.strings.load() != nullptr) {
+    own.strings.load()->sort_some();
+  }
 }
 
 }  // namespace
@@ -334,6 +417,16 @@ std::vector<uint32_t> FoundSlots::as_bitmap() && {
 std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max) {
   try {
     return Evaluation(index, filter, ns_max).run(filter);
+  } catch (const TakesLong&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max,
+                                       const std::function<bool(size_t)>& enough) {
+  if (!is_monotone(filter) || (filter.type != Type::kAnd && filter.type != Type::kRange)) return std::nullopt;
+  try {
+    return Evaluation(index, filter, ns_max).test(filter, enough);
   } catch (const TakesLong&) {
     return std::nullopt;
   }

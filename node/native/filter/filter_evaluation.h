@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "filter_index.h"
 #include "filter_program.h"
+#include "slot_test.h"
 
 namespace quiver {
 
@@ -28,6 +30,14 @@ struct FoundSlots {
  * put later may or may not be in it, and are only if they match. Nothing if it is expected to take longer than `ns_max`.
  */
 std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max);
+
+/**
+ * The same filter as a test of one slot, where that is at hand: an `and` of ranges over numbers in order and of what asks for
+ * values, too. Nothing where it is not, or if so many slots, about, are not `enough` for the caller to prefer it, or
+ * if making it takes longer than `ns_max`.
+ */
+std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max,
+                                       const std::function<bool(size_t)>& enough);
 
 // Makes what ranges of the filter profit from (columns, sorted keys). Writer's thread, before resolving.
 void prepare_ranges(FilterIndex& index, const FilterCondition& filter);

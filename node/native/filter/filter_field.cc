@@ -1,7 +1,10 @@
 #include "filter_field.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <new>
 
 namespace quiver {
 
@@ -10,8 +13,6 @@ namespace {
 // A column is worth its memory with more than one distinct number for this many slots: visiting a number and its slots
 // costs several times as much as examining one slot of a column.
 constexpr uint32_t kColumnSlotsPerNumber = 8;
-// With fewer distinct numbers than this it never is.
-constexpr uint32_t kColumnNumbersMin = 4'096;
 
 NumberColumn* new_column(Heap& heap, size_t capacity) {
   NumberColumn* column = static_cast<NumberColumn*>(heap.allocate(NumberColumn::bytes(capacity)));
@@ -44,6 +45,7 @@ FilterField::~FilterField() {
   delete composites.load(std::memory_order_relaxed);
   NumberColumn* last = column.load(std::memory_order_relaxed);
   if (last != nullptr) heap_.release(last, NumberColumn::bytes(last->capacity));
+  delete order.load(std::memory_order_relaxed);
 }
 
 NumberDictionary& FilterField::made_numbers() {
@@ -72,9 +74,11 @@ bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
     grown->at(slot).store(value, std::memory_order_relaxed);
     column.store(grown);
     heap_.retire(present_column, NumberColumn::bytes(present_column->capacity));
+    present_column = grown;
   } else {
     present_column->at(slot).store(value, std::memory_order_release);
   }
+  add_to_order(*present_column, slot);
   return is_new;
 }
 
@@ -85,6 +89,9 @@ bool FilterField::add_text(std::atomic<StringDictionary*>& dictionary, const Cha
 bool FilterField::remove_number(double value, uint32_t slot) {
   NumberColumn* present_column = column.load(std::memory_order_relaxed);
   if (present_column != nullptr && slot < present_column->capacity) {
+    NumberOrder* last = order.load(std::memory_order_relaxed);
+    if (last != nullptr) last->remove(value, slot);
+    else if (next_order_ != nullptr && slot < ordered_) next_order_->remove(value, slot);
     present_column->at(slot).store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
   }
   NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
@@ -98,6 +105,7 @@ bool FilterField::remove_text(std::atomic<StringDictionary*>& dictionary, const 
 
 uint32_t FilterField::remove_everywhere(const std::vector<uint32_t>& bitmap) {
   drop_column();
+  is_prepared.store(false);
   std::vector<uint32_t> left;
   const auto change = [&](Posting& posting) {
     if (without(posting, bitmap, left)) set_slots(heap_, posting, left);
@@ -113,6 +121,7 @@ uint32_t FilterField::remove_everywhere(const std::vector<uint32_t>& bitmap) {
 void FilterField::prepare_numbers(uint32_t slot_limit) {
   const NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
   const uint32_t count = dictionary == nullptr ? 0 : dictionary->size();
+  is_prepared.store(count >= kColumnNumbersMin);
   if (has_elements_ || count < kColumnNumbersMin || count < slot_limit / kColumnSlotsPerNumber) {
     drop_column();
     return;
@@ -134,7 +143,52 @@ void FilterField::prepare_numbers(uint32_t slot_limit) {
   heap_.release(made, NumberColumn::bytes(made->capacity));
 }
 
+bool FilterField::wants_order() const {
+  return column.load(std::memory_order_relaxed) != nullptr && order.load(std::memory_order_relaxed) == nullptr;
+}
+
+void FilterField::order_some(uint32_t slots) {
+  if (!wants_order()) return;
+  const NumberColumn& of = *column.load(std::memory_order_relaxed);
+  if (next_order_ == nullptr) {
+    next_order_ = std::make_unique<NumberOrder>(heap_);
+    ordered_ = 0;
+  }
+  const uint32_t end = uint32_t(std::min<uint64_t>(of.capacity, uint64_t(ordered_) + slots));
+  try {
+    for (; ordered_ < end; ordered_++) {
+      if (!std::isnan(of.at(ordered_).load(std::memory_order_relaxed))) next_order_->add(of, ordered_);
+    }
+  } catch (const std::bad_alloc&) {
+    next_order_ = nullptr;
+    throw;
+  }
+  if (end < of.capacity) return;
+  next_order_->publish();
+  order.store(next_order_.release());
+}
+
+// A slot whose number is in the column now. An order that lacks a slot would be wrong, so without memory there is none.
+void FilterField::add_to_order(const NumberColumn& of, uint32_t slot) {
+  NumberOrder* last = order.load(std::memory_order_relaxed);
+  try {
+    if (last != nullptr) last->add(of, slot);
+    else if (next_order_ != nullptr && slot < ordered_) next_order_->add(of, slot);
+  } catch (const std::bad_alloc&) {
+    drop_order();
+  }
+}
+
+void FilterField::drop_order() {
+  next_order_ = nullptr;
+  NumberOrder* last = order.load(std::memory_order_relaxed);
+  if (last == nullptr) return;
+  order.store(nullptr);
+  heap_.retire(last, [](void* object) { delete static_cast<NumberOrder*>(object); });
+}
+
 void FilterField::drop_column() {
+  drop_order();
   NumberColumn* last = column.load(std::memory_order_relaxed);
   if (last == nullptr) return;
   column.store(nullptr);

@@ -3,9 +3,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "heap.h"
+#include "number_column.h"
+#include "number_order.h"
 #include "posting.h"
 #include "value_dictionary.h"
 
@@ -13,19 +16,6 @@ namespace quiver {
 
 // What scalars of a field a change is about; the numbers are those of node/filter/filter-words.ts.
 enum class ValueKind : uint32_t { kNone, kNull, kTrue, kFalse, kNumber, kString, kComposite };
-
-/**
- * The numbers of a field by slot, for ranges over keys with nearly as many values as items (times, prices): a range is one
- * pass over 8 bytes per slot.
- */
-struct NumberColumn {
-  // Slots there is room for; their numbers follow, NaN where there is none.
-  uint32_t capacity;
-  uint32_t padding;
-
-  std::atomic<double>& at(uint32_t slot) const { return reinterpret_cast<std::atomic<double>*>(const_cast<NumberColumn*>(this) + 1)[slot]; }
-  static size_t bytes(size_t capacity) { return sizeof(NumberColumn) + capacity * 8; }
-};
 
 /**
  * One metadata key at one place of the nesting: the slots that have it, by value. One writer (the index's thread); the
@@ -44,6 +34,11 @@ class FilterField {
   // Objects and arrays as a whole, by composite key.
   std::atomic<StringDictionary*> composites{nullptr};
   std::atomic<NumberColumn*> column{nullptr};
+  // The slots of the column in the order of their numbers; null until they are all in it. Readers load it before the column.
+  std::atomic<NumberOrder*> order{nullptr};
+  // Whether the writer has decided about a column since there were many numbers. Until then a reader leaves a range over them to
+  // the writer's thread.
+  std::atomic<bool> is_prepared{false};
 
   // A scalar of a slot; `is_element`: of an array. Answers whether the value is new.
   bool add_number(double value, uint32_t slot, bool is_element);
@@ -60,13 +55,25 @@ class FilterField {
 
   /// Before a range over numbers: makes the column if it is worth its memory, or frees it.
   void prepare_numbers(uint32_t slot_limit);
+  // Whether the column has no order yet.
+  bool wants_order() const;
+  // Takes up to so many more slots of the column into its order.
+  void order_some(uint32_t slots);
+
+  // With fewer distinct numbers than this there is never a column.
+  static constexpr uint32_t kColumnNumbersMin = 4'096;
 
  private:
   void drop_column();
+  void drop_order();
+  void add_to_order(const NumberColumn& of, uint32_t slot);
 
   Heap& heap_;
   // Some slot has, or had, several numbers: no column can hold them.
   bool has_elements_ = false;
+  // The order that is being made, which has the slots below `ordered_`.
+  std::unique_ptr<NumberOrder> next_order_;
+  uint32_t ordered_ = 0;
 };
 
 }  // namespace quiver

@@ -110,6 +110,17 @@ void FilterIndex::apply(WordReader& words) {
   heap_.collect();
 }
 
+bool FilterIndex::order_some(uint32_t slots) {
+  if (!wants_orders) return false;
+  heap_.collect();
+  for (NumberedField* one : fields_) {
+    if (one == nullptr || !one->wants_order()) continue;
+    one->order_some(slots);
+    return true;
+  }
+  return wants_orders = false;
+}
+
 void FilterIndex::remove_everywhere(const std::vector<uint32_t>& bitmap) {
   std::vector<uint32_t> left;
   PostingView(all_).for_each([&](uint32_t slot) {

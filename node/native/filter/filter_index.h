@@ -42,6 +42,11 @@ class FilterIndex {
   void apply(WordReader& words);
   // Removes the slots of a bitmap from everything.
   void remove_everywhere(const std::vector<uint32_t>& bitmap);
+  // Whether a field that was asked for a range has a column without an order; said by `prepare_ranges`.
+  bool wants_orders = false;
+  // Takes up to so many slots into such an order. Answers whether there is more to do.
+  bool order_some(uint32_t slots);
+
   // Frees what no reader can hold any more.
   void collect() { heap_.collect(); }
 

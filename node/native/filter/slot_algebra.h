@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,38 @@ class SlotAlgebra {
     left_ns_ -= ns;
     if (left_ns_ < 0) throw TakesLong();
   }
+
+  // Leaves the filter to the writer's thread, unless it is that one.
+  void leave() {
+    if (left_ns_ < std::numeric_limits<double>::infinity()) throw TakesLong();
+  }
+
+  // Collects slots that come in any order, each once: a list if there are few, at most so many, else a bitmap.
+  class Collection {
+   public:
+    Collection(SlotAlgebra& algebra, size_t at_most) : algebra_(algebra), is_bitmap_(at_most > algebra.list_max()) {
+      if (!is_bitmap_) return;
+      algebra_.spend(double(algebra_.bitmap_words_) * kWordNs);
+      words_.resize(algebra_.bitmap_words_);
+    }
+    void add(uint32_t slot) {
+      if (slot >= algebra_.limit) return;
+      if (is_bitmap_) words_[slot / 32] |= 1u << (slot % 32);
+      else words_.push_back(slot);
+    }
+    Slots finish() {
+      if (is_bitmap_) return Slots::bitmap(std::move(words_));
+      std::sort(words_.begin(), words_.end());
+      // Twice there, if it was removed and put again meanwhile.
+      words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+      return Slots::list(std::move(words_));
+    }
+
+   private:
+    SlotAlgebra& algebra_;
+    const bool is_bitmap_;
+    std::vector<uint32_t> words_;
+  };
 
   // Collects postings: a list while the slots are few, a bitmap when they are many.
   class Union {

@@ -7,7 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -68,7 +71,7 @@ struct Story {
   // Version of each item before and after a write of it is done.
   std::array<std::atomic<uint32_t>, kItems> begun{}, answered{};
   std::atomic<bool> ended{false};
-  std::atomic<size_t> answers{0};
+  std::atomic<size_t> answers{0}, tests{0};
 
   Words change(uint32_t item, uint32_t version, bool puts) const {
     Words words{item * kStep, puts ? 1u : 0u};
@@ -140,6 +143,15 @@ std::vector<Asked> filters() {
           {few, [](uint32_t item, uint32_t version) { return price_of(item, version) < 40; }}};
 }
 
+// What passes, asked slot by slot.
+std::vector<uint32_t> kept_of(const SlotTest& test) {
+  std::vector<uint32_t> slots(kSlots), passed(kSlots), bitmap(kSlots / 32 + 1);
+  std::iota(slots.begin(), slots.end(), 0u);
+  passed.resize(test.keep(slots.data(), slots.size(), passed.data()));
+  for (const uint32_t slot : passed) bitmap[slot / 32] |= 1u << (slot % 32);
+  return bitmap;
+}
+
 void read(Story& story, unsigned seed) {
   std::mt19937 random(seed);
   const std::vector<Asked> all = filters();
@@ -153,7 +165,10 @@ void read(Story& story, unsigned seed) {
       const Reading reading;
       if (!reading.admitted()) fail("no seat for a reader");
       const FilterCondition filter = read_filter(asked.words.data(), asked.words.size());
-      bitmap = std::move(*resolve_filter(story.index, filter, 1e15)).as_bitmap();
+      constexpr double kForever = std::numeric_limits<double>::infinity();
+      const std::optional<SlotTest> test = random() % 2 == 0 ? test_of_filter(story.index, filter, kForever, [](size_t) { return true; }) : std::nullopt;
+      bitmap = test.has_value() ? kept_of(*test) : std::move(*resolve_filter(story.index, filter, kForever)).as_bitmap();
+      if (test.has_value()) story.tests++;
     }
     if ((changes & 1) != 0 || story.changes != changes) continue;
     for (uint32_t item = 0; item < kItems; item++) {
@@ -201,13 +216,18 @@ int main() {
       const Words range = filters()[i].words;
       prepare_ranges(story->index, read_filter(range.data(), range.size()));
     }
+    // In slices, with writes between them.
     for (uint32_t i = 0; i < kItems / 6; i++) {
       const uint32_t item = random() % kItems;
       if (story->answered[item] != 0) story->remove(item);
+      else if (i % 8 == 0) story->put(item, ++version);
+      if (i % 64 == 0) story->index.order_some(2'000);
     }
     await_more();
   }
   if (story->index.field(story->price).column.load() == nullptr) fail("no column was made");
+  if (story->index.field(story->price).order.load() == nullptr) fail("its numbers were not put in order");
+  if (story->tests == 0) fail("no filter was asked slot by slot");
   story->ended = true;
   for (std::thread& reader : readers) reader.join();
   std::printf("%zu answers\n", story->answers.load());

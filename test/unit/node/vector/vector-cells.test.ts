@@ -1,8 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { filterProgram } from '../../../../node/filter/filter-program';
+import { MemoryFilterIndex } from '../../../../node/filter/memory-filter-index';
 import { type AddonVectorIndex, nativeBinding } from '../../../../node/vector/native-binding';
-import { SLOT_SEARCH_PLANS } from '../../../../node/slots/slot-scores';
+import { SLOT_SEARCH_PLANS, type SlotScores } from '../../../../node/slots/slot-scores';
+import type { Filter, JsonObject } from '../../../../shared/filter/filter';
+import { parseFilter } from '../../../../shared/filter/parse-filter';
 import type { Metric } from '../../../../shared/vector/metric';
 import type { Quantization } from '../../../../shared/vector/quantization';
 import { seededRandom } from '../../../support/random';
@@ -125,6 +129,80 @@ test('a filter that has to do with the vectors loses nothing either, whichever s
     const { recall, plans } = await ask(index, queries.slice(0, 10), far);
     expect(recall).toBeGreaterThanOrEqual(0.97);
     expect(plans).toContain('cells_then_scan');
+  } finally {
+    await index.close();
+  }
+});
+
+test.each([1, 2, 3])('a filter over numbers in order is asked slot by slot, and loses nothing either, while slots come and go (seed %i)', async (seed) => {
+  const { index, vectors, queries } = await made('cosine');
+  try {
+    const random = seededRandom(seed);
+    const along = Float64Array.from({ length: DIM }, () => random() - 0.5);
+    const placeOf = (values: ArrayLike<number>, from: number): number => along.reduce((sum, value, i) => sum + value * values[from + i], 0);
+    const metadata = new Map<number, JsonObject>();
+    const filters = new MemoryFilterIndex({ metadataOf: (slot) => metadata.get(slot) as JsonObject });
+    const put = (slot: number, from: number): void => {
+      metadata.set(slot, { lot: random(), place: placeOf(vectors, from * DIM), kind: random() < 0.8 ? 'most' : 'few' });
+      filters.put(slot, metadata.get(slot) as JsonObject);
+    };
+    for (let slot = 0; slot < ROWS; slot++) put(slot, slot);
+    const places = [...metadata.values()].map(({ place }) => place as number).toSorted((a, b) => a - b);
+    const rank = (share: number): number => places[Math.min(ROWS - 1, Math.floor(share * ROWS))];
+    const around = (query: Float32Array): { $gte: number; $lt: number } => {
+      const at = places.findIndex((place) => place >= placeOf(query, 0)) / ROWS;
+      const from = Math.min(Math.max(0, at - 0.2), 0.6);
+      return { $gte: rank(from), $lt: rank(from + 0.4) };
+    };
+    const filtersFor = (query: Float32Array): unknown[] => [
+      { lot: { $gte: 0.2, $lt: 0.5 } },
+      { place: around(query) },
+      { place: around(query), lot: { $lt: 0.7 } },
+      { $and: [{ lot: { $gt: 0.4 } }, { kind: 'most' }, { place: { $lt: rank(0.8) } }] },
+      { lot: { $lt: 0.5 }, kind: { $in: ['most', 'few'] } },
+    ];
+    const plans = new Map<string, number>();
+    // Recall of both ways: with all slots that pass as a bitmap, and by the filter itself.
+    const checkAll = async (): Promise<{ listed: number; asked: number }> => {
+      let [listed, asked, wanted] = [0, 0, 0];
+      for (const query of queries) {
+        for (const json of filtersFor(query)) {
+          const filter = parseFilter(json) as Filter;
+          const passing = filters.resolve(filter);
+          await filters.ordered;
+          const found = nativeBinding().searchInline(index.share(), query, K, CALIBRATED, 0, filters.share(), filterProgram(filter), true) as SlotScores | null;
+          // Left to a thread that may scan.
+          if (found === null) continue;
+          const words = passing.toBitmap(0);
+          const exact = await index.search(query, K, EXACT, 0, BITMAP, words, passing.size);
+          const way = await index.search(query, K, CALIBRATED, 0, BITMAP, words, passing.size);
+          const rightOf = ({ scores }: SlotScores): number => scores.slice(0, K).filter((score) => score >= exact.scores[K - 1]).length;
+          for (const slot of found.slots) expect(passing.has(slot)).toBe(true);
+          expect(Math.abs(found.allowed! - passing.size)).toBeLessThan(passing.size / 5);
+          asked += rightOf(found);
+          listed += rightOf(way);
+          wanted += K;
+          const kind = `${SLOT_SEARCH_PLANS[found.plan!]}, ${found.allowed === passing.size ? 'counted' : 'estimated'}`;
+          plans.set(kind, (plans.get(kind) ?? 0) + 1);
+        }
+      }
+      expect(wanted).toBeGreaterThan(4 * QUERIES * K);
+      return { listed: listed / wanted, asked: asked / wanted };
+    };
+    const changeSome = (): void => {
+      for (let i = 0; i < 1_500; i++) {
+        const [slot, from] = [Math.floor(random() * ROWS), Math.floor(random() * ROWS)];
+        filters.remove(slot, metadata.get(slot) as JsonObject);
+        put(slot, from);
+        index.put(Uint32Array.of(slot), vectors.slice(from * DIM, (from + 1) * DIM));
+      }
+    };
+    for (let round = 0; round < 2; round++) {
+      const { listed, asked } = await checkAll();
+      expect(asked).toBeGreaterThanOrEqual(Math.max(0.98, listed - 0.005));
+      changeSome();
+    }
+    expect(plans.get('cells, estimated')).toBeGreaterThan(3 * QUERIES);
   } finally {
     await index.close();
   }
