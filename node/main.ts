@@ -70,6 +70,7 @@ import type { ShardOptions } from './shard/shard-options';
 import { WriteBudget } from './shard/write-queue';
 import { permitClocks } from './threads/permit-clocks';
 import { ReplicaPublisher } from './threads/replica-publisher';
+import { newSocketName, removeStaleSockets, socketFeature, socketPath } from '../shared/rpc/reads-socket';
 import { dealerTo, type ReadThreads, startReadThreads } from './threads/read-threads';
 
 /** The composition root of a storage node: the shards that the map gives to it, served to coordinators and other nodes. */
@@ -284,6 +285,8 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   const limits = nodeLimits();
   const observer = new NodeMetrics(metrics, limits);
+  /** TLS is for connections between machines as for those of this one: with it, all go over the port. */
+  const socketName = published !== null && credentials.tls === null ? newSocketName() : null;
   const server = new RpcServer({
     services: [
       ...shardServices({ shards, clock, logger: log, limits, observer, tracer }),
@@ -302,19 +305,19 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       }),
     ],
     ...credentials,
-    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES] } }),
+    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES, ...(socketName === null ? [] : [socketFeature(socketName)])] } }),
     addressOf: (port) => memberAddress(config, port),
   });
   let readThreads: ReadThreads | null = null;
   const listenAt = `${config.host}:${config.rpcPort}`;
-  const rpcPort =
-    published === null
-      ? await server.listen(listenAt)
-      : await server.listenBeside(
-          listenAt,
-          dealerTo(() => readThreads),
-        );
+  const deal = dealerTo(() => readThreads);
+  const rpcPort = published === null ? await server.listen(listenAt) : await server.listenBeside(listenAt, deal);
   endings.defer(() => server.close(DRAIN_MS));
+  if (socketName !== null) {
+    removeStaleSockets();
+    const path = socketPath(socketName);
+    await server.greetLocally(path, deal).catch((error: unknown) => log.warn({ error, path }, "members on this machine reach this node over TCP, because the path for their reads can't be made"));
+  }
   if (published !== null) {
     const onThreadSearches = threadSearchCounter(metrics);
     readThreads = await startReadThreads({

@@ -19,6 +19,7 @@ import type { WriteSource } from '../../shared/shard/write-source';
 import type { Clock } from '../../shared/time/clock';
 import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import type { TraceContext } from '../../shared/trace/trace-context';
+import { socketPathOf } from '../../shared/rpc/reads-socket';
 import { RequestStream } from './request-stream';
 import { ThreadReads } from './thread-reads';
 
@@ -88,18 +89,18 @@ export class NodeLink {
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private longChannel: RpcChannel | null = null;
   private readonly newChannel: () => RpcChannel;
-  private readonly newReadsChannel: (form: ReadsForm) => StreamChannel;
+  private readonly newReadsChannel: (form: ReadsForm, path: string | null) => StreamChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
-  /** `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads. This link then owns it. */
+  /** `newChannel`: another channel to the node; `newReadsChannel`: one to a thread of it that answers reads, with the path by which it may be reached on this machine. This link then owns it. */
   constructor(parts: {
     channel: RpcChannel;
     newChannel: () => RpcChannel;
-    newReadsChannel: (form: ReadsForm) => StreamChannel;
+    newReadsChannel: (form: ReadsForm, path: string | null) => StreamChannel;
     clock: Clock;
     ready: () => void;
     ended: (end: StreamEnd, isSilent: boolean) => void;
@@ -111,7 +112,7 @@ export class NodeLink {
     this.newReadsChannel = parts.newReadsChannel;
     this.reads = this.openReads(parts.channel, {
       ready: (version) => {
-        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads(version.features.includes(READ_FRAMES) ? 'frames' : 'http2');
+        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads(version.features.includes(READ_FRAMES) ? 'frames' : 'http2', socketPathOf(version));
         this.noteReady();
       },
       ended: (end) => this.close(end),
@@ -186,9 +187,9 @@ export class NodeLink {
   }
 
   /** A node of an earlier version knows no frames. */
-  private newThreadReads(form: ReadsForm): ThreadReads<ReadStream> {
+  private newThreadReads(form: ReadsForm, path: string | null): ThreadReads<ReadStream> {
     return new ThreadReads<ReadStream>({
-      newChannel: () => this.newReadsChannel(form),
+      newChannel: () => this.newReadsChannel(form, path),
       openStream: (channel, listener) => this.openReads(channel, listener, form),
       clock: this.clock,
     });

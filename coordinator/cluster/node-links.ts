@@ -96,7 +96,7 @@ export class NodeLinks {
     const link = new NodeLink({
       channel: destination.channel,
       newChannel: () => this.newChannel(address),
-      newReadsChannel: (form) => (form === 'frames' ? new FramesChannel({ address, credentials: this.parts.credentials }) : this.newChannel(address, true)),
+      newReadsChannel: (form, path) => (form === 'frames' ? new FramesChannel({ address, path, credentials: this.parts.credentials }) : this.newChannel(address, true)),
       clock,
       ready: () => {
         wasReady = true;

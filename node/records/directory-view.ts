@@ -1,6 +1,21 @@
 import type { Hit } from '../../shared/shard/shard-read';
+import type { TextsBySlot } from '../../shared/rpc/hit-codec';
 import { ChunkFile } from './chunk-file';
-import { type DirectoryPage, directoryPage, externalIdAt, hitAt, HIDDEN, idPlaceAt, LIVE, metadataAt, metadataPlaceAt, pageNumberOf, placeInPage, type TextPlace } from './directory-pages';
+import {
+  type DirectoryPage,
+  directoryPage,
+  externalIdAt,
+  hitAt,
+  HIDDEN,
+  ID_IS_UTF16,
+  idPlaceAt,
+  LIVE,
+  metadataAt,
+  metadataPlaceAt,
+  pageNumberOf,
+  placeInPage,
+  type TextPlace,
+} from './directory-pages';
 
 /**
  * A part of a directory's memory that came or went, or a chunk that is in a file from now on. It is never replaced by another of
@@ -26,7 +41,7 @@ interface StoredChunk {
  * A directory as another thread reads it, out of the parts that were published to it. What it answers holds only if the
  * directory's change counter has not moved meanwhile (ChangeWatch). It never throws for a slot that it says is live.
  */
-export class DirectoryView {
+export class DirectoryView implements TextsBySlot {
   private readonly pages: (DirectoryPage | undefined)[] = [];
   private readonly chunks: (Buffer | undefined)[] = [];
   private readonly stored: (StoredChunk | undefined)[] = [];
@@ -73,6 +88,31 @@ export class DirectoryView {
     const chunk = this.chunks[page.chunks[place]];
     if (chunk !== undefined) return hitAt(page, place, chunk, score);
     return this.isLive(slot) ? { externalId: this.externalIdOf(slot), score, metadata: this.metadataOf(slot) } : null;
+  }
+
+  /** As TextsBySlot. */
+  textBytesOf(slot: number): number {
+    const page = this.pages[pageNumberOf(slot)];
+    if (page === undefined) return -1;
+    const place = placeInPage(slot);
+    if ((page.flags[place] & (LIVE | HIDDEN | ID_IS_UTF16)) !== LIVE || this.chunks[page.chunks[place]] === undefined) return -1;
+    return page.idBytes[place] + page.metadataBytes[place];
+  }
+
+  /** As TextsBySlot. */
+  idBytesOf(slot: number): number {
+    return this.pages[pageNumberOf(slot)]?.idBytes[placeInPage(slot)] ?? 0;
+  }
+
+  /** As TextsBySlot. */
+  copyText(slot: number, target: Buffer, at: number): void {
+    const page = this.pages[pageNumberOf(slot)];
+    if (page === undefined) return;
+    const place = placeInPage(slot);
+    const from = page.offsets[place];
+    const chunk = this.chunks[page.chunks[place]];
+    // What changes at this moment may name a place that is none; copying from there throws.
+    if (chunk !== undefined && from <= chunk.length) chunk.copy(target, at, from, from + page.idBytes[place] + page.metadataBytes[place]);
   }
 
   /** "" for a slot that is not live. */

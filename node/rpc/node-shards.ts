@@ -14,6 +14,11 @@ export interface NodeShards {
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>>;
 }
 
+/** The reads of a node's shards; an answer for which nothing had to be waited may come as it is, and an error be thrown. */
+export interface ReadShards {
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): AnswerOf<Kind> | Promise<AnswerOf<Kind>>;
+}
+
 export interface NodeCall extends CallOptions {
   /** Epoch of the assignment by which the caller routed; ANY_REPLICA for a read that is meant for this node whoever leads. */
   epoch: number;

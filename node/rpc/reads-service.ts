@@ -8,12 +8,12 @@ import { servedReadFrames } from '../../shared/rpc/read-frames';
 import { isLongRead, readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ServedCall } from '../../shared/rpc/served-call';
-import type { AnswerOf, ReadKind } from '../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inTurn } from '../../shared/time/work-slices';
 import type { Tracer } from '../../shared/trace/span';
 import { NotedCall } from './noted-call';
-import type { NodeCall, NodeShards } from './node-shards';
+import type { NodeCall, ReadShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
@@ -30,7 +30,7 @@ export class ReadsService implements RpcService {
   /** The same on connections that carry frames. */
   readonly frames: FramesMethod<ReadFrame__Output, AnswerFrame> = { ...servedReadFrames, serve: (call) => this.serve(call) };
   private readonly streams = new Set<ReadStream>();
-  private readonly shards: Pick<NodeShards, 'read'>;
+  private readonly shards: ReadShards;
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
@@ -39,7 +39,7 @@ export class ReadsService implements RpcService {
   private readonly tracer: Tracer | null;
 
   /** `limit` bounds the reads that run at once, over all coordinators. A reader that takes nothing for `stallMs` is cut off. */
-  constructor(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
+  constructor(parts: { shards: ReadShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
@@ -60,7 +60,7 @@ export class ReadsService implements RpcService {
       emptyFrame: () => ({ answers: [] }),
       frame: (frame) => {
         for (const id of frame.cancelledIds) taken.delete(id);
-        for (const request of frame.requests) void this.answer(request, stream, taken);
+        for (const request of frame.requests) this.answer(request, stream, taken);
       },
       ended: () => {
         taken.clear();
@@ -73,27 +73,47 @@ export class ReadsService implements RpcService {
     this.streams.add(stream);
   }
 
-  /** Answers one request, unless its id has been removed from `taken` meanwhile. Never fails. */
-  private async answer(request: ReadRequest__Output, stream: ReadStream, taken: Set<number>): Promise<void> {
-    const { id } = request;
-    taken.add(id);
+  /**
+   * Answers one request, unless its id has been removed from `taken` meanwhile: within this call where nothing has to be waited for.
+   * Never fails.
+   */
+  private answer(request: ReadRequest__Output, stream: ReadStream, taken: Set<number>): void {
+    taken.add(request.id);
     stream.begin();
     let noted: NotedCall | null = null;
     try {
       const kind = readKindOf(request);
       noted = request.noted === null ? null : this.noted(kind, request);
-      const answer = await this.limited(kind, request, noted);
+      const answer = this.limited(kind, request, noted);
+      if (!(answer instanceof Promise)) return this.send(kind, answer, noted, { request, stream, taken });
+      answer.then(
+        (later) => this.send(kind, later, noted, { request, stream, taken }),
+        (error: unknown) => this.fail(error, noted, { request, stream, taken }),
+      );
+    } catch (error) {
+      this.fail(error, noted, { request, stream, taken });
+    }
+    return undefined;
+  }
+
+  private send<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>, noted: NotedCall | null, to: Asked): void {
+    const { request, stream, taken } = to;
+    try {
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
       noted?.end(null);
-      if (taken.has(id)) for (const part of readAnswerToProto(id, kind, answer, noted?.note.served)) send(stream, part);
+      if (taken.has(request.id)) for (const part of readAnswerToProto(request.id, kind, answer, noted?.note.served)) send(stream, part);
     } catch (error) {
-      noted?.end(error);
-      if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
-      if (taken.has(id)) send(stream, readErrorToProto(id, error));
-    } finally {
-      taken.delete(id);
-      stream.finish();
+      return this.fail(error, noted, to);
     }
+    taken.delete(request.id);
+    stream.finish();
+  }
+
+  private fail(error: unknown, noted: NotedCall | null, { request, stream, taken }: Asked): void {
+    noted?.end(error);
+    if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
+    if (taken.delete(request.id)) send(stream, readErrorToProto(request.id, error));
+    stream.finish();
   }
 
   private noted(operation: ReadKind, { noted, shard }: ReadRequest__Output): NotedCall | null {
@@ -101,27 +121,48 @@ export class ReadsService implements RpcService {
     return new NotedCall({ noted, tracer: this.tracer, clock: this.clock, shard, service: 'Reads', operation, startMs: this.clock.monotonicMs() });
   }
 
-  /** Answers a read unless too many are running. A malformed read has no kind, so metrics do not count it. */
-  private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null): Promise<AnswerOf<Kind>> {
+  /**
+   * Answers a read unless too many are running: with the answer itself where nothing had to be waited for. A malformed read has no
+   * kind, so metrics do not count it. Errors are thrown, or come with the promise.
+   */
+  private limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
     const startMs = this.clock.monotonicMs();
     let outcome: 'malformed' | 'answered' | 'failed' = 'malformed';
-    try {
-      const request = isLongRead(kind, message) ? await inTurn(() => readRequestFromProto(kind, message)) : readRequestFromProto(kind, message);
+    let isUnderWay = false;
+    const end = (): void => {
+      this.limit.giveBack(1);
+      if (outcome !== 'malformed') this.observer.done(kind, this.clock.monotonicMs() - startMs, outcome);
+    };
+    const ask = (request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> => {
       outcome = 'failed';
       const call: NodeCall = { epoch, deadlineMs: startMs + remainingMs };
       if (noted !== null) call.note = noted.note;
-      const answer = await this.shards.read(shard, kind, request, call);
+      return this.shards.read(shard, kind, request, call);
+    };
+    const answered = (answer: AnswerOf<Kind>): AnswerOf<Kind> => {
       noted?.answered(answer);
       outcome = 'answered';
       return answer;
+    };
+    try {
+      const answer = isLongRead(kind, message) ? inTurn(() => readRequestFromProto(kind, message)).then(ask) : ask(readRequestFromProto(kind, message));
+      if (!(answer instanceof Promise)) return answered(answer);
+      isUnderWay = true;
+      return answer.then(answered).finally(end);
     } finally {
-      this.limit.giveBack(1);
-      if (outcome !== 'malformed') this.observer.done(kind, this.clock.monotonicMs() - startMs, outcome);
+      if (!isUnderWay) end();
     }
   }
+}
+
+/** A request, and where its answer goes. */
+interface Asked {
+  request: ReadRequest__Output;
+  stream: ReadStream;
+  taken: Set<number>;
 }
 
 type ReadStream = ServedStream<ReadFrame__Output, AnswerFrame>;

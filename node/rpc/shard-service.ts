@@ -2,7 +2,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { Clock } from '../../shared/time/clock';
 import type { Tracer } from '../../shared/trace/span';
-import type { NodeShards } from './node-shards';
+import type { NodeShards, ReadShards } from './node-shards';
 import { NO_OPERATION_OBSERVER, type OperationObserver } from './operation-observer';
 import { ReadsService } from './reads-service';
 import { RunningLimit } from './running-limit';
@@ -31,7 +31,7 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
 }
 
 /** The service of reads on a thread of a node, with a bound of its own: what waits for the thread. The main thread counts what is passed on to it. */
-export function threadReads(parts: { shards: Pick<NodeShards, 'read'>; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): ReadsService {
+export function threadReads(parts: { shards: ReadShards; clock: Clock; logger: Logger; observer: OperationObserver; tracer: Tracer | null }): ReadsService {
   return new ReadsService({ ...parts, stallMs: STALL_MS, limit: nodeLimits().reads });
 }
 

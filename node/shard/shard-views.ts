@@ -23,8 +23,9 @@ export class ShardViews implements InlineSearches {
     else this.views.delete(news.key);
   }
 
-  search(id: ShardId, request: VectorSearch): VectorSearchResult | null {
-    return this.views.get(shardKey(id))?.search(request) ?? null;
+  /** `isSent`: see SharedShard. */
+  search(id: ShardId, request: VectorSearch, isSent = false): VectorSearchResult | null {
+    return this.views.get(shardKey(id))?.search(request, isSent) ?? null;
   }
 
   /** Forgets every shard, whose memory is then free as far as this thread is concerned; idempotent. */

@@ -1,4 +1,5 @@
 import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import { sentHitsOf } from '../../shared/rpc/hit-codec';
 import { ChangeWatch } from '../records/change-counter';
 import { filterProgram } from '../filter/filter-program';
 import { conditionsIn } from '../filter/prepared-filters';
@@ -35,8 +36,8 @@ export class SharedShard {
     this.directory.close();
   }
 
-  /** As InlineSearches. */
-  search(request: VectorSearch): VectorSearchResult | null {
+  /** As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form (`sentHits`). */
+  search(request: VectorSearch, isSent = false): VectorSearchResult | null {
     const { vector, k, filter, effort, texts, counted } = request;
     if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
     if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
@@ -51,13 +52,15 @@ export class SharedShard {
     });
     if (found === null) return null;
     counter?.searched(found);
-    const hits = hitsNow(this.directory, found, k);
+    const sentHits = isSent && counter === null ? sentHitsOf(this.directory, found, k) : null;
+    const hits = sentHits === null ? hitsNow(this.directory, found, k) : [];
     const vectorCount = this.changes.liveCount;
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
+    if (sentHits !== null) return { hits, sentHits, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

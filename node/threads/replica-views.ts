@@ -36,8 +36,8 @@ export class ReplicaViews {
   }
 
   /**
-   * The answer of a read `search` that was routed by `epoch`: everything acknowledged before the call is seen. null: it is the
-   * main thread's. Never throws for that.
+   * The answer of a read `search` that was routed by `epoch`, to be sent: everything acknowledged before the call is seen. null:
+   * it is the main thread's. Never throws for that.
    */
   search(id: ShardId, request: VectorSearch, epoch: number): PermittedResult | null {
     const permit = this.permits.get(shardKey(id));
@@ -47,7 +47,7 @@ export class ReplicaViews {
     const { isPrimary } = permit;
     // A caller that takes this replica for the primary has to hear that it is not.
     if (!isPrimary && epoch !== ANY_REPLICA) return null;
-    const result = this.shards.search(id, request);
+    const result = this.shards.search(id, request, true);
     return result === null || !permit.holds(grant) ? null : { result, isPrimary };
   }
 }

@@ -7,9 +7,9 @@ import { SearchTurns } from '../../shared/threads/search-turns';
 import type { ThreadPeer } from '../../shared/threads/thread-peer';
 import type { Clock } from '../../shared/time/clock';
 import { sharedDeadline } from '../../shared/time/shared-clock';
-import type { NodeCall, NodeShards } from '../rpc/node-shards';
+import type { NodeCall, ReadShards } from '../rpc/node-shards';
 import type { SearchCounts } from './operation-reports';
-import type { ReplicaViews } from './replica-views';
+import type { PermittedResult, ReplicaViews } from './replica-views';
 
 /** What a thread asks the main thread of a node. */
 export const READ = 'reads.read';
@@ -19,7 +19,7 @@ export const NOTED_READ = 'reads.notedRead';
  * The replicas of this node on a thread that answers reads. Vectors are searched here, in the shards' shared memory, where
  * that is enough and the replica's permit holds; else the main thread answers.
  */
-export class ThreadShards implements Pick<NodeShards, 'read'> {
+export class ThreadShards implements ReadShards {
   private readonly main: Pick<ThreadPeer, 'ask'>;
   private readonly views: Pick<ReplicaViews, 'search'>;
   private readonly clock: Clock;
@@ -34,17 +34,19 @@ export class ThreadShards implements Pick<NodeShards, 'read'> {
     this.turns = new SearchTurns(parts.clock);
   }
 
-  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
-    return kind === 'search' ? this.search(id, kind, request, call) : this.ask(id, kind, request, call);
-  }
-
-  private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
-    const found = await this.turns.take((nowMs) => {
+  /** As NodeShards; the answer itself where nothing has to be waited for. */
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+    if (kind !== 'search') return this.ask(id, kind, request, call);
+    const found = this.turns.take((nowMs) => {
       // It waited, and nobody waits for it any more.
       if (nowMs >= call.deadlineMs) throw notInTime(id);
       call.note?.begun();
       return this.views.search(id, request as VectorSearch, call.epoch);
     });
+    return found instanceof Promise ? found.then((later) => this.answer(later, id, kind, request, call)) : this.answer(found, id, kind, request, call);
+  }
+
+  private answer<Kind extends ReadKind>(found: PermittedResult | null, id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     if (found === null) {
       this.searched('passedOn');
       return this.ask(id, kind, request, call);

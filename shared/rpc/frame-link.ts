@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { MESSAGE_BYTES_MAX } from './message-bounds';
+import { peerOf } from './unproven-connections';
 
 /**
  * Frames on a connection of their own, without HTTP/2:
@@ -108,7 +109,7 @@ export class FrameLink {
   }
 
   get peer(): string {
-    return `${this.socket.remoteAddress}:${this.socket.remotePort}`;
+    return peerOf(this.socket);
   }
 
   /** The other side has proven itself: messages may follow. */

@@ -20,13 +20,16 @@ const CONNECTED_WITHIN_MS = 5_000;
  */
 export class FramesChannel {
   private readonly address: string;
+  private readonly path: string | null;
   private readonly tls: ClusterTls | null;
   private readonly handshake: MemberHandshake;
   private readonly closings = new Set<() => void>();
 
-  constructor({ address, credentials }: { address: string; credentials: ClusterCredentials }) {
+  /** `path`: of this machine, where the member may be reached too; only without TLS. */
+  constructor({ address, path, credentials }: { address: string; path?: string | null; credentials: ClusterCredentials }) {
     this.address = address;
     this.tls = credentials.tls;
+    this.path = credentials.tls === null ? (path ?? null) : null;
     this.handshake = new MemberHandshake({
       address,
       name: credentials.name ?? '',
@@ -42,24 +45,45 @@ export class FramesChannel {
     const close = (): void => stream.end(false, 'the channel is closed');
     this.closings.add(close);
     stream.onEnd = () => void this.closings.delete(close);
+    if (this.path === null) this.connect(stream);
+    else this.connectLocally(stream, this.path);
+    return stream;
+  }
+
+  close(): void {
+    for (const close of [...this.closings]) close();
+  }
+
+  /** The path may be there and be somebody else's, or nobody listen any more: then the address counts. */
+  private connectLocally(stream: Connecting, path: string): void {
+    const socket = connectSocket({ path });
+    stream.cutFirst = () => socket.destroy();
+    // What is lost later, the stream hears of.
+    socket.on('error', () => undefined);
+    inTime(greet(socket, FRAMES_GREETING), CONNECTED_WITHIN_MS, late).then(
+      () => stream.begin(socket),
+      () => {
+        socket.destroy();
+        this.connect(stream);
+      },
+    );
+  }
+
+  private connect(stream: Connecting): void {
+    if (stream.isEnded) return;
     const { host, port } = partsOf(this.address);
     const socket = connectSocket({ host, port });
     socket.on('error', (error) => stream.end(false, error.message));
     socket.on('close', () => stream.end(false, 'the connection was lost'));
     // A socket that is destroyed fails what it is asked for.
     stream.cutFirst = () => socket.destroy();
-    inTime(this.secured(socket, host), CONNECTED_WITHIN_MS, () => new Error('no thread took the connection in time')).then(
+    inTime(this.secured(socket, host), CONNECTED_WITHIN_MS, late).then(
       (secured) => stream.begin(secured),
       (error: Error) => {
         socket.destroy();
         stream.end(false, error.message);
       },
     );
-    return stream;
-  }
-
-  close(): void {
-    for (const close of [...this.closings]) close();
   }
 
   private async secured(socket: Socket, host: string): Promise<Socket> {
@@ -77,8 +101,20 @@ export class FramesChannel {
   }
 }
 
+function late(): Error {
+  return new Error('no thread took the connection in time');
+}
+
+/** What a connection is made for. */
+interface Connecting {
+  readonly isEnded: boolean;
+  cutFirst: () => void;
+  begin(socket: Socket): void;
+  end(isRefused: boolean, reason: string): void;
+}
+
 /** One stream, from its connection to its end. */
-class FramesStream<Out, In> implements RpcStream<Out> {
+class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
   cutFirst: () => void = () => undefined;
   onEnd: () => void = () => undefined;
   private link: FrameLink | null = null;
@@ -91,6 +127,10 @@ class FramesStream<Out, In> implements RpcStream<Out> {
     private readonly listener: StreamListener<In>,
     private readonly handshake: MemberHandshake,
   ) {}
+
+  get isEnded(): boolean {
+    return this.isOver;
+  }
 
   /** The connection is there: the handshake follows. */
   begin(socket: Socket): void {

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
 import type { Hit } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
@@ -32,6 +33,54 @@ export function hitsToBytes(hits: readonly Hit[]): Buffer {
   }
   bytes.write(strings, stringsAt, encoding);
   return bytes;
+}
+
+/** What hits are made of that lie in memory in the form in which they are sent, but for being apart. */
+export interface TextsBySlot {
+  /** Bytes of the id of a live slot and of its metadata, which follow it, all UTF-8; -1: it is not live, or they are not in memory in this form. */
+  textBytesOf(slot: number): number;
+  /** Those of the id alone. */
+  idBytesOf(slot: number): number;
+  /** Copies them to a place in `target`. */
+  copyText(slot: number, target: Buffer, at: number): void;
+}
+
+/**
+ * What {@link hitsToBytes} makes of the best `k` of these slots, without making a string of any. null: it is to be done in that way,
+ * because a slot has no text in memory, two have the same score, whose order is that of their ids, or a text is not ASCII, whose
+ * bytes are its code units.
+ */
+export function sentHitsOf(items: TextsBySlot, { slots, scores, count }: { slots: ArrayLike<number>; scores: ArrayLike<number>; count: number }, k: number): Buffer | null {
+  const hits = Math.min(count, k);
+  let textBytes = 0;
+  for (let i = 0; i < hits; i++) {
+    if (i > 0 && scores[i] === scores[i - 1]) return null;
+    const bytes = items.textBytesOf(slots[i]);
+    if (bytes < 0) return null;
+    textBytes += bytes;
+  }
+  if (count > hits && hits > 0 && scores[hits] === scores[hits - 1]) return null;
+  const textsAt = HEADER_BYTES + hits * HIT_BYTES;
+  const bytes = Buffer.allocUnsafe(textsAt + textBytes);
+  bytes.writeUInt32LE(hits, 0);
+  bytes.writeUInt32LE(0, 4);
+  let at = HEADER_BYTES;
+  let textAt = textsAt;
+  for (let i = 0; i < hits; i++) {
+    const slot = slots[i];
+    const idBytes = items.idBytesOf(slot);
+    const both = items.textBytesOf(slot);
+    // Another thread may change it at this moment. Then the answer is thrown away, but not before it is made.
+    if (both < idBytes || textAt + both > bytes.length) return null;
+    bytes.writeDoubleLE(scores[i], at);
+    bytes.writeUInt32LE(idBytes, at + 8);
+    bytes.writeUInt32LE(both - idBytes, at + 12);
+    bytes.writeUInt32LE(NO_TEXT, at + 16);
+    items.copyText(slot, bytes, textAt);
+    at += HIT_BYTES;
+    textAt += both;
+  }
+  return textAt === bytes.length && isAscii(bytes.subarray(textsAt)) ? bytes : null;
 }
 
 /** The hits that `bytes` hold. Errors: internal when they are malformed. */

@@ -77,8 +77,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       ...(counted && { counted }),
     }),
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
-    answerToProto: ({ hits, vectorCount, cost }) => {
-      const answer = hitsToProto(hits, vectorCount);
+    answerToProto: ({ hits, sentHits, vectorCount, cost }) => {
+      const answer = sentHits === undefined ? hitsToProto(hits, vectorCount) : { message: { hits: sentHits, vectorCount }, bytes: sentHits.length };
       return cost === undefined ? answer : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
     answerFromProto: ({ hits, vectorCount, cost }) => hits && { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) },

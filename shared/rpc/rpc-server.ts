@@ -35,6 +35,7 @@ export class RpcServer {
   private listensAt = '';
   private port = 0;
   private greeted: GreetedServer | null = null;
+  private local: GreetedServer | null = null;
   /** Of connections that this process accepts. */
   private readonly unproven: UnprovenConnections;
   private closing: Promise<void> | null = null;
@@ -72,6 +73,16 @@ export class RpcServer {
     const port = await this.greeted.listen(address);
     this.listens(address, port);
     return port;
+  }
+
+  /**
+   * Connections to a path of this machine that begin with a greeting for threads are given to `take`, others are cut. Resolves
+   * when it listens. Errors: those of listening.
+   */
+  async greetLocally(path: string, take: (socket: Socket, form: ReadsForm) => void): Promise<void> {
+    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: (socket) => void socket.destroy() });
+    await local.listenLocal(path);
+    this.local = local;
   }
 
   /** Serves connections that were accepted elsewhere. To be called once. */
@@ -114,6 +125,7 @@ export class RpcServer {
 
   private async shutDown(graceMs: number): Promise<void> {
     this.greeted?.close();
+    this.local?.close();
     this.unproven.close();
     if (graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;

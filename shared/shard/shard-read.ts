@@ -81,6 +81,8 @@ export interface VectorSearch {
 export interface VectorSearchResult {
   /** Best first; ties in the order of external ids. */
   hits: Hit[];
+  /** The hits as they are sent (shared/rpc/hit-codec.ts): `hits` is empty then. Only where somebody asked for them in this form. */
+  sentHits?: Buffer;
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
   /** Of a search that is counted; a node of an earlier version does not say it. */

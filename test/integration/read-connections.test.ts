@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -17,6 +19,7 @@ import { metadataOf } from '../../shared/rpc/handshake-metadata';
 import { FRAMES_GREETING, READS_GREETING } from '../../shared/rpc/reads-greeting';
 import { FramesChannel, metadataToBytes } from '../../shared/rpc/frames-channel';
 import { readFramesMethod } from '../../shared/rpc/read-frames';
+import { newSocketName, socketFeature, socketPath } from '../../shared/rpc/reads-socket';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { ReadThreads } from '../../node/threads/read-threads';
 import { systemClock } from '../../shared/time/clock';
@@ -53,13 +56,23 @@ const opened: { close(): void }[] = [];
 
 /** Of the connections that were dealt, in their order. */
 let dealt: ReadsForm[] = [];
+/** Of these, how many came over a path of this machine. */
+let dealtLocally = 0;
 
 /**
  * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what it says in the
- * handshake; without READ_FRAMES it is of a version that has threads and knows no frames.
+ * handshake; without READ_FRAMES it is of a version that has threads and knows no frames. `socket`: the name of a path of this machine
+ * at which it listens, too; whether it says so is a matter of `features`.
  */
-async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number, features = [READ_THREADS, READ_FRAMES]): Promise<Node> {
+async function start(
+  credentials: ClusterCredentials = PLAIN,
+  knownAs: string | null = null,
+  provenWithinMs?: number,
+  features = [READ_THREADS, READ_FRAMES],
+  socket: string | null = null,
+): Promise<Node> {
   dealt = [];
+  dealtLocally = 0;
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
   const limits = nodeLimits();
@@ -78,6 +91,12 @@ async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | 
     dealt.push(form);
     deal(socket, form);
   });
+  if (socket !== null) {
+    await server.greetLocally(socketPath(socket), (taken, form) => {
+      dealtLocally += 1;
+      deal(taken, form);
+    });
+  }
   threads = await startReadThreads({
     entry: join(packageRoot(__dirname), 'dist/node/read-thread.js'),
     threads: 2,
@@ -184,6 +203,107 @@ test('long answers and errors come over frames as they are', async () => {
   };
   await expect(one.client.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'storage_failed', message: 'the disk is full' });
   expect(one.ended).toEqual([]);
+});
+
+describe('of a node that says a path of this machine', () => {
+  const FORMS = [READ_THREADS, READ_FRAMES];
+  let name: string;
+  const startAt = (listens = true): Promise<Node> => start(PLAIN, null, undefined, [...FORMS, socketFeature(name)], listens ? name : null);
+  beforeEach(() => (name = newSocketName()));
+  afterEach(() => rmSync(socketPath(name), { force: true }));
+
+  test('searches come over that path, which only its user may open and which is gone with the node', async () => {
+    node = await startAt();
+    node.shards.hits = () => [{ externalId: 'a', score: 1, metadata: '{}' }];
+    const coordinators = [client(), client(), client(), client()];
+    for (const coordinator of coordinators) await reachThread(coordinator);
+    expect(dealtLocally).toBe(4);
+    expect(dealt).toEqual([]);
+    // They stay, after the time in which each has to prove itself.
+    expect(node.threads.connections).toEqual([2, 2]);
+    expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
+    expect(statSync(socketPath(name)).mode & 0o777).toBe(0o600);
+    coordinators[0].client.close();
+    await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
+    await node.server.close(0);
+    expect(existsSync(socketPath(name))).toBe(false);
+  });
+
+  test('a long answer comes whole', async () => {
+    node = await startAt();
+    const one = client();
+    await reachThread(one);
+    const hits = Array.from({ length: 30_001 }, (_, i) => ({ externalId: `item ${i}`, score: -i, metadata: `{"text":"${'é'.repeat(20)}"}` }));
+    node.shards.hits = () => hits;
+    expect((await one.client.read(SHARD, 'search', { ...SEARCH, k: 30_001 }, within(60_000))).hits).toEqual(hits);
+    expect(dealtLocally).toBe(1);
+  });
+
+  test('searches come over TCP where the path is not there', async () => {
+    node = await startAt(false);
+    await reachThread(client());
+    expect(dealt).toEqual(['frames']);
+  });
+
+  test('searches come over TCP where nobody listens at the path any more', async () => {
+    const path = socketPath(name);
+    // A process that is killed leaves the path.
+    spawnSync(process.execPath, ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`]);
+    expect(existsSync(path)).toBe(true);
+    node = await startAt(false);
+    await reachThread(client());
+    expect(dealt).toEqual(['frames']);
+  });
+
+  test('searches come over TCP where something else answers at the path', async () => {
+    const other = createServer((socket) => socket.on('error', () => undefined).end('HTTP/1.1 400 Bad Request'));
+    await new Promise<void>((done) => other.listen(socketPath(name), done));
+    opened.push(other);
+    node = await startAt(false);
+    await reachThread(client());
+    expect(dealt).toEqual(['frames']);
+  });
+
+  test('a caller that does not prove the secret is refused there, too, and so is who does not greet', async () => {
+    node = await startAt();
+    const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
+    await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
+    const stopped = new FramesChannel({ address: `127.0.0.1:${node.port}`, path: socketPath(name), credentials: { ...PLAIN, secret: 'another secret' } });
+    opened.push(stopped);
+    const isRefused = await new Promise((done) => stopped.open(readFramesMethod, { ready: () => done('ready'), frame: () => undefined, ended: (end) => done(end.isRefused) }));
+    expect(isRefused).toBe(true);
+    const odd = connect({ path: socketPath(name) });
+    odd.on('error', () => undefined).resume();
+    odd.write('PRI * HTTP/2.0\r\n\r\n');
+    await new Promise((done) => odd.once('close', done));
+    expect(node.shards.reads).toBe(0);
+  });
+
+  test('strangers at the path are cut in time, each for itself', async () => {
+    node = await start(PLAIN, null, 500, [...FORMS, socketFeature(name)], name);
+    const silent = Array.from({ length: 3 }, () => connect({ path: socketPath(name) }).on('error', () => undefined));
+    await Promise.all(silent.map((socket) => new Promise((done) => socket.resume().once('close', done))));
+    expect(dealtLocally).toBe(0);
+  });
+
+  test('what was under way when a thread ended is answered over others', async () => {
+    node = await startAt();
+    const one = client();
+    await reachThread(one);
+    let release = (): void => undefined;
+    const held = new Promise<void>((done) => (release = done));
+    node.shards.before = () => held;
+    const before = node.shards.reads;
+    const reads = Array.from({ length: 3 }, () => one.client.read(SHARD, 'search', SEARCH, within(60_000)));
+    await eventually('all have begun', () => node.shards.reads === before + 3);
+    const { threads } = node.threads as unknown as { threads: { worker: { terminate(): Promise<number> } }[] };
+    await Promise.all(threads.map(({ worker }) => worker.terminate()));
+    await eventually('they come another way', () => node.shards.reads === before + 6);
+    node.shards.before = async () => undefined;
+    release();
+    await Promise.all(reads);
+    expect(one.ended).toEqual([]);
+  });
 });
 
 describe('of connections that carry frames', () => {

@@ -6,7 +6,8 @@ import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import { operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../shared/shard/shard-client';
-import type { VectorSearch } from '../../../../shared/shard/shard-read';
+import { hitsFromBytes, hitsToBytes } from '../../../../shared/rpc/hit-codec';
+import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 import type { ShardStage } from '../../../../shared/shard/shard-stage';
 import { ManualClock } from '../../../../shared/time/clock';
 import { METRICS } from '../../../../shared/vector/metric';
@@ -62,6 +63,12 @@ const at = (i: number, more: Partial<VectorSearch> = {}): VectorSearch => ({
   ...more,
 });
 const asked = (request: VectorSearch, spec = SPEC) => node.client.read(spec, 'search', request, NO_HURRY);
+/** An answer that was to be sent, as it arrives. */
+const received = (answer: VectorSearchResult | null): VectorSearchResult | null => {
+  if (answer?.sentHits === undefined) return answer;
+  expect(answer.hits).toEqual([]);
+  return { hits: hitsFromBytes(answer.sentHits), vectorCount: answer.vectorCount };
+};
 const firstOf = (request: VectorSearch) => views.search(SPEC, request)?.hits[0]?.externalId;
 
 describe('answers', () => {
@@ -86,6 +93,7 @@ describe('answers', () => {
           const answer = views.search(spec, request);
           expect(answer).not.toBeNull();
           expect(answer).toEqual(await asked(request, spec));
+          expect(received(views.search(spec, request, true))).toEqual(answer);
         }
       }
     }
@@ -155,6 +163,28 @@ describe('answers', () => {
     expect(views.search(SPEC, at(3))).toEqual(await asked(at(3)));
     expect(views.search(SPEC, at(3))?.hits).toHaveLength(9);
     expect(views.search(SPEC, at(3))?.vectorCount).toBe(9);
+  });
+
+  test('that are to be sent have the bytes that hits are sent in, made without them where ids and metadata are ASCII', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    await write(items(0, 40));
+    for (const k of [1, 10, 40, 100]) {
+      // Off the line, so that no two score the same.
+      const request = at(7, { k, vector: Float32Array.of(7.3, 0.1, 1, 0) });
+      const { hits, vectorCount } = views.search(SPEC, request)!;
+      expect(views.search(SPEC, request, true)).toEqual({ hits: [], sentHits: hitsToBytes(hits), vectorCount });
+    }
+    expect(views.search(SPEC, at(7, { counted: true }), true)).toMatchObject({ hits: Array.from({ length: 10 }, () => expect.anything()), cost: expect.anything() });
+    // The order of those that score the same is that of their ids, which are read then.
+    await write([item(100, { vector: Float32Array.of(7, 0, 1, 0) })]);
+    const tied = at(7, { k: 1 });
+    expect(views.search(SPEC, tied, true)).toEqual(await asked(tied));
+    await write([item(7, { metadata: '{"name":"é"}' })]);
+    const odd = at(7, { k: 3, vector: Float32Array.of(7.3, 0.1, 1, 0) });
+    expect(views.search(SPEC, odd, true)).toEqual(await asked(odd));
+    expect(views.search(SPEC, odd, true)?.hits).toHaveLength(3);
   });
 
   test('outlive that sparse chunks are emptied and dropped', async () => {
