@@ -134,7 +134,7 @@ test('a filter that has to do with the vectors loses nothing either, whichever s
   }
 });
 
-test.each([1, 2, 3])('a filter over numbers in order is asked slot by slot, and loses nothing either, while slots come and go (seed %i)', async (seed) => {
+test.each([1, 2])('a filter over numbers in order is asked slot by slot, and loses nothing either, while slots come and go (seed %i)', async (seed) => {
   const { index, vectors, queries } = await made('cosine');
   try {
     const random = seededRandom(seed);
