@@ -104,7 +104,7 @@ test('after some milliseconds of searches the others have their turn', async () 
     clock,
     searched: () => undefined,
   });
-  const all = Promise.all(Array.from({ length: 10 }, () => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: Infinity })));
+  const all = Promise.all(Array.from({ length: 10 }, async () => client.read(ID, 'search', search(), { epoch: 1, deadlineMs: Infinity })));
   let isDone = false;
   void all.then(() => (isDone = true));
   while (!isDone) {
