@@ -261,7 +261,7 @@ function pictureOf(figures) {
   };
   const powers = (start, end) => Array.from({ length: Math.round(Math.log10(end / start)) + 1 }, (_, i) => start * 10 ** i);
   return {
-    title: `What a search costs as a collection grows: × ${figures[0].dim}, recall ≥ .99`,
+    title: `What a search costs as a collection grows: × ${figures[0].dim}, calibrated to a recall of .99`,
     x: { label: 'rows', from, to, log: true, ticks: powers(from, to) },
     y: { label: `times as much as with ${from.toLocaleString('en')} rows`, from: 0.8, to: most, log: true, ticks: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((tick) => tick <= most) },
     curves: [
