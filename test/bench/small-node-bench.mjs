@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
 import { MemoryGroup } from './memory-group.mjs';
+import { NearestStream } from './nearest-stream.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { clusterVectors, loadClusters, settled } from './sizing-bench.mjs';
 
@@ -30,52 +31,17 @@ recall, and how long searches take one after the other. Bound the process, not t
 
 const K = 10;
 
-/** The exact neighbours of some queries (cosine), found while rows pass by. */
-class Nearest {
-  constructor(queries) {
-    this.queries = queries;
-    this.best = queries.map(() => ({ rows: new Int32Array(K).fill(-1), scores: new Float64Array(K).fill(-Infinity) }));
+/** The mean share of the exact neighbours that searches find. */
+async function recallOf(target, nearest) {
+  let found = 0;
+  for (const [q, query] of nearest.queries.entries()) {
+    const answer = await target.call('POST', target.searchPath, { vector: Buffer.from(query.buffer).toString('base64'), k: K });
+    found += nearest.found(
+      q,
+      answer.data.results.map((hit) => Number(hit.external_id.slice('item-'.length))),
+    );
   }
-
-  look(row, vector) {
-    const dim = vector.length;
-    let square = 0;
-    for (let i = 0; i < dim; i++) square += vector[i] * vector[i];
-    const inverse = 1 / Math.sqrt(square);
-    for (let q = 0; q < this.queries.length; q++) {
-      const query = this.queries[q];
-      // Four sums: one would wait for each product.
-      let [a, b, c, d, i] = [0, 0, 0, 0, 0];
-      for (; i + 3 < dim; i += 4) {
-        a += vector[i] * query[i];
-        b += vector[i + 1] * query[i + 1];
-        c += vector[i + 2] * query[i + 2];
-        d += vector[i + 3] * query[i + 3];
-      }
-      for (; i < dim; i++) a += vector[i] * query[i];
-      const score = (a + b + c + d) * inverse;
-      const { rows, scores } = this.best[q];
-      if (score <= scores[K - 1]) continue;
-      let place = K - 1;
-      for (; place > 0 && score > scores[place - 1]; place--) {
-        scores[place] = scores[place - 1];
-        rows[place] = rows[place - 1];
-      }
-      scores[place] = score;
-      rows[place] = row;
-    }
-  }
-
-  /** The mean share of them that searches find. */
-  async recall(target) {
-    let found = 0;
-    for (const [q, query] of this.queries.entries()) {
-      const answer = await target.call('POST', target.searchPath, { vector: Buffer.from(query.buffer).toString('base64'), k: K });
-      const ids = new Set(Array.from(this.best[q].rows, (row) => `item-${row}`));
-      found += answer.data.results.filter((hit) => ids.has(hit.external_id)).length;
-    }
-    return found / (K * this.queries.length);
-  }
+  return found / (K * nearest.queries.length);
 }
 
 const MIB = 1024 * 1024;
@@ -123,7 +89,7 @@ export async function smallNodeBench(words) {
     if (made.status !== 'success') throw new Error(JSON.stringify(made.error));
     const deadlineMs = Number(values.hours) * 3_600_000;
     const startedAt = performance.now();
-    const nearest = new Nearest(clusterVectors(dim, Number(values.exact), 3, clusters));
+    const nearest = new NearestStream(clusterVectors(dim, Number(values.exact), 3, clusters), K);
     await loadClusters(target, { dim, rows, clusters, metadataBytes: Number(values['metadata-bytes']), look: (row, vector) => nearest.look(row, vector) });
     const loadSeconds = (performance.now() - startedAt) / 1000;
     await settled(target, rows, deadlineMs);
@@ -139,7 +105,7 @@ export async function smallNodeBench(words) {
     const stats = await settled(target, rows, deadlineMs);
     const first = await measureSearches(target, clusterVectors(dim, queries, 1, clusters));
     const again = await measureSearches(target, clusterVectors(dim, queries, 2, clusters));
-    const recall = await nearest.recall(target);
+    const recall = await recallOf(target, nearest);
     const after = memoryOf(target.server.pid);
     say('behind a restart', after);
     const figures = {

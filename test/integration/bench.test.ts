@@ -114,6 +114,19 @@ test('measures what a process takes that may have little memory, and how it answ
   expect(figures.after.anonymous).toBeGreaterThan(0);
 });
 
+test('measures what a search costs as a collection grows, in memory and on the disk, and draws it', async () => {
+  const [json, all, picture] = [join(folder, 'growth.json'), join(folder, 'growth-all.json'), join(folder, 'growth.svg')];
+  const growth = (words: string[]): Promise<string> => run(pathToFileURL(resolve(__dirname, '../bench/growth-bench.mjs')).href, `growthBench(${JSON.stringify(words)})`);
+  const small = ['--dim', '16', '--queries', '40', '--exact', '40', '--passes', '1'];
+  expect(await growth([...small, '--sizes', '500,1k', '--json', json])).toMatch(/^\| memory \| 500 \|.*\n\| memory \| 1,000 \|/m);
+  expect(await growth([...small, '--vectors', 'disk', '--sizes', '1k', '--with', json, '--json', all, '--picture', picture])).toMatch(/^\| memory \| 500 \|.*\n.*\n\| disk \| 1,000 \|/m);
+  const { figures } = JSON.parse(readFileSync(all, 'utf8'));
+  expect(figures).toHaveLength(3);
+  // All are scanned.
+  for (const one of figures) expect(one).toMatchObject({ scored: one.rows, recall: expect.closeTo(1, 1), searchMicros: expect.any(Number), buildMicros: expect.any(Number) });
+  expect(readFileSync(picture, 'utf8')).toContain('log of the rows');
+});
+
 test('measures half load, bulk searches and many collections of a real process', async () => {
   const json = join(folder, 'serving.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];
