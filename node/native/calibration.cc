@@ -17,15 +17,12 @@ namespace quiver {
 
 namespace {
 
-// Number of queries: the standard error of a recall of 0.99 is then about 0.001.
-constexpr size_t kQueries = 1500;
+// Most queries: the standard error of a recall of 0.99 is then about 0.0008. Of small graphs fewer are asked, one row in so
+// many, because choosing the lists around a row takes several times as long as building it in.
+constexpr size_t kQueries = 2000, kQueriesLeast = 1000, kRowsPerQuery = 50;
 // While rows of the graph wait for their refinement. Measuring takes time from building then, and is repeated once they
 // are refined; the larger error makes walks a little longer until then.
 constexpr size_t kQueriesCoarse = 300;
-// One query in so many is asked of the graph without its row, but with the lists of its neighbours as they are. On text
-// embeddings, word vectors, clusters and noise, a held-out query misses between what the two kinds of own rows miss, and
-// nearer to those whose neighbours got new lists (docs/decisions/0003-calibrated-recall.md).
-constexpr size_t kUnmended = 6;
 // A measurement begins with one query in so many: most values are far from what is needed.
 constexpr size_t kFirstShare = 3;
 // By how many standard errors a first part of the queries must miss or exceed the target to decide.
@@ -44,7 +41,7 @@ constexpr Gammas kGammas{0.04f, 0.002f};
 // values tell them apart. Walks with these are short, so it costs little to begin there.
 constexpr Gammas kIpGammas{1e-5f, 1e-7f};
 // The search for gamma ends when neighbouring values differ by this factor.
-constexpr float kResolution = 1.06f;
+constexpr float kResolution = 1.03f;
 constexpr float kResolutionCoarse = 1.2f;
 constexpr float kSaturated = 0.99f;
 // Most rows that a walk keeps.
@@ -77,7 +74,6 @@ constexpr Case kCaseOf[kCases] = {{10, 1, &Effort::at_10, 1},
 struct Sample {
   uint32_t row;
   std::unique_ptr<Query> query;
-  // Null: the row is left out, and no more.
   std::unique_ptr<GraphWithoutRow> graph;
   // For each case, the least score that an answer must have to count as found.
   double scores[kCases];
@@ -95,7 +91,8 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   for (size_t row = 0; row < snapshot.graph->rows(); row++) {
     if (!rows.dead(row)) live.push_back(uint32_t(row));
   }
-  const size_t count = std::min(is_coarse(*snapshot.graph) ? kQueriesCoarse : kQueries, live.size());
+  const size_t fine = std::clamp(live.size() / kRowsPerQuery, kQueriesLeast, kQueries);
+  const size_t count = std::min(is_coarse(*snapshot.graph) ? kQueriesCoarse : fine, live.size());
   for (size_t i = 0; i < count; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   std::vector<Sample> samples;
   for (size_t i = 0; i < count; i++) {
@@ -200,12 +197,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       const Sample& sample = samples[i];
       const WalkReach limits{rows, *sample.query, effort, graph.rows(), searched.k, reach.gamma, searched.scarcity > 1, size_t(reach.pool)};
-      const WalkResult found =
-          sample.graph == nullptr
-              ? with_lists(graph, [&](const auto& lists) {
-                  return walk<ReachPool>(rows, graph, lists, *sample.query, eligible, limits, sample.row, scratch);
-                })
-              : walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
+      const WalkResult found = walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
       scored_here += found.scored;
       expanded_here += found.entries;
       Candidates candidates(*sample.query, searched.k, effort.deviations_for(searched.scarcity > 1));
@@ -312,7 +304,7 @@ Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_tar
       const size_t last = std::min(i + kPassQueries, samples.size());
       scan_for_answers(snapshot, codes, samples, i, last, stop);
       for (size_t j = i; j < last; j++) {
-        if (j % kUnmended != 0) samples[j].graph = std::make_unique<GraphWithoutRow>(codes, *snapshot.graph, samples[j].row);
+        samples[j].graph = std::make_unique<GraphWithoutRow>(codes, *snapshot.graph, samples[j].row);
       }
     }
   });

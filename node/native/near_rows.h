@@ -38,8 +38,8 @@ class NearRows {
     // With room for the row that is excluded.
     const size_t wanted = limits.wanted + 1;
     WalkScratch& scratch = WalkScratch::of_this_thread();
-    const uint16_t number = scratch.begin(rows, wanted + 1);
-    uint16_t* visited = scratch.visited.data();
+    const uint8_t number = scratch.begin(rows, wanted + 1);
+    uint8_t* visited = scratch.visited.data();
     entries_ = scratch.pool.data();
     visited[excluded] = number;
     size_ = 0;

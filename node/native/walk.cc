@@ -9,11 +9,11 @@ WalkScratch& WalkScratch::of_this_thread() {
   return scratch;
 }
 
-uint16_t WalkScratch::begin(size_t rows, size_t entries) {
+uint8_t WalkScratch::begin(size_t rows, size_t entries) {
   if (visited.size() < rows) visited.resize(rows);
   if (pool.size() < entries) pool.resize(entries);
   if (++walk_number == 0) {
-    std::fill(visited.begin(), visited.end(), uint16_t(0));
+    std::fill(visited.begin(), visited.end(), uint8_t(0));
     walk_number = 1;
   }
   return walk_number;

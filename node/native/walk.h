@@ -31,17 +31,18 @@ struct PoolEntry {
 
 /**
  * What a walk needs per thread, kept between walks. `visited` holds the number of the last walk that saw each row, so
- * that it need not be cleared; it is as long as the largest graph that the thread has walked.
+ * that it need not be cleared but for once in 255 walks: in bytes, of which more stay in the cache. It is as long as the
+ * largest graph that the thread has walked.
  */
 struct WalkScratch {
-  std::vector<uint16_t> visited;
-  uint16_t walk_number = 0;
+  std::vector<uint8_t> visited;
+  uint8_t walk_number = 0;
   std::vector<PoolEntry> pool;
 
   // That of the calling thread.
   static WalkScratch& of_this_thread();
   // Begins a walk over `rows` rows with a pool of `entries`; returns the walk's number.
-  uint16_t begin(size_t rows, size_t entries);
+  uint8_t begin(size_t rows, size_t entries);
 };
 
 /// A walk with a given effort.
@@ -83,6 +84,11 @@ struct WalkResult {
   bool full;
 };
 
+// Most rows that a walk expands together: enough to hide the waits for lists and for the first codes.
+constexpr size_t kTogetherMax = 4;
+// The front of a pool: what comes there may lead nearer.
+constexpr size_t kFront = 4;
+
 /**
  * Scores rows by their codes against a query. `Query`: `code()`, and `key(product, meta)`, which is larger for nearer
  * rows.
@@ -92,9 +98,11 @@ class Scorer {
  public:
   Scorer(const Codes& codes, const Query& query) : codes_(codes), query_(query) {}
 
+  static constexpr size_t kRowsMax = kTogetherMax * kDegreeMax;
+
   // The rows to score, and their keys.
-  uint32_t near_rows[kDegreeMax];
-  float keys[kDegreeMax];
+  uint32_t near_rows[kRowsMax];
+  float keys[kRowsMax];
   size_t scored = 0;
 
   void score(size_t count) {
@@ -110,8 +118,8 @@ class Scorer {
  private:
   const Codes& codes_;
   const Query& query_;
-  const uint8_t* code_of_[kDegreeMax];
-  int32_t products_[kDegreeMax];
+  const uint8_t* code_of_[kRowsMax];
+  int32_t products_[kRowsMax];
 };
 
 // The entries of a walk, best first. Which ones are kept is the matter of those that derive from it.
@@ -238,7 +246,9 @@ class ReachPool : public SortedPool {
 
 /**
  * Best-first search from one row over the links of one level, by approximate keys. It uses one sorted pool instead of
- * HNSW's two heaps, and prefetches links and codes. `Pool` says which rows are kept and expanded: FixedPool or ReachPool.
+ * HNSW's two heaps, and prefetches links and codes. While rows still come to the front, it expands the best one alone, as it
+ * may lead to a better one. Later what is in the pool will be expanded anyway, so the best few are expanded together: the lists
+ * of the next few and the codes are on their way meanwhile. `Pool` says which rows are kept and expanded: FixedPool or ReachPool.
  * `lists.of(row)` are the row's links, at most `lists.degree()`, until it is called again; the first −1 ends them. They may
  * be written meanwhile, a link at a time. `eligible(row)` says whether a row may be an answer; the walk passes through the others. `excluded` is
  * a row that is treated as if it were not in the graph; kNoRow for none. The entries are left in `scratch.pool`.
@@ -247,8 +257,8 @@ template <class Pool, class Lists, class Query, class Eligible>
 WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Query>& scorer, const Eligible& eligible,
                       const typename Pool::Limits& limits, uint32_t excluded, WalkScratch& scratch) {
   const size_t degree = lists.degree();
-  const uint16_t number = scratch.begin(rows, limits.pool + 1);
-  uint16_t* visited = scratch.visited.data();
+  const uint8_t number = scratch.begin(rows, limits.pool + 1);
+  uint8_t* visited = scratch.visited.data();
   PoolEntry* entries = scratch.pool.data();
   Pool pool(limits, entries);
   if (excluded != kNoRow) visited[excluded] = number;
@@ -258,36 +268,42 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
   pool.add({start.key, start_row | (starts_at_passage ? PoolEntry::kPassage : 0)});
   size_t first = 0;
 
-  while (first < pool.size()) {
-    if (entries[first].expanded()) {
-      first++;
-      continue;
+  // How many of the best are expanded next, together.
+  size_t together = 1;
+  while (true) {
+    size_t expanded = 0, count = 0, end = first;
+    for (; end < pool.size() && expanded < together; end++) {
+      if (entries[end].expanded()) continue;
+      const int32_t* list = lists.of(entries[end].row());
+      entries[end].marked_row |= PoolEntry::kExpanded;
+      expanded++;
+      for (size_t j = 0; j < degree; j++) {
+        const int32_t link = __atomic_load_n(&list[j], __ATOMIC_RELAXED);
+        if (link < 0) break;
+        // Without a branch: which rows were seen already can't be predicted.
+        scorer.near_rows[count] = uint32_t(link);
+        count += visited[link] != number;
+        visited[link] = number;
+      }
     }
-    const int32_t* list = lists.of(entries[first].row());
-    entries[first].marked_row |= PoolEntry::kExpanded;
-    size_t count = 0;
-    for (size_t j = 0; j < degree; j++) {
-      const int32_t link = __atomic_load_n(&list[j], __ATOMIC_RELAXED);
-      if (link < 0) break;
-      // Without a branch: which rows were seen already can't be predicted.
-      scorer.near_rows[count] = uint32_t(link);
-      count += visited[link] != number;
-      visited[link] = number;
+    if (expanded == 0) break;
+    for (size_t next = end, ahead = 0; next < pool.size() && ahead < kTogetherMax; next++) {
+      if (entries[next].expanded()) continue;
+      lists.prefetch(entries[next].row());
+      ahead++;
     }
     scorer.score(count);
-    size_t lowest = pool.size();
+    // All before it are expanded.
+    first = end;
     for (size_t j = 0; j < count; j++) {
       const float key = scorer.keys[j];
       if (!pool.takes(key)) continue;
       const uint32_t row = scorer.near_rows[j];
-      lowest = std::min(lowest, pool.add({key, row | (eligible(row) ? 0 : PoolEntry::kPassage)}));
+      const size_t place = pool.add({key, row | (eligible(row) ? 0 : PoolEntry::kPassage)});
+      if (place < end + kTogetherMax / 2) lists.prefetch(row);
+      first = std::min(first, place);
     }
-    if (lowest <= first) first = lowest;
-    size_t next = first;
-    while (next < pool.size() && entries[next].expanded()) next++;
-    if (next < pool.size()) {
-      lists.prefetch(entries[next].row());
-    }
+    together = first < kFront ? 1 : std::min(2 * together, kTogetherMax);
   }
   return {pool.size(), pool.eligible(), scorer.scored, pool.full()};
 }
