@@ -248,7 +248,6 @@ export class Replica implements ShippableLog {
     // A replica may have nothing to do for weeks, and by numbers that wrap, the end of a permit would come again.
     if (!this.closed && !this.installing && this.permit?.isOutdated() === true) this.tellPermit();
     if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
-    this.noteRead(this.clock.monotonicMs());
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       // A follower that got a share meanwhile: it has not noted up to where it must have applied.
@@ -260,8 +259,8 @@ export class Replica implements ShippableLog {
     }
   }
 
-  /** The primary alone has to know. */
-  private noteRead(nowMs: number): void {
+  /** A client reads the shard, here or on another thread: its followers may soon be asked, too. The primary alone has to know. */
+  noteRead(nowMs = this.clock.monotonicMs()): void {
     if (this.core.role !== 'primary' || nowMs - this.readNotedMs < READ_NOTED_EVERY_MS) return;
     this.readNotedMs = nowMs;
     this.handle(READ, nowMs);

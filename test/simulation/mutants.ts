@@ -673,7 +673,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M54',
     title: 'followers of a shard that nobody reads have shares until its next heartbeat',
     minInSync: 1,
-    seed: 1,
+    seed: 282,
     unread: { afterMs: 0, toldEveryMs: Infinity },
     faults: { lulls: true, partitions: true },
     strikes: ['partitions'],
