@@ -1,6 +1,6 @@
 import type { Proposal } from '../../node/replication/core/membership';
 import type { Peer } from '../../node/replication/core/peer';
-import type { Pace } from '../../node/replication/core/peers';
+import type { HeartbeatPace } from '../../node/replication/core/peers';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
 import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';
@@ -54,7 +54,7 @@ export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
     progress: Progress;
     answered(ack: AppendAck, nowMs: number): void;
     releasesLease: boolean;
-    pace: Pace;
+    pace: HeartbeatPace;
     sharesSince(peer: Peer, nowMs: number): number;
     shareWith(peer: Peer, nowMs: number): number;
     wentBack(peer: Peer, ack: AppendAck): boolean;

@@ -11,8 +11,8 @@ import { TIMINGS } from './timings';
 const NO_BEAT = { recorded: [], sharesSince: 0 };
 
 /** How often heartbeats go out: most often while something happens, least while nobody reads either. */
-export type Pace = 'quick' | 'quiet' | 'unread';
-const PAUSES: Record<Pace, number> = { quick: TIMINGS.heartbeatMs, quiet: TIMINGS.quietHeartbeatMs, unread: TIMINGS.unreadHeartbeatMs };
+export type HeartbeatPace = 'quick' | 'quiet' | 'unread';
+const PAUSES: Record<HeartbeatPace, number> = { quick: TIMINGS.heartbeatMs, quiet: TIMINGS.quietHeartbeatMs, unread: TIMINGS.unreadHeartbeatMs };
 
 /** What the heartbeats to one peer have in common while nothing happens. */
 export interface Rest {
@@ -28,7 +28,7 @@ export class Peers {
   nextHeartbeatAt: number;
   private lastHeartbeatAt: number;
   /** Of the last heartbeat. */
-  private pace: Pace = 'quick';
+  private pace: HeartbeatPace = 'quick';
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
   /** Since when the followers are asked to give up their shares in the lease; null when they are not. */
@@ -123,7 +123,7 @@ export class Peers {
   }
 
   /** `pace`: how late the next one may be. */
-  heartbeat(nowMs: number, pace: Pace): void {
+  heartbeat(nowMs: number, pace: HeartbeatPace): void {
     if (nowMs < this.nextHeartbeatAt) return;
     this.beginPause(nowMs, pace);
     const recorded = this.recorded();
@@ -284,7 +284,7 @@ export class Peers {
     this.emit(isHeartbeat && this.pace === 'unread' ? { type: 'sendAppend', to, message, isUnread: true } : { type: 'sendAppend', to, message });
   }
 
-  private beginPause(nowMs: number, pace: Pace): void {
+  private beginPause(nowMs: number, pace: HeartbeatPace): void {
     this.pace = pace;
     this.lastHeartbeatAt = nowMs;
     this.nextHeartbeatAt = pace === 'quick' ? nowMs + PAUSES.quick : sharedMoment(nowMs, PAUSES[pace]);

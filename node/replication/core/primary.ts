@@ -8,7 +8,7 @@ import { decideAbdication, decideExpand, decideMembership, wantsHandover, type M
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
-import { type Pace, Peers, type Rest } from './peers';
+import { type HeartbeatPace, Peers, type Rest } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 import { StorePace, Syncs } from './store-pace';
@@ -265,7 +265,7 @@ export class Primary {
     return isAsWanted && this.peers.areUpToDate(nowMs);
   }
 
-  private restingPace(nowMs: number): Exclude<Pace, 'quick'> {
+  private restingPace(nowMs: number): Exclude<HeartbeatPace, 'quick'> {
     return nowMs - this.readAt < this.unreadAfterMs ? 'quiet' : 'unread';
   }
 
