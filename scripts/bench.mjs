@@ -4,20 +4,21 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
+import { ensureEtcdOrExit } from './system-packages.mjs';
 
 const FOLDER = join(ROOT, 'test', 'bench');
 const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 
 /**
- * Benchmarks with a name of their own: module, function, and whether they need the packages of test/bench.
- * @type {Record<string, [module: string, name: string, needs?: { packages: boolean }]>}
+ * Benchmarks with a name of their own: module, function, and whether they need the packages of test/bench, or etcd.
+ * @type {Record<string, [module: string, name: string, needs?: { packages?: boolean, etcd?: boolean }]>}
  */
 const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
-  map: ['../test/bench/map-bench.mjs', 'mapBench'],
-  quiet: ['../test/bench/quiet-bench.mjs', 'quietBench'],
+  map: ['../test/bench/map-bench.mjs', 'mapBench', { etcd: true }],
+  quiet: ['../test/bench/quiet-bench.mjs', 'quietBench', { etcd: true }],
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],
@@ -43,6 +44,7 @@ try {
   if (own !== undefined) {
     const [module, name, needs] = own;
     if (needs?.packages) installBenchPackages();
+    if (needs?.etcd) await ensureEtcdOrExit();
     if (words.some((word) => /(?:^|=)hnswlib$/.test(word))) buildHnswlib();
     await (await import(module))[name](words.slice(1));
   } else {
@@ -59,6 +61,7 @@ async function benchVectors(words) {
     installBenchPackages();
     buildHnswlib();
   }
+  if (words.some((word) => /(?:^|=)cluster$/.test(word))) await ensureEtcdOrExit();
   const { bench } = await import(VECTORS);
   await bench(words);
 }

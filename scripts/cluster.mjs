@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { LocalCluster } from './local-cluster.mjs';
 import { setUpOrExit } from './setup.mjs';
-import { ensureEtcd } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './system-packages.mjs';
 
 const USAGE = `npm run cluster -- [options]
 
@@ -63,7 +63,7 @@ async function main() {
     return;
   }
   await setUpOrExit();
-  await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+  await ensureEtcdOrExit();
   const cluster = new LocalCluster({ ...options, log: (line) => console.log(line) });
   let isStopping = false;
   const stop = () => {

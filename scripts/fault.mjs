@@ -9,6 +9,7 @@
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
+import { ensureEtcdOrExit } from './system-packages.mjs';
 
 const require = createRequire(import.meta.url);
 const { values } = parseArgs({
@@ -28,6 +29,7 @@ if (![schedules, from, least].every(Number.isSafeInteger) || !(seconds > 0) || !
   exitWithUsage();
 }
 await setUpOrExit();
+if (values.target === 'cluster' || values.failovers !== undefined) await ensureEtcdOrExit();
 // The processes of a schedule end with this one.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');

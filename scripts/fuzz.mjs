@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildSanitized, sanitizerEnvironment } from './build-sanitized.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
-import { ensureEtcd } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './system-packages.mjs';
 
 const USAGE = `npm run fuzz -- [options]
 
@@ -44,7 +44,7 @@ if (values.help || !(minutes > 0) || !Number.isSafeInteger(seed) || !names.every
 }
 await setUpOrExit();
 const finding = values.replay === undefined ? null : JSON.parse(readFileSync(values.replay, 'utf8'));
-if ((finding === null ? names : [finding.target]).includes('rpc')) await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+if ((finding === null ? names : [finding.target]).includes('rpc')) await ensureEtcdOrExit();
 if (values.sanitize) await buildSanitized({ log: (line) => console.log(`setup: ${line}`) });
 const environment = values.sanitize ? sanitizerEnvironment() : {};
 

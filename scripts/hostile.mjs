@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
-import { ensureEtcd } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './system-packages.mjs';
 
 const USAGE = `npm run hostile -- [options]
 
@@ -62,7 +62,7 @@ if (rounds.length < 2) {
   process.exit(2);
 }
 await setUpOrExit();
-if (values.cluster) await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+if (values.cluster) await ensureEtcdOrExit();
 
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
 /** @type {Record<string, string>} */

@@ -47,6 +47,16 @@ export function ensureEtcd({ log }) {
   return ensure([ETCD], log);
 }
 
+/** The same for a command that starts clusters: says what it installs, or ends the process with what is missing. */
+export async function ensureEtcdOrExit() {
+  try {
+    await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
 /**
  * Ensures that everything is installed. Missing packages are installed with apt if this process may do that (as root, or
  * by sudo without a password). Errors: a plain Error otherwise, whose message names the packages.

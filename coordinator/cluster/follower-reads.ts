@@ -1,20 +1,13 @@
 import { shardKey } from '../../shared/cluster/members';
 import type { ErrorKind } from '../../shared/errors/quiver-error';
 import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { type AnswerOf, type ReadKind, type RequestOf, SHARED_READS } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { Addressed } from './node-link';
 import type { NodeLinks } from './node-links';
 import type { OpenCall } from './open-calls';
 import { isLost, kindOf } from './routed-calls';
 import type { ShardRoute } from './shard-routes';
-
-/**
- * The reads that followers answer: each means the same at every in-sync replica. `scan` continues after a stamp and an id,
- * which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the replica itself,
- * nor `count`, which costs a primary less than the way to it.
- */
-const SHARED: ReadonlySet<ReadKind> = new Set(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
 
 /** Errors that say that this follower can't answer now. */
 const DECLINING: ReadonlySet<ErrorKind | undefined> = new Set<ErrorKind>(['misrouted', 'unavailable', 'overloaded']);
@@ -53,7 +46,7 @@ export class FollowerReads {
 
   /** The address of the follower to ask; null: the primary is to be asked. */
   choose(id: ShardId, kind: ReadKind, route: ShardRoute | null): string | null {
-    if (route?.followers === undefined || !SHARED.has(kind)) return null;
+    if (route?.followers === undefined || !SHARED_READS.has(kind)) return null;
     const { links } = this.parts;
     const busy = links.readsUnderWay(route.address);
     if (busy < BUSY_READS) return null;

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { type AnswerOf, type ReadKind, type RequestOf, SHARED_READS } from '../../shared/shard/shard-read';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { NodeCall, NodeShards } from '../rpc/node-shards';
@@ -49,6 +49,8 @@ export class ReplicaShards implements NodeShards {
       const { replicas = [], primary = null } = hosted.replica.assignment ?? {};
       for (const node of replicas) if (node !== primary?.node) this.optimizeOn(node, id);
     }
+    // The cluster itself asks each shard for its status now and then, for which followers need no shares.
+    if (SHARED_READS.has(kind)) hosted.replica.noteRead();
     const answer = await hosted.replica.read(call, () => {
       call.note?.begun();
       return hosted.shard.read(kind, request);

@@ -2,7 +2,7 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { beatFromWire, type WireBeat, type WireBeatAck } from './beat-frames';
-import { BeatReceiver } from './core/beat-receiver';
+import { ReceivedLanes } from './core/beat-lanes';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { ackToWire, appendFromWire, type WireAck, type WireAppend } from './replication-frames';
 
@@ -32,7 +32,7 @@ export class AckStream {
   private readonly call: ServerDuplexStream<Frame, Answers>;
   private readonly sender: FrameSender<Answers>;
   /** null before the sender has said its name. */
-  private beats: BeatReceiver | null = null;
+  private beats: ReceivedLanes | null = null;
   private readonly pieces = new Map<number, Buffer[]>();
   private piecesBytes = 0;
 
@@ -65,7 +65,7 @@ export class AckStream {
       if (this.node === '') {
         if (frame.node === '') return this.close();
         this.node = frame.node;
-        this.beats = new BeatReceiver({ self: parts.self, from: frame.node });
+        this.beats = new ReceivedLanes({ self: parts.self, from: frame.node });
         parts.named();
       }
       for (const { payloadId, bytes } of frame.pieces) this.keepPiece(payloadId, bytes);

@@ -6,7 +6,7 @@ import { everyoneKnows, type MemberVersion } from '../../shared/process/member-v
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { type WireBeat, type WireBeatAck, beatToWire } from './beat-frames';
-import { BeatSender } from './core/beat-sender';
+import { SentLanes } from './core/beat-lanes';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { entryBytes } from './entry-cache';
 import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
@@ -43,7 +43,7 @@ export class AppendStream {
   /** By shard, how many appends wait among the bulk. Those that follow must not overtake them. */
   private readonly bulk = new Map<string, number>();
   /** For the heartbeats of quiet shards, if the other side knows beats; null until that is known. */
-  private beats: BeatSender | null = null;
+  private beats: SentLanes | null = null;
   private isFlushing = false;
   private isOver = false;
 
@@ -59,7 +59,7 @@ export class AppendStream {
     const { nodeId, to, listener } = parts;
     this.stream = parts.channel.open<Frame, { acks: WireAck[]; beats: WireBeatAck[] }>(replicationDefinition.Exchange as never, {
       ready: (version) => {
-        if (everyoneKnows('node-beats', [version])) this.beats = new BeatSender({ to, sessionPrefix: randomUUID() });
+        if (everyoneKnows('node-beats', [version])) this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), areTwo: everyoneKnows('beat-lanes', [version]) });
         listener.ready(version);
       },
       frame: (frame) => {
@@ -89,9 +89,10 @@ export class AppendStream {
     });
   }
 
-  send(shard: ShardId, message: AppendMessage): void {
+  /** `isUnread`: as in the effect `sendAppend`. */
+  send(shard: ShardId, message: AppendMessage, isUnread = false): void {
     if (this.isOver) return;
-    if (this.beats !== null && !this.isBulk(shard) && this.beats.take(shard, message)) return this.flushSoon();
+    if (this.beats !== null && !this.isBulk(shard) && this.beats.take(shard, message, isUnread)) return this.flushSoon();
     this.sendAlone(shard, message);
   }
 
@@ -127,13 +128,14 @@ export class AppendStream {
   }
 
   private flushBeats(): void {
-    const { beat, alone } = this.beats!.flush();
+    const { beats, alone } = this.beats!.flush();
     for (const { shard, message } of alone) this.sendAlone(shard, message);
-    if (beat === null) return;
-    let bytes = HEADER_BYTES + beat.left.length * NUMBER_BYTES;
-    for (const { recorded } of beat.joined) bytes += HEADER_BYTES + recorded.length * HEADER_BYTES;
-    const wire = beatToWire(beat);
-    this.sender.push({ bytes, addTo: (frame) => frame.beats.push(wire) }, true);
+    for (const beat of beats) {
+      let bytes = HEADER_BYTES + beat.left.length * NUMBER_BYTES;
+      for (const { recorded } of beat.joined) bytes += HEADER_BYTES + recorded.length * HEADER_BYTES;
+      const wire = beatToWire(beat);
+      this.sender.push({ bytes, addTo: (frame) => frame.beats.push(wire) }, true);
+    }
   }
 
   private isBulk(shard: ShardId): boolean {

@@ -54,8 +54,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     this.receiver = receiver;
   }
 
-  sendAppend(to: string, shard: ShardId, message: AppendMessage): void {
-    this.streamTo(to)?.send(shard, message);
+  sendAppend(to: string, shard: ShardId, message: AppendMessage, isUnread?: boolean): void {
+    this.streamTo(to)?.send(shard, message, isUnread);
   }
 
   sendAck(to: string, shard: ShardId, ack: AppendAck): void {

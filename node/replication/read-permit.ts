@@ -5,7 +5,9 @@ const GRANT = 0;
 /** The end of the grant by each of the clocks, in whole milliseconds; they wrap around. */
 const UNTIL = [1, 2] as const;
 const ROLE = 3;
-const WORDS = 4;
+/** Set by readers. */
+const READ = 4;
+const WORDS = 5;
 
 const PRIMARY = 1;
 
@@ -95,6 +97,11 @@ export class ReadPermit {
     return this.granted !== null && (this.granted.untilMs === Infinity || this.granted.untilMs <= this.clock.monotonicMs());
   }
 
+  /** Whether there was a read since the last call. */
+  takeRead(): boolean {
+    return Atomics.load(this.words, READ) !== 0 && Atomics.exchange(this.words, READ, 0) !== 0;
+  }
+
   /** Nothing that was read before counts any more, unless its reader has seen that it does. */
   withdraw(): void {
     if (this.granted === null) return;
@@ -117,7 +124,10 @@ export class PermitWatch {
   /** The grant under which a read may begin now, to be given to `holds` after it; -1: there is none, it is the main thread's. */
   begin(): number {
     const grant = Atomics.load(this.words, GRANT);
-    return (grant & 1) === 1 && this.lasts() ? grant >>> 0 : -1;
+    if ((grant & 1) !== 1 || !this.lasts()) return -1;
+    // Most often it is there: threads that write it take the memory from each other.
+    if (Atomics.load(this.words, READ) === 0) Atomics.store(this.words, READ, 1);
+    return grant >>> 0;
   }
 
   /** Whether the grant is one of the primary; else that of a follower. Ask between `begin` and `holds`. */

@@ -56,7 +56,11 @@ const FOLLOWER_WAIT_MS = 50;
 /** Reads that wait for the same entries ask the primary once in this time: each question is a step of the core. */
 const ASKED_AGAIN_MS = 5;
 
+/** So often the core is told that clients read: each time is a full step. Well below TIMINGS.unreadAfterMs. */
+const READ_NOTED_EVERY_MS = 1_000;
+
 const TICK: ReplicaEvent = { type: 'tick' };
+const READ: ReplicaEvent = { type: 'read' };
 const NO_ENTRIES: LogEntry[] = [];
 
 /** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
@@ -118,7 +122,9 @@ export class Replica implements ShippableLog {
   /** The last question to the primary for a commit. */
   private asked = { position: 0, atMs: -Infinity };
   private readonly ticks: ReplicaTicks;
-  private readonly ticking: Ticking = { act: (nowMs) => this.handle(TICK, nowMs), moment: null };
+  private readonly ticking: Ticking = { act: (nowMs) => this.tick(nowMs), moment: null };
+  /** When the core was told of a read last. */
+  private readNotedMs = -Infinity;
   /** Nodes that a copy is on its way to. */
   private readonly copying = new Set<string>();
   private trimming = false;
@@ -251,6 +257,13 @@ export class Replica implements ShippableLog {
       // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
       if (this.core.leaseValid(epoch, this.clock.monotonicMs())) return result;
     }
+  }
+
+  /** A client reads the shard, here or on another thread: its followers may soon be asked, too. The primary alone has to know. */
+  noteRead(nowMs = this.clock.monotonicMs()): void {
+    if (this.core.role !== 'primary' || nowMs - this.readNotedMs < READ_NOTED_EVERY_MS) return;
+    this.readNotedMs = nowMs;
+    this.handle(READ, nowMs);
   }
 
   /** Errors: misrouted, when the caller should ask the primary. */
@@ -403,6 +416,12 @@ export class Replica implements ShippableLog {
     return this.unshippedFrom !== Infinity;
   }
 
+  private tick(nowMs: number): void {
+    // Before the step, whose heartbeats may say so.
+    if (this.permit?.takeRead() === true) this.noteRead(nowMs);
+    this.handle(TICK, nowMs);
+  }
+
   private handle(event: ReplicaEvent, nowMs = this.clock.monotonicMs()): void {
     if (this.closed) return;
     if (this.installing) {
@@ -448,7 +467,7 @@ export class Replica implements ShippableLog {
         return;
       }
       case 'sendAppend':
-        return this.sendAppend(effect.to, effect.message);
+        return this.sendAppend(effect.to, effect.message, effect.isUnread);
       case 'sendAck':
         return this.surroundings.links.sendAck(effect.to, this.id, effect.ack);
       case 'answer': {
@@ -489,9 +508,9 @@ export class Replica implements ShippableLog {
     }
   }
 
-  private sendAppend(to: string, message: OutgoingAppend): void {
+  private sendAppend(to: string, message: OutgoingAppend, isUnread?: true): void {
     const before = this.outgoing.get(to);
-    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message));
+    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), isUnread);
     const { range, ...rest } = message;
     const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
     if (before === undefined && range !== null) {

@@ -6,7 +6,8 @@ import type { AppendAck, AppendMessage } from './core/messages';
  * lost when it breaks. Sending never waits and never fails. Implementations: gRPC streams; in one process for tests.
  */
 export interface ReplicationLinks {
-  sendAppend(to: string, shard: ShardId, message: AppendMessage): void;
+  /** `isUnread`: as in the effect `sendAppend`. */
+  sendAppend(to: string, shard: ShardId, message: AppendMessage, isUnread?: boolean): void;
   sendAck(to: string, shard: ShardId, ack: AppendAck): void;
 }
 

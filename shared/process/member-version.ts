@@ -32,6 +32,8 @@ export const FEATURES = [
   'disk-metadata',
   /** The same of the index of the vectors (ShardSpec.vectors). */
   'disk-vectors',
+  /** A node tells the beats of shards that nobody reads from those of other quiet ones (Beat.lane). */
+  'beat-lanes',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -60,6 +60,13 @@ export interface ShardReads {
 
 export type ReadKind = keyof ShardReads;
 
+/**
+ * The reads that followers answer, too: each means the same at every in-sync replica. `scan` continues after a stamp and an id,
+ * which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the replica itself,
+ * nor `count`, which costs a primary less than the way to it.
+ */
+export const SHARED_READS: ReadonlySet<ReadKind> = new Set(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
+
 /** The request of a kind of read; null if it has none. */
 export type RequestOf<Kind extends ReadKind> = ShardReads[Kind]['request'];
 

@@ -1,5 +1,6 @@
 import type { Proposal } from '../../node/replication/core/membership';
 import type { Peer } from '../../node/replication/core/peer';
+import type { HeartbeatPace } from '../../node/replication/core/peers';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
 import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';
@@ -35,7 +36,7 @@ export interface Anatomy {
   shares: { holders(nowMs: number): ReplicaId[] };
   follower: {
     agreed: number;
-    share: { isValid(nowMs: number): boolean };
+    share: { until: number; isValid(nowMs: number): boolean };
     answersUntil(): number;
     forget(): void;
     isFenced(epoch: number): boolean;
@@ -48,7 +49,16 @@ export interface Anatomy {
 }
 
 export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
-  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void; releasesLease: boolean; wentBack(peer: Peer, ack: AppendAck): boolean };
+  peers: {
+    byNode: Map<string, Peer>;
+    progress: Progress;
+    answered(ack: AppendAck, nowMs: number): void;
+    releasesLease: boolean;
+    pace: HeartbeatPace;
+    sharesSince(peer: Peer, nowMs: number): number;
+    shareWith(peer: Peer, nowMs: number): number;
+    wentBack(peer: Peer, ack: AppendAck): boolean;
+  };
   changeMembership(nowMs: number): void;
 };
 

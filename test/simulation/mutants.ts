@@ -31,6 +31,7 @@ export interface Mutant {
   /** See SimulationOptions. */
   outdates?: true;
   threads?: true;
+  unread?: NodeSurroundings['unread'];
   permit?(permit: { told: ReadPermit; watch: PermitWatch }): void;
   /** Other threads hear of what a step changed some time after its effects. */
   tellsPermitLate?: true;
@@ -652,6 +653,36 @@ export const MUTANTS: Mutant[] = [
     faults: { relapses: true },
     strikes: ['relapses'],
     core: (replica) => onLeading(replica, (primary) => void (primary.peers.wentBack = () => false)),
+  },
+  {
+    name: 'M53',
+    title: 'the lease of a shard that nobody reads lasts until its next heartbeat, however late that is',
+    minInSync: 1,
+    seed: 226,
+    threads: true,
+    unread: { afterMs: 0, toldEveryMs: Infinity },
+    faults: { lulls: true, pauses: true, zombies: true },
+    strikes: ['pauses', 'zombies'],
+    core: (replica) =>
+      onLeading(replica, (primary) => {
+        const readableUntil = primary.readableUntil.bind(primary);
+        primary.readableUntil = () => (primary.peers.pace === 'unread' ? Infinity : readableUntil());
+      }),
+  },
+  {
+    name: 'M54',
+    title: 'followers of a shard that nobody reads have shares until its next heartbeat',
+    minInSync: 1,
+    seed: 282,
+    unread: { afterMs: 0, toldEveryMs: Infinity },
+    faults: { lulls: true, partitions: true },
+    strikes: ['partitions'],
+    core: (replica) => {
+      const { follower } = anatomyOf(replica);
+      const { share } = follower;
+      share.isValid = (nowMs) => nowMs < share.until + TIMINGS.unreadHeartbeatMs;
+      onLeading(replica, ({ peers }) => void (peers.sharesSince = peers.shareWith));
+    },
   },
 ];
 

@@ -28,7 +28,7 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** How often what happened: in a run of many schedules, each has to, or the run proves nothing of it. */
 export const HAPPENS = [
-  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'beatAcks', 'snapshots'],
+  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'beatAcks', 'snapshots'],
   ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
   ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
 ];
@@ -43,8 +43,11 @@ const MORE_FAULTS = 1e9;
 const WALL_CLOCKS = 2e9;
 const BEGINNINGS = 3e9;
 const RELAPSES = 4e9;
+const UNREAD = 5e9;
 /** Of the schedules. */
 const RELAPSES_SHARE = 0.6;
+/** Of the schedules: those in which a shard is soon unread. */
+const UNREAD_SHARE = 0.6;
 /** Of the schedules: those whose shard is made as the planner makes it, and not at peace. */
 const UNUSED_SHARE = 0.5;
 
@@ -77,6 +80,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     mutant: options.mutant ?? null,
     wallClocks: new Chance(options.seed + WALL_CLOCKS),
     threads: options.threads ?? options.mutant?.threads,
+    unread: options.mutant === undefined ? drawUnread(new Chance(options.seed + UNREAD)) : options.mutant.unread,
     makeReplica: options.makeReplica,
   };
   etcd.onChanged = (author, before, after) => {
@@ -134,6 +138,12 @@ function outdateInTurn({ schedule, nodes }: NodeSurroundings, until: number): vo
 
 function drawReplicas(chance: Chance, minInSync: number): number {
   return minInSync >= 2 ? chance.pick([3, 3, 3, 2]) : chance.pick([2, 2, 3, 1]);
+}
+
+/** From shards that are unread whenever they are quiet to those that come and go. Reads are told as seldom as nodes tell of them, or not. */
+function drawUnread(chance: Chance): NodeSurroundings['unread'] {
+  if (!chance.happens(UNREAD_SHARE)) return undefined;
+  return { afterMs: chance.pick([0, 300, 1200, 2500]), toldEveryMs: chance.pick([0, 200, 1000, Infinity]) };
 }
 
 function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['current']['assignment'] {

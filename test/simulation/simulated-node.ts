@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { BeatReceiver } from '../../node/replication/core/beat-receiver';
-import { BeatSender } from '../../node/replication/core/beat-sender';
+import { ReceivedLanes, SentLanes } from '../../node/replication/core/beat-lanes';
 import type { Beat } from '../../node/replication/core/beat';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
@@ -41,6 +40,8 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   wallClocks?: Chance;
   /** Reads come to other threads of the nodes. */
   threads?: boolean;
+  /** When a shard counts as unread, and how often replicas are told of reads; absent: after too long to come up. */
+  unread?: { afterMs: number; toldEveryMs: number } | undefined;
   /** Absent: the protocol's core as it is. */
   makeReplica?: (options: ShardReplicaOptions) => ShardReplica;
 }
@@ -115,9 +116,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private leastRevision = 0;
   private isRegistering = true;
   /** By the node at the other end: of the streams to it, and from it. */
-  private readonly beatsTo = new Map<string, BeatSender>();
-  private readonly beatsFrom = new Map<string, BeatReceiver>();
+  private readonly beatsTo = new Map<string, SentLanes>();
+  private readonly beatsFrom = new Map<string, ReceivedLanes>();
   private streams = 0;
+  private readToldAt = -Infinity;
 
   constructor(id: string, around: NodeSurroundings<Machine>) {
     this.id = id;
@@ -257,6 +259,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   /** A linearizable read as the shell does it, at whatever replica this is: what `see` sees, or undefined when it may not. */
   read<Seen>(see: (machine: Machine) => Seen, answer: (seen: Seen | undefined) => void, patience = 20): void {
     const { replica } = this;
+    this.tellRead();
     const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
     if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
     if (verdict === 'wait') return this.after(20, () => this.read(see, answer, patience - 1));
@@ -312,6 +315,13 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
 
   private tellPermit(replica: ShardReplica): void {
     this.permit?.told.set(replica.role, replica.epoch, replica.readableUntil);
+  }
+
+  private tellRead(): void {
+    const { unread } = this.around;
+    if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.toldEveryMs) return;
+    this.readToldAt = this.clock();
+    this.step({ type: 'read' });
   }
 
   private whenApplied(position: number, replica: ShardReplica, then: (isThere: boolean) => void, patience = LAGGING_LOOKS): void {
@@ -426,7 +436,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const state = this.storage.state();
     const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
-    const options = { self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, nowMs: this.clock() };
+    const options = { self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, unreadAfterMs: this.around.unread?.afterMs, nowMs: this.clock() };
+    this.readToldAt = -Infinity;
     this.replica = this.around.makeReplica?.(options) ?? new ShardReplica(options);
     this.committed = this.storage.applied;
     this.ticksAt = Infinity;
@@ -449,34 +460,35 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.beatsTo.delete(to);
   }
 
-  private beatsOf(to: string): BeatSender {
+  private beatsOf(to: string): SentLanes {
     let beats = this.beatsTo.get(to);
     if (beats === undefined) {
-      beats = new BeatSender({ to, sessionPrefix: `${this.id}.${this.generation}.${++this.streams}` });
-      this.around.mutant?.beatSender?.(beats);
+      beats = new SentLanes({ to, sessionPrefix: `${this.id}.${this.generation}.${++this.streams}`, areTwo: true });
+      for (const lane of beats.lanes) this.around.mutant?.beatSender?.(lane);
       this.beatsTo.set(to, beats);
     }
     return beats;
   }
 
-  private receiverOf(from: string): BeatReceiver {
+  private receiverOf(from: string): ReceivedLanes {
     let beats = this.beatsFrom.get(from);
     if (beats === undefined) {
-      beats = new BeatReceiver({ self: this.id, from });
-      this.around.mutant?.beatReceiver?.(beats);
+      beats = new ReceivedLanes({ self: this.id, from });
+      for (const lane of beats.lanes) this.around.mutant?.beatReceiver?.(lane);
       this.beatsFrom.set(from, beats);
     }
     return beats;
   }
 
   private flushBeats(): void {
-    for (const [to, beats] of this.beatsTo) {
-      const { beat, alone } = beats.flush();
+    for (const [to, sent] of this.beatsTo) {
+      const { beats, alone } = sent.flush();
       for (const { message } of alone) this.transmit(to, message);
-      if (beat === null) continue;
-      this.around.counts.beats++;
       const target = this.around.nodes.get(to)!;
-      this.stream(to, () => target.receive(() => target.hear(this.id, beat)));
+      for (const beat of beats) {
+        this.around.counts[beat.lane === 0 ? 'beats' : 'unreadBeats']++;
+        this.stream(to, () => target.receive(() => target.hear(this.id, beat)));
+      }
     }
   }
 
@@ -509,6 +521,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.after((at - this.clock()) / this.rate + 0.01, () => {
       if (this.ticksAt !== at || this.replica !== replica) return;
       this.ticksAt = Infinity;
+      if (this.permit?.told.takeRead() === true) this.tellRead();
       this.step({ type: 'tick' });
     });
   }
@@ -531,7 +544,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
           this.step({ type: 'applied', upTo: effect.upTo, results: this.storage.apply(effect.upTo) });
         });
       case 'sendAppend':
-        return this.sendAppend(effect.to, effect.message);
+        return this.sendAppend(effect.to, effect.message, effect.isUnread === true);
       case 'sendAck': {
         around.oracle.says(this.id, effect.to, effect.ack);
         if (this.beatsFrom.get(effect.to)?.covers(SHARD, effect.ack) === true) return undefined;
@@ -589,7 +602,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     });
   }
 
-  private sendAppend(to: string, outgoing: OutgoingAppend): void {
+  private sendAppend(to: string, outgoing: OutgoingAppend, isUnread: boolean): void {
     const { nodes } = this.around;
     const { range, ...header } = outgoing;
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
@@ -597,7 +610,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
     if (range === null) this.around.oracle.says(this.id, to, message);
     // An outdated program knows no beats either.
-    if (target.isOutdated || !this.beatsOf(to).take(SHARD, message)) this.transmit(to, message);
+    if (target.isOutdated || !this.beatsOf(to).take(SHARD, message, isUnread)) this.transmit(to, message);
   }
 
   private transmit(to: string, message: AppendMessage): void {

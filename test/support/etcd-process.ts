@@ -35,7 +35,7 @@ export class EtcdProcess {
   private child: ChildProcess | null = null;
 
   constructor(options: { name?: string; ports?: Ports; initialCluster?: string; flags?: string[] } = {}) {
-    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: "npm run setup" installs it (Debian's package etcd-server)`);
+    if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: "npm test" and "npm run fault" install it (Debian's package etcd-server)`);
     this.name = options.name ?? 'etcd';
     this.ports = options.ports ?? null;
     this.initialCluster = options.initialCluster ?? null;

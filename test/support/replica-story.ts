@@ -45,6 +45,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   save-store | put-back-store    the cluster store is put back to what it held when it was saved
  *   repair a                       the controller makes what a knows the assignment, under a new epoch
  *   adopt a                        an operator makes a lead alone, whatever it lacks
+ *   read a                         a is told that a client reads
  *   may a                          whether a takes writes and serves reads
  *   status                         what each replica knows of itself
  */
@@ -186,6 +187,8 @@ class ReplicaStory {
       }
       case 'adopt':
         return this.change({ epoch: this.assignment.epoch + 1, primary: this.idOf(node), inSync: [this.idOf(node)], eligible: [] });
+      case 'read':
+        return this.step(node, { type: 'read' });
       case 'may':
         return this.say(`${node.id} writes: ${node.replica?.mayWrite(this.nowMs)}, reads: ${this.mayRead(node)}`);
       case 'status':

@@ -6,6 +6,8 @@ import type { AppendAck, AppendMessage, LogPosition, RecordedMatch } from './mes
 const JOINED_MAX = 500;
 /** Beats whose answers are waited for: a replica that is silent for so many has left the in-sync set long ago. */
 const SENT_MAX = 32;
+/** When most members of a set had no heartbeat together for so long, in milliseconds, they have left: several of the longest pauses. */
+const FEW_FOR_MS = 3_000;
 /** What was said last is remembered of so many shards, and of all members. */
 const KNOWN_MAX = 4096;
 
@@ -42,6 +44,7 @@ interface Taken {
 export class BeatSender {
   private readonly to: string;
   private readonly sessionPrefix: string;
+  private readonly lane: number;
   private sessions = 0;
   private ids = 0;
   private session!: string;
@@ -60,10 +63,13 @@ export class BeatSender {
   private readonly known = new Map<string, Map<number, Known>>();
   private knownCount = 0;
   private taken: Taken[] = [];
+  /** When most of the members had a heartbeat at one moment, or the set was made anew. */
+  private mostAt = -Infinity;
 
-  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. */
-  constructor(options: { to: string; sessionPrefix: string }) {
+  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. `lane`: see Beat. */
+  constructor(options: { to: string; sessionPrefix: string; lane?: number }) {
     this.to = options.to;
+    this.lane = options.lane ?? 0;
     this.sessionPrefix = options.sessionPrefix;
     this.begin();
   }
@@ -100,10 +106,11 @@ export class BeatSender {
     if (taken.length === 0) return { beat: null, alone };
     const [together, ...others] = isOneMoment(taken) ? [taken] : momentsOf(taken);
     for (const { shard, message } of others.flat()) alone.push({ shard, message });
-    // A few that came late, or are not as quiet as the others, don't change the set.
-    if (together.length * 2 < this.members.size) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
-    const beat = this.beatOf(together, alone);
-    return { beat, alone };
+    // A few that came late, or are not as quiet as the others, don't change the set. But those that most have left for good do.
+    const { sentAt } = together[0].message;
+    if (together.length * 2 < this.members.size && sentAt - this.mostAt < FEW_FOR_MS) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
+    this.mostAt = sentAt;
+    return { beat: this.beatOf(together, alone), alone };
   }
 
   /** The answers that an answer stands for. */
@@ -166,7 +173,7 @@ export class BeatSender {
     const { sentAt, sharesSince } = together[0].message;
     this.sent.set(sentAt, { generation: this.generation, members: this.list });
     if (this.sent.size > SENT_MAX) this.sent.delete(this.sent.keys().next().value!);
-    const beat: Beat = { session: this.session, generation: this.generation, base: this.acked, sentAt, sharesSince, joined: [], left: [] };
+    const beat: Beat = { lane: this.lane, session: this.session, generation: this.generation, base: this.acked, sentAt, sharesSince, joined: [], left: [] };
     for (const [id, { member }] of this.changes) {
       if (member === null) beat.left.push(id);
       else beat.joined.push(member);

@@ -23,6 +23,8 @@ export interface BeatMember {
  * one, as if each had come alone.
  */
 export interface Beat {
+  /** Of beats that come as often as this one: what is said of the set and the session is said within the lane. */
+  lane: number;
   /** Of the sender: another for each stream, and whenever the receiver has lost its members. Unique. */
   session: string;
   /** Generation of the set of members. It rises with every change; the same number is always the same set. */

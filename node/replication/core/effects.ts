@@ -9,8 +9,8 @@ export type ReplicaEffect =
   | ({ type: 'append'; token: number } & LogChange)
   /** Pass to ReplicaStorage.apply; answer with `applied`. One at a time. */
   | { type: 'apply'; upTo: number }
-  /** Send on the stream to the node; may be lost. */
-  | { type: 'sendAppend'; to: string; message: OutgoingAppend }
+  /** Send on the stream to the node; may be lost. `isUnread`: a heartbeat of a shard that nobody reads, which comes less often. */
+  | { type: 'sendAppend'; to: string; message: OutgoingAppend; isUnread?: true }
   | { type: 'sendAck'; to: string; ack: AppendAck }
   | { type: 'answer'; writeId: number; answer: WriteAnswer }
   /**

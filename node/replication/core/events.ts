@@ -23,6 +23,8 @@ export type ReplicaEvent =
    * the wall clock, if its entry is to have one.
    */
   | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer; at?: number }
+  /** A client has read, or is about to: some time of it is enough (`READ_NOTED_EVERY_MS`). Changes nothing but the pace of heartbeats. */
+  | { type: 'read' }
   /** A read waits until this follower has applied `ShardReplica.readPosition`. */
   | { type: 'readWaits' }
   | { type: 'append'; message: AppendMessage }

@@ -10,6 +10,10 @@ import { TIMINGS } from './timings';
 /** What only heartbeats carry. */
 const NO_BEAT = { recorded: [], sharesSince: 0 };
 
+/** How often heartbeats go out: most often while something happens, least while nobody reads either. */
+export type HeartbeatPace = 'quick' | 'quiet' | 'unread';
+const PAUSES: Record<HeartbeatPace, number> = { quick: TIMINGS.heartbeatMs, quiet: TIMINGS.quietHeartbeatMs, unread: TIMINGS.unreadHeartbeatMs };
+
 /** What the heartbeats to one peer have in common while nothing happens. */
 export interface Rest {
   peer: Peer;
@@ -23,6 +27,8 @@ export class Peers {
   readonly byNode = new Map<string, Peer>();
   nextHeartbeatAt: number;
   private lastHeartbeatAt: number;
+  /** Of the last heartbeat. */
+  private pace: HeartbeatPace = 'quick';
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
   /** Since when the followers are asked to give up their shares in the lease; null when they are not. */
@@ -111,13 +117,17 @@ export class Peers {
     this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, this.lastHeartbeatAt + TIMINGS.heartbeatMs);
   }
 
-  /** `isQuiet`: the next one may be late. */
-  heartbeat(nowMs: number, isQuiet: boolean): void {
+  /** Somebody reads the shard, and is likely to go on: followers get their shares soon. */
+  read(nowMs: number): void {
+    if (this.pace === 'unread' && this.withdrawsSharesSince === null) this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, nowMs);
+  }
+
+  /** `pace`: how late the next one may be. */
+  heartbeat(nowMs: number, pace: HeartbeatPace): void {
     if (nowMs < this.nextHeartbeatAt) return;
-    this.lastHeartbeatAt = nowMs;
-    this.nextHeartbeatAt = isQuiet ? sharedMoment(nowMs + TIMINGS.quietHeartbeatMs) : nowMs + TIMINGS.heartbeatMs;
+    this.beginPause(nowMs, pace);
     const recorded = this.recorded();
-    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, { recorded, sharesSince: this.shareWith(peer, nowMs) });
+    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, { recorded, sharesSince: this.sharesSince(peer, nowMs) });
   }
 
   /** Processes an answer of this epoch that is not `fenced`. */
@@ -161,16 +171,15 @@ export class Peers {
   }
 
   /** As `heartbeat` of a quiet shard. */
-  heartbeatAgain(rest: readonly Rest[], nowMs: number): void {
+  heartbeatAgain(rest: readonly Rest[], nowMs: number, pace: 'quiet' | 'unread'): void {
     if (nowMs < this.nextHeartbeatAt) return;
-    this.lastHeartbeatAt = nowMs;
-    this.nextHeartbeatAt = sharedMoment(nowMs + TIMINGS.quietHeartbeatMs);
+    this.beginPause(nowMs, pace);
     for (const { peer, prev, recorded } of rest) {
-      const sharesSince = this.shareWith(peer, nowMs);
+      const sharesSince = this.sharesSince(peer, nowMs);
       peer.asked(nowMs);
       const { announced: commit, node: to } = peer;
       const message: OutgoingAppend = { epoch: this.epoch, from: this.self.node, prev, commit, sentAt: nowMs, releasesLease: false, withdrawsShare: false, recorded, sharesSince, range: null };
-      this.emit({ type: 'sendAppend', to, message });
+      this.emitAppend(to, message, true);
     }
   }
 
@@ -268,14 +277,29 @@ export class Peers {
       ...beat,
       range,
     };
-    this.emit({ type: 'sendAppend', to: peer.node, message });
+    this.emitAppend(peer.node, message, beat !== NO_BEAT);
+  }
+
+  private emitAppend(to: string, message: OutgoingAppend, isHeartbeat: boolean): void {
+    this.emit(isHeartbeat && this.pace === 'unread' ? { type: 'sendAppend', to, message, isUnread: true } : { type: 'sendAppend', to, message });
+  }
+
+  private beginPause(nowMs: number, pace: HeartbeatPace): void {
+    this.pace = pace;
+    this.lastHeartbeatAt = nowMs;
+    this.nextHeartbeatAt = pace === 'quick' ? nowMs + PAUSES.quick : sharedMoment(nowMs, PAUSES[pace]);
+  }
+
+  /** A share would be over before the next heartbeat of a shard that nobody reads: none is given. */
+  private sharesSince(peer: Peer, nowMs: number): number {
+    return this.pace === 'unread' ? 0 : this.shareWith(peer, nowMs);
   }
 }
 
 /**
- * The last moment until `latest` at which all quiet shards of this node have heartbeats. One grid for all of them: on a finer
+ * The next moment at which all shards of this node with this pause have heartbeats. One grid for all of them: on a finer
  * one they would fall into groups that take turns, and each beat would have other members than the one before.
  */
-function sharedMoment(latest: number): number {
-  return Math.floor(latest / TIMINGS.quietHeartbeatMs) * TIMINGS.quietHeartbeatMs;
+function sharedMoment(nowMs: number, pauseMs: number): number {
+  return Math.floor((nowMs + pauseMs) / pauseMs) * pauseMs;
 }

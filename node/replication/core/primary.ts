@@ -8,7 +8,7 @@ import { decideAbdication, decideExpand, decideMembership, wantsHandover, type M
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
-import { Peers, type Rest } from './peers';
+import { type HeartbeatPace, Peers, type Rest } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 import { StorePace, Syncs } from './store-pace';
@@ -50,6 +50,9 @@ export class Primary {
   private readonly syncs = new Syncs();
   /** The last revision of the assignment, and since when it is known: the cluster store was there then. */
   private heard = { revision: 0, atMs: -Infinity };
+  /** When it was told of a read last. */
+  private readAt: number;
+  private readonly unreadAfterMs: number;
   private askedAt = -Infinity;
   /**
    * Not null: nothing happened since a quiet shard's last heartbeat, and nothing can happen but by time or by what is not said
@@ -74,6 +77,7 @@ export class Primary {
     grant: ReadGrant;
     shares: GivenShares;
     inherited: RecordedMatch[];
+    unreadAfterMs: number;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
   }) {
@@ -97,6 +101,8 @@ export class Primary {
     this.own = { atMs: options.nowMs, underway: this.log.oldestUnderway };
     this.grown = { sequence: this.log.lastSequence, atMs: options.nowMs };
     this.steppedAt = options.nowMs;
+    this.readAt = options.nowMs;
+    this.unreadAfterMs = options.unreadAfterMs;
     this.awakeSince = options.nowMs;
   }
 
@@ -132,7 +138,7 @@ export class Primary {
     this.steppedAt = nowMs;
     this.own.atMs = nowMs;
     this.shares.expire(nowMs);
-    this.peers.heartbeatAgain(rest, nowMs);
+    this.peers.heartbeatAgain(rest, nowMs, this.restingPace(nowMs));
     return true;
   }
 
@@ -169,7 +175,7 @@ export class Primary {
     this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
-    this.peers.heartbeat(nowMs, isQuiet);
+    this.peers.heartbeat(nowMs, isQuiet ? this.restingPace(nowMs) : 'quick');
     if (isQuiet) this.rest = this.restOf(nowMs);
   }
 
@@ -186,6 +192,12 @@ export class Primary {
     this.peers.answered(ack, nowMs);
     const { withdrawsSharesSince } = this.peers;
     if (withdrawsSharesSince !== null && ack.sentAt > withdrawsSharesSince) this.shares.returned(ack.replica);
+  }
+
+  /** A client reads the shard. */
+  read(nowMs: number): void {
+    this.readAt = nowMs;
+    this.peers.read(nowMs);
   }
 
   mayWrite(nowMs: number): Clearance {
@@ -251,6 +263,10 @@ export class Primary {
     const { replicas, inSync, removing } = this.membership.confirmed!;
     const isAsWanted = removing.length === 0 && replicas.length === inSync.length && this.membership.hasEnough();
     return isAsWanted && this.peers.areUpToDate(nowMs);
+  }
+
+  private restingPace(nowMs: number): Exclude<HeartbeatPace, 'quick'> {
+    return nowMs - this.readAt < this.unreadAfterMs ? 'quiet' : 'unread';
   }
 
   /** Whether a learner would be in sync but for the shares, whose end its promise has to reach. */

@@ -12,7 +12,7 @@ import type { PeerState } from './peer';
 import { Primary, type PrimaryPhase, type Clearance } from './primary';
 import { ReadGrant } from './read-grant';
 import { StableLog } from './stable-log';
-import { LIMITS } from './timings';
+import { LIMITS, TIMINGS } from './timings';
 import { PendingWrites } from './pending-writes';
 import { WriteLedger, type UnappliedWrite } from './write-ledger';
 
@@ -32,6 +32,8 @@ export interface ShardReplicaOptions {
   unapplied: UnappliedWrite[];
   /** The replica was made just now: it has acknowledged nothing to anyone, even if it starts with a promise. */
   isNew?: boolean;
+  /** TIMINGS.unreadAfterMs, unless a test can't wait for that. */
+  unreadAfterMs?: number | undefined;
   /** The time of the process's monotonic clock; every later `nowMs` is from the same clock. */
   nowMs: number;
 }
@@ -90,12 +92,14 @@ export class ShardReplica {
   private readonly grant: ReadGrant;
   private readonly shares = new GivenShares();
   private readonly follower: Follower;
+  private readonly unreadAfterMs: number;
 
   constructor(options: ShardReplicaOptions) {
     const emit = (effect: ReplicaEffect): void => {
       this.effects.push(effect);
     };
     this.self = options.self;
+    this.unreadAfterMs = options.unreadAfterMs ?? TIMINGS.unreadAfterMs;
     this.log = new StableLog({ state: options.state, emit });
     this.progress = new CommitProgress({ applied: options.state.appliedSequence, emit });
     this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
@@ -272,6 +276,8 @@ export class ShardReplica {
         return this.noteApplied(event);
       case 'write':
         return this.write(event, nowMs);
+      case 'read':
+        return this.primary?.read(nowMs);
       case 'readWaits':
         return this.primary === null ? this.follower.await() : undefined;
       case 'append':
@@ -345,6 +351,7 @@ export class ShardReplica {
       grant: this.grant,
       shares: this.shares,
       inherited,
+      unreadAfterMs: this.unreadAfterMs,
       nowMs,
       emit: (effect) => this.effects.push(effect),
     });

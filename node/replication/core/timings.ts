@@ -58,6 +58,16 @@ export const TIMINGS = {
   /** A shard is quiet when its log has not grown for this long and everybody knows all of it. */
   quietAfterMs: 1000,
   /**
+   * The same while nobody reads a quiet shard either, as most: half a lease, so that a first read finds one, though a
+   * heartbeat is late. Followers have no shares meanwhile. Three quiet pauses, so that the moments of both fall together.
+   */
+  unreadHeartbeatMs: 600,
+  /**
+   * A shard is unread when its primary has heard of no read for this long. Reads that only followers answer end with it, and
+   * the next one wakes the primary: seldom enough for that not to matter.
+   */
+  unreadAfterMs: 30_000,
+  /**
    * An unanswered change of the assignment is sent again after this time, which is well above slow answers of the
    * cluster store. A refused one is requested again after this time, too, then after twice as long each time.
    */

@@ -23,6 +23,18 @@ test('nothing may be read before there is a grant, and nothing after it is withd
   expect(watch.holds(grant)).toBe(false);
 });
 
+test('a read is noted once for whoever asks, and only where there is a grant', () => {
+  const { permit, watch, inMs } = permitAt();
+  watch.begin();
+  expect(permit.takeRead()).toBe(false);
+  permit.set('primary', 3, inMs(1_000));
+  watch.begin();
+  watch.begin();
+  expect([permit.takeRead(), permit.takeRead()]).toEqual([true, false]);
+  watch.begin();
+  expect(permit.takeRead()).toBe(true);
+});
+
 test.each(['runs', 'counts sleep'])('a grant is over as soon as the clock that %s says so, and lasts on when it is extended', (which) => {
   const { now, permit, watch, inMs } = permitAt();
   permit.set('follower', 3, inMs(700));

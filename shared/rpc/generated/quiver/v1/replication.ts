@@ -36,6 +36,7 @@ export interface Beat {
   'sharesSince'?: (number | string);
   'joined'?: (BeatMember)[];
   'left'?: (number | string | Long)[];
+  'lane'?: (number);
 }
 
 export interface Beat__Output {
@@ -46,6 +47,7 @@ export interface Beat__Output {
   'sharesSince': (number);
   'joined': (BeatMember__Output)[];
   'left': (number)[];
+  'lane': (number);
 }
 
 export interface BeatAck {

@@ -1,5 +1,6 @@
 import type { Beat, BeatAck } from '../../../../../node/replication/core/beat';
 import { beatFromWire, beatToWire } from '../../../../../node/replication/beat-frames';
+import { ReceivedLanes, SentLanes } from '../../../../../node/replication/core/beat-lanes';
 import { BeatReceiver } from '../../../../../node/replication/core/beat-receiver';
 import { BeatSender } from '../../../../../node/replication/core/beat-sender';
 import type { AppendAck, AppendMessage } from '../../../../../node/replication/core/messages';
@@ -58,6 +59,51 @@ test('a few heartbeats at a moment of their own go alone, and leave the set as i
   sender.take(shardOf(3), heartbeat(1, 1050));
   expect(sender.flush()).toEqual({ beat: null, alone: [{ shard: shardOf(3), message: heartbeat(1, 1050) }] });
   expect(exchange(1100).beat!.left).toEqual([]);
+});
+
+test('a set that most have left for good becomes that of those who stay', () => {
+  const { sender, exchange } = pair();
+  for (let sentAt = 100; sentAt < 1000; sentAt += 200) exchange(sentAt);
+  const staying = (sentAt: number): { joined: number; left: number; alone: number } => {
+    for (let shard = 0; shard < 3; shard += 1) sender.take(shardOf(shard), heartbeat(1, sentAt));
+    const { beat, alone } = sender.flush();
+    return { joined: beat?.joined.length ?? 0, left: beat?.left.length ?? 0, alone: alone.length };
+  };
+  const moments = Array.from({ length: 15 }, (_, i) => staying(1100 + i * 200));
+  // The last beat with all of them was at 900.
+  expect(moments.slice(0, 14)).toEqual(Array.from({ length: 14 }, () => ({ joined: 0, left: 0, alone: 3 })));
+  expect(moments[14]).toEqual({ joined: 0, left: SHARDS - 3, alone: 0 });
+});
+
+test('heartbeats that come less often have a lane of their own, so neither set changes by the other', () => {
+  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', areTwo: true });
+  const receiver = new ReceivedLanes({ self: 'b', from: 'a' });
+  const isUnread = (shard: number): boolean => shard >= 4;
+  const counted: number[][] = [];
+  for (let sentAt = 600; sentAt <= 3600; sentAt += 200) {
+    for (let shard = 0; shard < SHARDS; shard += 1) if (!isUnread(shard) || sentAt % 600 === 0) sender.take(shardOf(shard), heartbeat(shard, sentAt), isUnread(shard));
+    const answered: number[] = [];
+    for (const beat of sender.flush().beats) {
+      const delivered: number[] = [];
+      const ack = receiver.receive(beatFromWire(beatToWire(beat)), (shard, message) => {
+        delivered.push(shard.shard);
+        expect(receiver.covers(shard, match(shard.shard, message.sentAt))).toBe(true);
+      })!;
+      expect(delivered.every((shard) => isUnread(shard) === (beat.lane === 1))).toBe(true);
+      if (sentAt > 1800) expect([beat.joined, beat.left]).toEqual([[], []]);
+      answered.push(...sender.answered(ack).map(({ shard }) => shard.shard));
+    }
+    counted.push([sentAt, answered.length]);
+  }
+  expect(counted.filter(([sentAt]) => sentAt > 1200)).toEqual(counted.filter(([sentAt]) => sentAt > 1200).map(([sentAt]) => [sentAt, sentAt % 600 === 0 ? SHARDS : 4]));
+});
+
+test('a receiver of an earlier version gets the heartbeats of both in one lane, and one of a later version none in a lane unknown here', () => {
+  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', areTwo: false });
+  for (const sentAt of [600, 1200]) for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(shard, sentAt), shard > 4);
+  const { beats } = sender.flush();
+  expect(beats.map(({ lane, joined }) => [lane, joined.length])).toEqual([[0, SHARDS]]);
+  expect(new ReceivedLanes({ self: 'b', from: 'a' }).receive({ ...beats[0], lane: 2 }, () => fail('delivered'))).toBe(null);
 });
 
 test('a receiver that began anew takes nothing of a set that it never had, and gets it whole', () => {
