@@ -79,10 +79,13 @@ export class DiskSegment {
     return this.addon.status();
   }
 
-  put(slots: Uint32Array, vectors: Float32Array): void {
+  /** Answers how many of them it had before. */
+  put(slots: Uint32Array, vectors: Float32Array): number {
+    const before = this.addon.liveCount();
     this.addon.put(slots, vectors);
     this.rows += slots.length;
     this.changes += 1;
+    return before + slots.length - this.addon.liveCount();
   }
 
   /** Answers how many it had. */

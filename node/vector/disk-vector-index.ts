@@ -48,7 +48,7 @@ type Step = { type: 'seal'; segment: DiskSegment } | { type: 'merge'; segments: 
 export class DiskVectorIndex implements VectorIndex {
   private readonly segmentRows: number;
   private readonly saves = new Map<string, SavedSegment[]>();
-  /** Slots that went from one segment to another while searches were under way. */
+  /** Slots that went to another row while searches were under way. */
   private moved: Uint32Array[] = [];
   private searches = 0;
   private running: Promise<void> | null = null;
@@ -117,10 +117,9 @@ export class DiskVectorIndex implements VectorIndex {
     this.wakeSoon();
   }
 
-  /** What a search finds in both segments, or in neither, it asks for again (`moved`). */
+  /** What a search finds at both places, or at neither, it asks for again (`moved`); a place may be a row of the same segment. */
   private putIn(growing: DiskSegment, slots: Uint32Array, vectors: Float32Array): void {
-    growing.put(slots, vectors);
-    let removed = 0;
+    let removed = growing.put(slots, vectors);
     for (const segment of this.segments) if (segment !== growing) removed += segment.remove(slots);
     if (removed > 0 && this.searches > 0) this.moved.push(slots.slice());
     if (growing.rows >= this.segmentRows) growing.full = true;
