@@ -120,15 +120,18 @@ function contextToOtel({ traceId, spanId, isSampled, state }: TraceContext): Par
 
 /** Times of a monotonic clock as milliseconds since the epoch, in one line for all spans, and near to wall time. */
 class EpochTimes {
-  private shiftMs = 0;
+  /** What is added to the monotonic clock; the same for both ends of a span, so that its length is exact. */
+  private offsetMs: number;
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Clock) {
+    this.offsetMs = performance.timeOrigin + performance.now() - clock.monotonicMs();
+  }
 
   of(monotonicMs?: number): number {
-    const steadyMs = performance.timeOrigin + performance.now();
-    const driftMs = this.clock.wallMs() - steadyMs - this.shiftMs;
-    if (Math.abs(driftMs) > DRIFT_MS) this.shiftMs += driftMs;
-    return steadyMs + this.shiftMs - (monotonicMs === undefined ? 0 : this.clock.monotonicMs() - monotonicMs);
+    const nowMs = this.clock.monotonicMs();
+    const driftMs = this.clock.wallMs() - nowMs - this.offsetMs;
+    if (Math.abs(driftMs) > DRIFT_MS) this.offsetMs += driftMs;
+    return (monotonicMs ?? nowMs) + this.offsetMs;
   }
 }
 

@@ -4,7 +4,9 @@ import { type AddressInfo, type Server, type Socket, connect, createServer } fro
 export class FlowProxy {
   private readonly pairs = new Set<[Socket, Socket]>();
   private readonly server: Server;
-  private isHolding = false;
+  /** Connections on which no answers come through. */
+  private readonly held = new Set<[Socket, Socket]>();
+  private holdsNext = false;
   /** Connections taken so far. */
   connections = 0;
   /** Bytes seen on the way to the target. */
@@ -37,9 +39,10 @@ export class FlowProxy {
     }
   }
 
-  /** While held, answers do not come through. */
+  /** Answers do not come through on the connections of the moment, or if there are none, on the next one. */
   holdAnswers(): void {
-    this.isHolding = true;
+    for (const pair of this.pairs) this.held.add(pair);
+    this.holdsNext = this.pairs.size === 0;
   }
 
   async close(): Promise<void> {
@@ -52,19 +55,21 @@ export class FlowProxy {
     const far = connect(this.targetPort, '127.0.0.1');
     const pair: [Socket, Socket] = [near, far];
     this.pairs.add(pair);
+    if (this.holdsNext) this.held.add(pair);
+    this.holdsNext = false;
     near.on('data', (bytes) => {
       this.bytesUp += bytes.length;
       far.write(bytes);
     });
     far.on('data', (bytes) => {
-      if (!this.isHolding) near.write(bytes);
+      if (!this.held.has(pair)) near.write(bytes);
     });
     for (const [from, to] of [pair, [far, near]] as const) {
       from.on('error', () => undefined);
       from.on('close', () => {
         to.destroy();
         this.pairs.delete(pair);
-        this.isHolding = false;
+        this.held.delete(pair);
       });
     }
   }
