@@ -2,7 +2,7 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { HttpConnection, requestHead } from './http-connection.mjs';
 
 /** Long enough for code to be compiled and caches to fill, not measured; no longer than what is measured. */
-const WARM_UP_MAX_MS = 1000;
+export const WARM_UP_MAX_MS = 1000;
 
 /**
  * Closed-loop load on a thread of its own: each of `connections` sends the next request when it has its answer, over and
@@ -44,13 +44,12 @@ async function run({ address, requests, connections, seconds }) {
     }),
   );
   for (const connection of open) connection.close();
-  return {
-    connections,
-    requests: requestsAnswered,
-    queriesPerSecond: latencies.length / seconds,
-    p50Ms: percentile(latencies, 0.5),
-    p99Ms: percentile(latencies, 0.99),
-  };
+  return loadFigures({ connections, requests: requestsAnswered, latencies, seconds });
+}
+
+/** What a window of load answers: `requests` in all, the warm-up's too, and the measured latencies in milliseconds. */
+export function loadFigures({ connections, requests, latencies, seconds }) {
+  return { connections, requests, queriesPerSecond: latencies.length / seconds, p50Ms: percentile(latencies, 0.5), p99Ms: percentile(latencies, 0.99) };
 }
 
 /** Of values that are sorted by it, numerically; null where there are none. @param {number[] | Float32Array} values */

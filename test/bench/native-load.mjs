@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { requestHead } from './http-connection.mjs';
-import { percentile } from './load-generator.mjs';
+import { loadFigures, percentile, WARM_UP_MAX_MS } from './load-generator.mjs';
 
 const SOURCE = fileURLToPath(new URL('./load-client.cc', import.meta.url));
-/** Long enough for code to be compiled and caches to fill, not measured; no longer than what is measured. */
-const WARM_UP_MAX_SECONDS = 1;
 
 /**
  * Load from a program that pauses for nothing (`load-client.cc`), for figures of the slowest requests: a client in
@@ -38,25 +36,13 @@ export class NativeLoad {
   async generate({ address, requests, connections, seconds, perSecond = 0, isEven = false, seed = 1 }) {
     const [prepared, out] = [join(this.folder, 'requests'), join(this.folder, 'out')];
     writeFileSync(prepared, Buffer.concat(requests.flatMap((request) => lengthAndBytes(request, address))));
-    const words = [address.host, address.port, prepared, connections, perSecond, isEven ? 'even' : 'random', seconds, Math.min(WARM_UP_MAX_SECONDS, seconds), seed, out];
+    const words = [address.host, address.port, prepared, connections, perSecond, isEven ? 'even' : 'random', seconds, Math.min(WARM_UP_MAX_MS / 1000, seconds), seed, out];
     const answered = Number(await run(this.program, words));
     const bytes = readFileSync(out);
     const pairs = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / Float32Array.BYTES_PER_ELEMENT);
     const latencies = pairs.filter((_, i) => i % 2 === 0);
-    return {
-      connections,
-      requests: answered,
-      queriesPerSecond: latencies.length / seconds,
-      p50Ms: percentile(latencies, 0.5),
-      p99Ms: percentile(latencies, 0.99),
-      lateP99Ms:
-        perSecond === 0
-          ? null
-          : percentile(
-              pairs.filter((_, i) => i % 2 === 1),
-              0.99,
-            ),
-    };
+    const late = pairs.filter((_, i) => i % 2 === 1);
+    return { ...loadFigures({ connections, requests: answered, latencies, seconds }), lateP99Ms: perSecond === 0 ? null : percentile(late, 0.99) };
   }
 }
 

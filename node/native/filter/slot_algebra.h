@@ -59,6 +59,13 @@ class SlotAlgebra {
     if (left_ns_ < std::numeric_limits<double>::infinity()) throw TakesLong();
   }
 
+  // Slots in any order, each once in the list.
+  static Slots list_of(std::vector<uint32_t> slots) {
+    std::sort(slots.begin(), slots.end());
+    slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
+    return Slots::list(std::move(slots));
+  }
+
   // Collects slots that come in any order, each once: a list if there are few, at most so many, else a bitmap.
   class Collection {
    public:
@@ -73,11 +80,8 @@ class SlotAlgebra {
       else words_.push_back(slot);
     }
     Slots finish() {
-      if (is_bitmap_) return Slots::bitmap(std::move(words_));
-      std::sort(words_.begin(), words_.end());
       // Twice there, if it was removed and put again meanwhile.
-      words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
-      return Slots::list(std::move(words_));
+      return is_bitmap_ ? Slots::bitmap(std::move(words_)) : list_of(std::move(words_));
     }
 
    private:
@@ -104,10 +108,7 @@ class SlotAlgebra {
       posting.or_into(words_);
     }
     Slots finish() {
-      if (is_bitmap_) return Slots::bitmap(std::move(words_));
-      std::sort(words_.begin(), words_.end());
-      words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
-      return Slots::list(std::move(words_));
+      return is_bitmap_ ? Slots::bitmap(std::move(words_)) : list_of(std::move(words_));
     }
 
    private:
