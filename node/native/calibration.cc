@@ -198,7 +198,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
       const Sample& sample = samples[i];
       const WalkReach limits{rows, *sample.query, effort, graph.rows(), searched.k, reach.gamma, searched.scarcity > 1, size_t(reach.pool)};
       const WalkResult found = walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
-      scored_here += found.scored;
+      scored_here += found.scored + found.left_out;
       expanded_here += found.entries;
       Candidates candidates(*sample.query, searched.k, effort.deviations_for(searched.scarcity > 1));
       add_pool(rows, scratch, found, candidates);

@@ -47,7 +47,7 @@ struct Scratch {
 
 bool out_of_range(float magnitude) { return magnitude != 0 && !(magnitude >= kSmallest && magnitude <= kLargest); }
 
-Codes::Codes(Metric metric, Quantization quantization, size_t dim, const Kernels& kernels)
+Codes::Codes(Metric metric, Quantization quantization, size_t dim, const Kernels& kernels, bool with_signs)
     : metric(metric),
       quantization(quantization),
       dim(dim),
@@ -58,13 +58,15 @@ Codes::Codes(Metric metric, Quantization quantization, size_t dim, const Kernels
       offset(offset_of(quantization)),
       shift_(shift_for(padded)),
       codes_(bytes, shift_) {
-  if (quantization != Quantization::kInt8) rotation_.emplace(dim);
+  if (quantization != Quantization::kInt8) rotation_.emplace(dim, kernels);
+  if (with_signs && Signs::pay(padded)) signs_.emplace(metric, dim, padded, kernels, shift_);
 }
 
 void Codes::reserve(size_t rows) {
   codes_.reserve(rows);
   meta_.reserve(rows);
   if (quantization == Quantization::kInt8) code_sums_.reserve(rows);
+  if (signs_.has_value()) signs_->reserve(rows);
 }
 
 bool Codes::encode(size_t row, const float* vector) {
@@ -95,6 +97,7 @@ bool Codes::encode(size_t row, const float* vector) {
   } else {
     m.norm = float(std::min(metric == Metric::kIp ? norm : square / 2, 1e38));
   }
+  if (signs_.has_value()) signs_->encode(row, vector, norm, !extreme);
   return extreme;
 }
 
@@ -130,11 +133,14 @@ float Codes::encode_rotated(const float* vector, float largest, bool extreme, do
   const double unit = extreme ? largest : 1;
   for (size_t j = 0; j < dim; j++) rotated[j] = extreme ? float(vector[j] / unit) : vector[j];
   rotation_->apply(rotated);
+  // Of the code and the vector.
+  double product;
   if (quantization == Quantization::kInt4) {
     uint8_t* offset_codes = scratch.bytes.data();
     const float rotated_max = kernels.max_abs(rotated, dim);
     kernels.quantise(rotated, dim, float(kNibbleMax) / rotated_max, offset_codes);
     for (size_t j = 0; j < dim; j++) floats[j] = float(int(offset_codes[j]) - 128);
+    product = kernels.dot(floats, rotated, dim);
     std::memset(offset_codes + dim, 128, padded - dim);
     // Blocks of 64 dimensions: the first 32 of them are in the low halves of 32 bytes, the others in the high ones.
     for (size_t j = 0; j < padded; j += 64) {
@@ -143,18 +149,16 @@ float Codes::encode_rotated(const float* vector, float largest, bool extreme, do
       }
     }
   } else {
-    for (size_t j = 0; j < dim; j++) {
-      floats[j] = rotated[j] >= 0 ? 1.0f : -1.0f;
-      code[j / 8] |= uint8_t((rotated[j] >= 0 ? 1 : 0) << (j & 7));
-    }
+    product = kernels.take_signs(rotated, dim, padded, code);
   }
   const double length = norm / unit;
-  const double scale = length * length / double(kernels.dot(floats, rotated, dim));
+  const double scale = length * length / product;
   return float(metric == Metric::kCosine ? scale / length : scale * unit);
 }
 
 size_t Codes::memory_bytes(size_t rows) const {
-  return rows * (bytes + sizeof(RowMeta) + (quantization == Quantization::kInt8 ? sizeof(int32_t) : 0));
+  const size_t signs = signs_.has_value() ? signs_->bytes() : 0;
+  return rows * (bytes + sizeof(RowMeta) + (quantization == Quantization::kInt8 ? sizeof(int32_t) : 0) + signs);
 }
 
 }  // namespace quiver

@@ -9,6 +9,7 @@
 #include "kernels.h"
 #include "quantization.h"
 #include "rotation.h"
+#include "signs.h"
 
 namespace quiver {
 
@@ -30,7 +31,8 @@ struct RowMeta {
  */
 class Codes {
  public:
-  Codes(Metric metric, Quantization quantization, size_t dim, const Kernels& kernels);
+  // `with_signs`: rows get signs, too, where these pay.
+  Codes(Metric metric, Quantization quantization, size_t dim, const Kernels& kernels, bool with_signs = false);
 
   const Metric metric;
   const Quantization quantization;
@@ -53,6 +55,8 @@ class Codes {
   const RowMeta& meta(size_t row) const { return meta_[row]; }
   // kInt8: Σ of the row's signed codes; needed if both sides are stored rows.
   int32_t code_sum(size_t row) const { return code_sums_[row]; }
+  // By which walks leave out rows before they compare codes; null where there are none.
+  const Signs* signs() const { return signs_.has_value() ? &*signs_ : nullptr; }
   // By which vectors and queries are rotated before they become codes; null for kInt8.
   const Rotation* rotation() const { return rotation_.has_value() ? &*rotation_ : nullptr; }
   // Of so many rows.
@@ -82,6 +86,7 @@ class Codes {
   BlockArray codes_;
   Table<RowMeta> meta_;
   Table<int32_t> code_sums_;
+  std::optional<Signs> signs_;
 };
 
 // Whether float32 arithmetic over a vector whose largest component is this may overflow or vanish.

@@ -20,7 +20,7 @@ struct Reach {
   float pool;
   // Rows expanded: what HNSW's ef is for a walk of fixed size. 0: the target was out of reach.
   float expanded;
-  // Rows scored: the cost of the walk.
+  // Rows scored or left out by their signs: the cost of the walk.
   float scored;
 };
 

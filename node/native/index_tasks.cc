@@ -176,6 +176,7 @@ struct Counted {
 void add_counts(napi_env env, napi_value result, const Counted& counted) {
   const std::pair<const char*, double> members[] = {
       {"scored", double(counted.cost.scored)},
+      {"leftOut", double(counted.cost.left_out)},
       {"rescored", double(counted.cost.rescored)},
       {"expanded", double(counted.cost.expanded)},
       {"plan", double(int(counted.cost.plan))},

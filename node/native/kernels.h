@@ -37,6 +37,10 @@ struct Kernels {
   float (*max_abs)(const float* x, size_t dim);
   /// out[j] = round(x[j] · factor) + 128 for j < dim; |x[j] · factor| ≤ 127. Returns Σ of the signed codes.
   int32_t (*quantise)(const float* x, size_t dim, float factor, uint8_t* out);
+  // Bit j % 8 of out[j / 8] says whether x[j] ≥ 0, for j < dim; the bits behind them, up to padded, are 0. Returns Σ |x[j]|.
+  float (*take_signs)(const float* x, size_t dim, size_t padded, uint8_t* out);
+  // The Walsh–Hadamard transform of `count` numbers, a power of two, in place and without a factor.
+  void (*transform)(float* x, size_t count);
 };
 
 /**

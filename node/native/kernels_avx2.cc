@@ -14,6 +14,8 @@ namespace {
 
 // How many rows ahead of the one being summed are prefetched.
 constexpr size_t kPrefetchRows = 4;
+// The same of rows whose codes are bits, in a cache line or two.
+constexpr size_t kPrefetchRecords = 16;
 
 QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {
   for (size_t j = 0; j < padded; j += 64) _mm_prefetch(reinterpret_cast<const char*>(code + j), _MM_HINT_T0);
@@ -87,9 +89,9 @@ QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int
   // Byte n / 8 for each n, and its bit n % 8.
   const __m256i spread = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
   const __m256i bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
-  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count && i < kPrefetchRecords; i++) prefetch_row(codes[i], bytes);
   for (size_t i = 0; i < count; i++) {
-    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    if (i + kPrefetchRecords < count) prefetch_row(codes[i + kPrefetchRecords], bytes);
     __m256i sum = _mm256_setzero_si256();
     for (size_t j = 0; j < padded; j += 32) {
       int32_t bits;
@@ -175,11 +177,52 @@ QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t
   return sum;
 }
 
+QUIVER_TARGET float take_signs(const float* x, size_t dim, size_t padded, uint8_t* out) {
+  const __m256 sign = _mm256_set1_ps(-0.0f), zero = _mm256_setzero_ps();
+  __builtin_memset(out, 0, padded / 8);
+  __m256 sums = zero;
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    const __m256 part = _mm256_loadu_ps(x + j);
+    out[j / 8] = uint8_t(_mm256_movemask_ps(_mm256_cmp_ps(part, zero, _CMP_GE_OQ)));
+    sums = _mm256_add_ps(sums, _mm256_andnot_ps(sign, part));
+  }
+  float sum = sum_ps(sums);
+  for (; j < dim; j++) {
+    out[j / 8] |= uint8_t((x[j] >= 0 ? 1 : 0) << (j & 7));
+    sum += std::fabs(x[j]);
+  }
+  return sum;
+}
+
+QUIVER_TARGET void transform(float* x, size_t count) {
+  if (count < 8) return plain_kernels()->transform(x, count);
+  // Within a register: each number and the one that it is paired with, as sum or as difference.
+  const __m256 odd1 = _mm256_setr_ps(1, -1, 1, -1, 1, -1, 1, -1), odd2 = _mm256_setr_ps(1, 1, -1, -1, 1, 1, -1, -1);
+  const __m256 odd4 = _mm256_setr_ps(1, 1, 1, 1, -1, -1, -1, -1);
+  for (size_t j = 0; j < count; j += 8) {
+    __m256 part = _mm256_loadu_ps(x + j);
+    part = _mm256_fmadd_ps(part, odd1, _mm256_permute_ps(part, 0xb1));
+    part = _mm256_fmadd_ps(part, odd2, _mm256_permute_ps(part, 0x4e));
+    part = _mm256_fmadd_ps(part, odd4, _mm256_permute2f128_ps(part, part, 1));
+    _mm256_storeu_ps(x + j, part);
+  }
+  for (size_t half = 8; half < count; half *= 2) {
+    for (size_t first = 0; first < count; first += 2 * half) {
+      for (size_t j = first; j < first + half; j += 8) {
+        const __m256 a = _mm256_loadu_ps(x + j), b = _mm256_loadu_ps(x + j + half);
+        _mm256_storeu_ps(x + j, _mm256_add_ps(a, b));
+        _mm256_storeu_ps(x + j + half, _mm256_sub_ps(a, b));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const Kernels* avx2_kernels() {
-  static const Kernels kernels = {"avx2", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
-                                  dot,    square_distance, max_abs,  quantise};
+  static const Kernels kernels = {"avx2", dot_codes,       dot_nibbles, dot_bits, dot_code_pair, dot,
+                                  square_distance, max_abs, quantise,    take_signs, transform};
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
 }

@@ -13,6 +13,8 @@ namespace {
 // How many rows ahead of the one being summed are prefetched: enough to hide a memory access, few enough for the
 // line-fill buffers.
 constexpr size_t kPrefetchRows = 4;
+// The same of rows whose codes are bits, in a cache line or two.
+constexpr size_t kPrefetchRecords = 16;
 
 QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {
   for (size_t j = 0; j < padded; j += 64) _mm_prefetch(reinterpret_cast<const char*>(code + j), _MM_HINT_T0);
@@ -62,9 +64,9 @@ QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int
   const size_t bytes = padded / 8;
   // The sum of bytes, twice: the product with 2.
   const __m512i twos = _mm512_set1_epi8(2);
-  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count && i < kPrefetchRecords; i++) prefetch_row(codes[i], bytes);
   for (size_t i = 0; i < count; i++) {
-    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    if (i + kPrefetchRecords < count) prefetch_row(codes[i + kPrefetchRecords], bytes);
     __m512i sum = _mm512_setzero_si512();
     for (size_t j = 0; j < padded; j += 64) {
       __mmask64 bits;
@@ -150,11 +152,49 @@ QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t
   return _mm512_reduce_add_epi32(sum);
 }
 
+QUIVER_TARGET float take_signs(const float* x, size_t dim, size_t padded, uint8_t* out) {
+  __builtin_memset(out, 0, padded / 8);
+  __m512 sums = _mm512_setzero_ps();
+  for (size_t j = 0; j < dim; j += 16) {
+    const __mmask16 mask = tail_mask(dim - j);
+    const __m512 part = _mm512_maskz_loadu_ps(mask, x + j);
+    const __mmask16 signs = _mm512_mask_cmp_ps_mask(mask, part, _mm512_setzero_ps(), _CMP_GE_OQ);
+    __builtin_memcpy(out + j / 8, &signs, sizeof signs);
+    sums = _mm512_add_ps(sums, _mm512_abs_ps(part));
+  }
+  return _mm512_reduce_add_ps(sums);
+}
+
+QUIVER_TARGET void transform(float* x, size_t count) {
+  if (count < 16) return plain_kernels()->transform(x, count);
+  // Within a register: each number and the one that it is paired with, as sum or as difference.
+  const __m512 plus = _mm512_set1_ps(1), minus = _mm512_set1_ps(-1);
+  const __m512 odd1 = _mm512_mask_blend_ps(0xaaaa, plus, minus), odd2 = _mm512_mask_blend_ps(0xcccc, plus, minus);
+  const __m512 odd4 = _mm512_mask_blend_ps(0xf0f0, plus, minus), odd8 = _mm512_mask_blend_ps(0xff00, plus, minus);
+  for (size_t j = 0; j < count; j += 16) {
+    __m512 part = _mm512_loadu_ps(x + j);
+    part = _mm512_fmadd_ps(part, odd1, _mm512_permute_ps(part, 0xb1));
+    part = _mm512_fmadd_ps(part, odd2, _mm512_permute_ps(part, 0x4e));
+    part = _mm512_fmadd_ps(part, odd4, _mm512_shuffle_f32x4(part, part, 0xb1));
+    part = _mm512_fmadd_ps(part, odd8, _mm512_shuffle_f32x4(part, part, 0x4e));
+    _mm512_storeu_ps(x + j, part);
+  }
+  for (size_t half = 16; half < count; half *= 2) {
+    for (size_t first = 0; first < count; first += 2 * half) {
+      for (size_t j = first; j < first + half; j += 16) {
+        const __m512 a = _mm512_loadu_ps(x + j), b = _mm512_loadu_ps(x + j + half);
+        _mm512_storeu_ps(x + j, _mm512_add_ps(a, b));
+        _mm512_storeu_ps(x + j + half, _mm512_sub_ps(a, b));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const Kernels* avx512_kernels() {
-  static const Kernels kernels = {"avx512", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
-                                  dot,      square_distance, max_abs,  quantise};
+  static const Kernels kernels = {"avx512", dot_codes,       dot_nibbles, dot_bits, dot_code_pair, dot,
+                                  square_distance, max_abs, quantise,    take_signs, transform};
   __builtin_cpu_init();
   const bool runs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&

@@ -19,6 +19,8 @@ namespace {
 
 // How many rows ahead of the one being summed are prefetched.
 constexpr size_t kPrefetchRows = 4;
+// The same of rows whose codes are bits, in a cache line or two.
+constexpr size_t kPrefetchRecords = 16;
 
 inline void prefetch_row(const uint8_t* code, size_t padded) {
   for (size_t j = 0; j < padded; j += 64) __builtin_prefetch(code + j);
@@ -73,9 +75,9 @@ QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int
   const size_t bytes = padded / 8;
   const uint8x16_t bit = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
   const int8x16_t twos = vdupq_n_s8(2);
-  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count && i < kPrefetchRecords; i++) prefetch_row(codes[i], bytes);
   for (size_t i = 0; i < count; i++) {
-    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    if (i + kPrefetchRecords < count) prefetch_row(codes[i + kPrefetchRecords], bytes);
     int32x4_t sum = vdupq_n_s32(0);
     for (size_t j = 0; j < padded; j += 16) {
       const uint8x16_t spread = vcombine_u8(vdup_n_u8(codes[i][j / 8]), vdup_n_u8(codes[i][j / 8 + 1]));
@@ -139,8 +141,9 @@ bool has_dot_product() {
 
 const Kernels* neon_kernels() {
   // Both loops over single floats are simple enough for the compiler to vectorise, because NEON is the baseline here.
-  static const Kernels kernels = {"neon", dot_codes,       dot_nibbles,              dot_bits, dot_code_pair,
-                                  dot,    square_distance, plain_kernels()->max_abs, plain_kernels()->quantise};
+  const Kernels& plain = *plain_kernels();
+  static const Kernels kernels = {"neon", dot_codes,       dot_nibbles,   dot_bits,       dot_code_pair,    dot,
+                                  square_distance, plain.max_abs, plain.quantise, plain.take_signs, plain.transform};
   return has_dot_product() ? &kernels : nullptr;
 }
 

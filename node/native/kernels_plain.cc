@@ -1,6 +1,7 @@
 #include "kernels.h"
 
 #include <cmath>
+#include <cstring>
 
 namespace quiver {
 
@@ -80,11 +81,35 @@ int32_t quantise(const float* x, size_t dim, float factor, uint8_t* out) {
   return sum;
 }
 
+float take_signs(const float* x, size_t dim, size_t padded, uint8_t* out) {
+  std::memset(out, 0, padded / 8);
+  float sum = 0;
+  for (size_t j = 0; j < dim; j++) {
+    out[j / 8] |= uint8_t((x[j] >= 0 ? 1 : 0) << (j & 7));
+    sum += std::fabs(x[j]);
+  }
+  return sum;
+}
+
+void transform(float* x, size_t count) {
+  for (size_t half = 1; half < count; half *= 2) {
+    for (size_t first = 0; first < count; first += 2 * half) {
+      float* a = x + first;
+      float* b = a + half;
+      for (size_t j = 0; j < half; j++) {
+        const float sum = a[j] + b[j], difference = a[j] - b[j];
+        a[j] = sum;
+        b[j] = difference;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const Kernels* plain_kernels() {
-  static const Kernels kernels = {"plain", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
-                                  dot,     square_distance, max_abs,  quantise};
+  static const Kernels kernels = {"plain", dot_codes,       dot_nibbles, dot_bits, dot_code_pair, dot,
+                                  square_distance, max_abs, quantise,    take_signs, transform};
   return &kernels;
 }
 

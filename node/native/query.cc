@@ -47,6 +47,7 @@ Query::Query(const RowStore& rows, const Codes& codes, const float* vector)
   half_square_ = square / 2;
   per_scale_ = kInverseSqrt12 * norm_;
   per_norm_ = kInverseSqrt12 * scale_;
+  if (const Signs* signs = codes.signs()) by_signs_.emplace(*signs, kernels, vector, rows.dim, codes.padded, norm_);
   if (codes.quantization == Quantization::kBinary) {
     const float dim = float(rows.dim);
     const float error = kHigh * norm_ / std::sqrt(std::max(1.0f, dim - 1));

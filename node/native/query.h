@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "row_store.h"
@@ -21,6 +22,8 @@ class Query {
   Query(const RowStore& rows, const Codes& codes, const float* vector);
 
   const int8_t* code() const { return code_.data(); }
+  // Null where the codes have no signs.
+  const SignQuery* by_signs() const { return by_signs_.has_value() ? &*by_signs_ : nullptr; }
 
   // Approximate key of a row, from the product that Codes::dot gives for it.
   float key(int32_t product, const RowMeta& meta) const {
@@ -71,6 +74,7 @@ class Query {
   float norm_ = 0;
   float inverse_norm_ = 0;
   float half_square_ = 0;
+  std::optional<SignQuery> by_signs_;
 };
 
 }  // namespace quiver

@@ -16,24 +16,9 @@ uint64_t next_random(uint64_t& state) {
   return z ^ z >> 31;
 }
 
-// The Walsh–Hadamard transform of `count` numbers, a power of two, in place and without a factor.
-void transform(float* x, size_t count) {
-  for (size_t half = 1; half < count; half *= 2) {
-    for (size_t first = 0; first < count; first += 2 * half) {
-      float* a = x + first;
-      float* b = a + half;
-      for (size_t j = 0; j < half; j++) {
-        const float sum = a[j] + b[j], difference = a[j] - b[j];
-        a[j] = sum;
-        b[j] = difference;
-      }
-    }
-  }
-}
-
 }  // namespace
 
-Rotation::Rotation(size_t dim) : dim_(dim), block_(1) {
+Rotation::Rotation(size_t dim, const Kernels& kernels) : dim_(dim), block_(1), kernels_(kernels) {
   while (block_ * 2 <= dim) block_ *= 2;
   const float factor = float(1 / std::sqrt(double(block_)));
   uint64_t state = dim;
@@ -51,11 +36,11 @@ void Rotation::apply(float* x) const {
   for (size_t round = 0; round < kRounds; round++) {
     const float* factors = factors_.data() + round * dim_;
     for (size_t j = 0; j < dim_; j++) x[j] *= factors[j];
-    transform(x, block_);
+    kernels_.transform(x, block_);
     if (block_ == dim_) continue;
     float* last = x + (dim_ - block_);
     for (size_t j = 0; j < block_; j++) last[j] *= factor;
-    transform(last, block_);
+    kernels_.transform(last, block_);
   }
 }
 

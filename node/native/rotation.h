@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels.h"
+
 namespace quiver {
 
 /**
@@ -14,7 +16,7 @@ namespace quiver {
  */
 class Rotation {
  public:
-  explicit Rotation(size_t dim);
+  Rotation(size_t dim, const Kernels& kernels);
 
   // In place, `dim` numbers. Lengths and products are kept, but for rounding.
   void apply(float* x) const;
@@ -24,6 +26,7 @@ class Rotation {
   // The largest power of two that is not above `dim`: the transform covers so many dimensions, first the first ones, then
   // the last ones.
   size_t block_;
+  const Kernels& kernels_;
   // Factors of each round: ±1 / √block for the first block, ±1 behind it.
   std::vector<float> factors_;
 };

@@ -15,6 +15,8 @@ class RowQuery {
 
   void set(uint32_t row);
   const int8_t* code() const { return code_.data(); }
+  // Rows have signs for queries from outside alone.
+  const SignQuery* by_signs() const { return nullptr; }
   // The negative distance: of cosines or products the product itself, of l2 half the square distance.
   float key(int32_t product, const RowMeta& meta) const {
     const float dot = meta_.scale * meta.scale * float(product - offset_);

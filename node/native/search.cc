@@ -32,6 +32,8 @@ constexpr double kPoolAny = 1e18;
 // fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
 constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
+// The share of rows whose codes a walk reads where there are signs.
+constexpr double kLeftBySigns = 0.3;
 
 double scan_ns(const RowStore& rows, double count) {
   return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
@@ -49,7 +51,8 @@ constexpr double kRarer = 0.1;
 constexpr double kToldApart = 40;
 
 double walk_ns(const RowStore& rows, double scored) {
-  return scored * (kWalkRowNs + kWalkByteNs * double(rows.codes().bytes));
+  const double share = rows.codes().signs() != nullptr ? kLeftBySigns : 1;
+  return scored * (kWalkRowNs + share * kWalkByteNs * double(rows.codes().bytes));
 }
 
 struct Plan {
@@ -426,6 +429,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
       : all_live ? walk_among([](uint32_t) { return true; })
                  : walk_among([&](uint32_t row) { return !rows.dead(row); });
   cost.scored += found.scored;
+  cost.left_out += found.left_out;
   cost.expanded += found.entries;
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
   if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;

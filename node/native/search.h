@@ -78,6 +78,8 @@ enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan, kCells, kCellsThenS
 struct SearchCost {
   // Rows scored by their codes.
   size_t scored = 0;
+  // Rows that a walk did not score, because their signs told enough.
+  size_t left_out = 0;
   // Rows scored by their originals.
   size_t rescored = 0;
   // Rows of the graph that the walk kept and expanded: its effort, as ef counts it.

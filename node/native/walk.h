@@ -78,8 +78,8 @@ struct WalkResult {
   /// Entries in scratch.pool, best first.
   size_t entries;
   size_t eligible;
-  /// Rows scored.
-  size_t scored;
+  /// Rows scored by their codes, and rows that their signs left out.
+  size_t scored, left_out;
   // Whether the pool was ever as large as it may be.
   bool full;
 };
@@ -103,7 +103,25 @@ class Scorer {
   // The rows to score, and their keys.
   uint32_t near_rows[kRowsMax];
   float keys[kRowsMax];
-  size_t scored = 0;
+  size_t scored = 0, left_out = 0;
+
+  // Leaves those of the first `count` rows whose signs do not tell that their keys are below `floor`. Answers how many.
+  size_t sift(size_t count, float floor) {
+    const SignQuery* by_signs = query_.by_signs();
+    if (by_signs == nullptr || !(floor > -std::numeric_limits<float>::infinity())) return count;
+    const Signs& signs = *codes_.signs();
+    for (size_t j = 0; j < count; j++) code_of_[j] = signs.of(near_rows[j]);
+    codes_.kernels.dot_bits(code_of_, count, by_signs->code(), codes_.padded, products_);
+    size_t left = 0;
+    for (size_t j = 0; j < count; j++) {
+      const uint32_t row = near_rows[j];
+      near_rows[left] = row;
+      // Without a branch: which rows are left can't be predicted.
+      left += size_t(by_signs->highest(products_[j], signs.bound(row)) >= floor);
+    }
+    left_out += count - left;
+    return left;
+  }
 
   void score(size_t count) {
     for (size_t j = 0; j < count; j++) {
@@ -165,11 +183,13 @@ class FixedPool : public SortedPool {
   FixedPool(const WalkLimits& limits, PoolEntry* entries) : SortedPool(entries), limits_(limits) {}
 
   bool full() const { return size_ >= limits_.pool; }
-  // Whether a row with this key can find a place.
-  bool takes(float key) const {
+  // The least key that can find a place, as far as is known.
+  float floor() const {
     const bool full = size_ - passages_ >= limits_.wanted || size_ >= limits_.pool;
-    return !full || key > entries_[size_ - 1].key;
+    return full ? entries_[size_ - 1].key : -std::numeric_limits<float>::infinity();
   }
+  // Whether a row with this key can find a place.
+  bool takes(float key) const { return key > floor(); }
   // Adds an entry that the pool takes. Answers its place.
   size_t add(PoolEntry entry) {
     const size_t place = insert(entry);
@@ -193,6 +213,7 @@ class ReachPool : public SortedPool {
       : SortedPool(entries), reach_(reach), zero_key_(reach.query.zero_distance_key(reach.effort.largest_norm)) {}
 
   bool full() const { return full_; }
+  float floor() const { return size_ < reach_.pool ? threshold_ : std::max(threshold_, entries_[size_ - 1].key); }
   bool takes(float key) const { return key >= threshold_ && (size_ < reach_.pool || key > entries_[size_ - 1].key); }
   size_t add(PoolEntry entry) {
     const size_t place = insert(entry);
@@ -292,6 +313,7 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
       lists.prefetch(entries[next].row());
       ahead++;
     }
+    count = scorer.sift(count, pool.floor());
     scorer.score(count);
     // All before it are expanded.
     first = end;
@@ -305,7 +327,7 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
     }
     together = first < kFront ? 1 : std::min(2 * together, kTogetherMax);
   }
-  return {pool.size(), pool.eligible(), scorer.scored, pool.full()};
+  return {pool.size(), pool.eligible(), scorer.scored, scorer.left_out, pool.full()};
 }
 
 // Greedy descent through the upper levels of a graph that has rows: where a walk over the bottom begins.
@@ -343,7 +365,7 @@ template <class Pool, class Lists, class Eligible>
 WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, const Query& query,
                 const Eligible& eligible, const typename Pool::Limits& limits, uint32_t excluded,
                 WalkScratch& scratch) {
-  if (graph.entry_row < 0) return {0, 0, 0, false};
+  if (graph.entry_row < 0) return {};
   Scorer<Query> scorer(rows.codes(), query);
   const PoolEntry current = descend(graph, scorer);
   return walk_level<Pool>(bottom, graph.rows(), current, scorer, eligible, limits, excluded, scratch);

@@ -6,8 +6,9 @@ export interface SlotScores extends Partial<SlotSearchCost> {
 
 /** What a search of vectors took. */
 export interface SlotSearchCost {
-  /** Rows scored by their codes, and by their originals. */
+  /** Rows scored by their codes, rows that a walk left out by their signs, and rows scored by their originals. */
   scored: number;
+  leftOut: number;
   rescored: number;
   /** Rows of the graph that a walk kept and expanded. */
   expanded: number;

@@ -32,6 +32,7 @@ function costOf(parts: SlotScores[]): Partial<SlotScores> {
   const most = longest(({ scored }) => scored);
   return {
     scored: sum(({ scored }) => scored),
+    leftOut: sum(({ leftOut }) => leftOut),
     rescored: sum(({ rescored }) => rescored),
     expanded: sum(({ expanded }) => expanded),
     allowed: sum(({ allowed }) => allowed),

@@ -60,7 +60,7 @@ export class PlainVectorIndex implements VectorIndex {
     return {
       slots: Uint32Array.from(hits.slice(0, end), (hit) => hit.slot),
       scores: Float64Array.from(hits.slice(0, end), (hit) => hit.score),
-      ...(options.counted === true && { scored: 0, rescored: hits.length, expanded: 0, plan: SLOT_SEARCH_PLANS.indexOf('exact'), allowed: hits.length, queueMs: 0, filterMs: 0, runMs: 0 }),
+      ...(options.counted === true && { scored: 0, leftOut: 0, rescored: hits.length, expanded: 0, plan: SLOT_SEARCH_PLANS.indexOf('exact'), allowed: hits.length, queueMs: 0, filterMs: 0, runMs: 0 }),
     };
   }
 
