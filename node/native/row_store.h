@@ -48,8 +48,8 @@ class RowStore {
 
   RowKind kind() const { return {metric, codes_.quantization, dim, kernels, on_disk}; }
   const Codes& codes() const { return codes_; }
-  // Whether the graph over the rows shall be small rather than quick to read.
-  bool has_compact_links() const { return codes_.quantization != Quantization::kInt8; }
+  // Whether the graph over the rows shall be small rather than quick to read. Beside signs it is as quick.
+  bool has_compact_links() const { return codes_.quantization != Quantization::kInt8 || codes_.signs() != nullptr; }
 
   // Number of rows, including dead ones.
   size_t count() const { return count_.load(std::memory_order_acquire); }

@@ -8,6 +8,8 @@
 // loop: each connection sends the next request when it has its answer. Else so many become due each second, whatever is
 // answered meanwhile: at random moments (a Poisson process), or in equal steps (STEPS `even`). One that is due when no
 // connection is free waits for one, and its latency counts from when it was due.
+// A latency ends when the system has the last of the answer, by its time stamp: when this program reads it, which may be
+// later on a machine that is busy, says nothing about the server.
 // OUT: pairs of float32, latency and how late it was sent, in milliseconds, of what was sent behind the warm-up. Printed:
 // how many were answered, the warm-up's too. Exit 1, with a line on standard error: what failed.
 #include <arpa/inet.h>
@@ -44,11 +46,13 @@ constexpr unsigned long kTimerSlackNanos = 1000;
   exit(1);
 }
 
-/** Milliseconds by the monotonic clock. */
+double milliseconds(const timespec& time) { return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6; }
+
+/** Milliseconds by the clock that the system's time stamps are of. */
 double nowMs() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return milliseconds(now);
 }
 
 std::vector<std::string> readRequests(const char* path) {
@@ -74,6 +78,7 @@ int connectTo(const char* host, const char* port) {
   if (connect(handle, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) fail("connect");
   const int on = 1;
   setsockopt(handle, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (setsockopt(handle, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0) fail("time stamps");
   return handle;
 }
 
@@ -83,17 +88,27 @@ struct Connection {
   size_t received = 0;
   /** Of the whole answer, head included; 0: not known yet. */
   size_t expected = 0;
+  /** When the system got what was read last. */
+  double stampMs = 0;
   double sinceMs = 0;
   double lateMs = 0;
 
   /** Takes what has come; whether that is the whole answer. */
   bool takesWhole(int handle) {
     if (answer.size() - received < 65536) answer.resize(answer.size() * 2);
-    const ssize_t bytes = recv(handle, answer.data() + received, answer.size() - received - 1, MSG_DONTWAIT);
+    iovec part{answer.data() + received, answer.size() - received - 1};
+    alignas(cmsghdr) char control[256];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t bytes = recvmsg(handle, &message, MSG_DONTWAIT);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (bytes < 0) fail("recv");
     errno = 0;
     if (bytes == 0) fail("the server closed a connection");
+    stampMs = stampOf(message);
     received += static_cast<size_t>(bytes);
     answer[received] = '\0';
     if (expected == 0) expected = lengthOfAnswer();
@@ -103,6 +118,17 @@ struct Connection {
   void forget() { received = expected = 0; }
 
  private:
+  /** The first answers may have none: the system turns stamps on in its own time. */
+  static double stampOf(msghdr& message) {
+    for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+      if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_TIMESTAMPNS) continue;
+      timespec stamp;
+      memcpy(&stamp, CMSG_DATA(part), sizeof stamp);
+      return milliseconds(stamp);
+    }
+    return nowMs();
+  }
+
   size_t lengthOfAnswer() const {
     const char* end = strstr(answer.data(), "\r\n\r\n");
     if (end == nullptr) return 0;
@@ -187,7 +213,7 @@ int main(int count, char** words) {
       answered += 1;
       // On a machine that is busy with something else, the first one may come late.
       if (open[i].sinceMs >= startMs && (isOpen || now <= endMs || measured.empty())) {
-        measured.push_back(static_cast<float>(now - open[i].sinceMs));
+        measured.push_back(static_cast<float>(open[i].stampMs - open[i].sinceMs));
         measured.push_back(static_cast<float>(open[i].lateMs));
       }
       open[i].forget();
