@@ -21,8 +21,6 @@ unsigned shift_for(size_t padded) {
   return shift;
 }
 
-size_t padded_dim(size_t dim) { return (dim + kCodePadding - 1) / kCodePadding * kCodePadding; }
-
 size_t bytes_for(Quantization quantization, size_t padded) {
   return quantization == Quantization::kInt8 ? padded : quantization == Quantization::kInt4 ? padded / 2 : padded / 8;
 }
@@ -59,7 +57,7 @@ Codes::Codes(Metric metric, Quantization quantization, size_t dim, const Kernels
       shift_(shift_for(padded)),
       codes_(bytes, shift_) {
   if (quantization != Quantization::kInt8) rotation_.emplace(dim, kernels);
-  if (with_signs && Signs::pay(padded)) signs_.emplace(metric, dim, padded, kernels, shift_);
+  if (with_signs) signs_.emplace(metric, dim, padded, kernels, shift_);
 }
 
 void Codes::reserve(size_t rows) {

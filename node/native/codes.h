@@ -31,7 +31,7 @@ struct RowMeta {
  */
 class Codes {
  public:
-  // `with_signs`: rows get signs, too, where these pay.
+  // `with_signs`: rows get signs, too.
   Codes(Metric metric, Quantization quantization, size_t dim, const Kernels& kernels, bool with_signs = false);
 
   const Metric metric;

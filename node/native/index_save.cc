@@ -317,7 +317,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   // Before anything is multiplied by it or read into memory.
   require(header.rows < kItemLimit && header.has_graph <= 1 && (header.magic != kMagic4 || header.has_graph == 0));
   if (header.has_graph != 0) {
-    snapshot.graph = read_graph(file, header, coarse_rows, quantization != Quantization::kInt8);
+    snapshot.graph = read_graph(file, header, coarse_rows, kind.has_compact_links());
     snapshot.effort = effort;
   }
   const auto slots = read_all<uint32_t>(file, header.rows);

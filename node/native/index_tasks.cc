@@ -281,7 +281,7 @@ class ExtendTask final : public BuildingTask {
   void run() override {
     if (growth_ == nullptr || !growth_->continues(snapshot_.graph)) {
       growth_.reset();
-      growth_ = std::make_unique<GraphGrowth>(snapshot_.graph, snapshot_.rows->has_compact_links());
+      growth_ = std::make_unique<GraphGrowth>(snapshot_.graph, snapshot_.rows->kind().has_compact_links());
     }
     graph_ = growth_->extend(*snapshot_.rows, codes_of(rows_, threads_), rows_, care_, threads_, index_->stop);
   }

@@ -8,6 +8,7 @@ namespace quiver {
 // Codes and their queries are padded with neutral values to a multiple of this many bytes: one AVX-512 register, one
 // cache line.
 constexpr size_t kCodePadding = 64;
+constexpr size_t padded_dim(size_t dim) { return (dim + kCodePadding - 1) / kCodePadding * kCodePadding; }
 
 // Products of rows' codes with a query's code; later rows are prefetched while earlier ones are summed.
 using DotCodes = void (*)(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out);

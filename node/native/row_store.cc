@@ -23,7 +23,7 @@ RowStore::RowStore(const RowKind& kind, const std::string& path, size_t rows)
       kernels(kind.kernels),
       path(path),
       on_disk(kind.on_disk),
-      codes_(kind.metric, kind.quantization, kind.dim, kind.kernels, kind.quantization == Quantization::kInt8 && !kind.on_disk),
+      codes_(kind.metric, kind.quantization, kind.dim, kind.kernels, kind.has_signs()),
       originals_(path, kind.dim, codes_.shift(), rows) {
   reserve(rows);
   count_ = rows;

@@ -23,6 +23,11 @@ struct RowKind {
   const Kernels& kernels;
   // Whether codes are in a file as soon as they fill a block of memory.
   bool on_disk = false;
+
+  // Whether rows have signs beside their codes.
+  bool has_signs() const { return quantization == Quantization::kInt8 && !on_disk && Signs::pay(padded_dim(dim)); }
+  // Whether the graph over the rows shall be small rather than quick to read. Beside signs it is as quick.
+  bool has_compact_links() const { return quantization != Quantization::kInt8 || has_signs(); }
 };
 
 /**
@@ -48,8 +53,6 @@ class RowStore {
 
   RowKind kind() const { return {metric, codes_.quantization, dim, kernels, on_disk}; }
   const Codes& codes() const { return codes_; }
-  // Whether the graph over the rows shall be small rather than quick to read. Beside signs it is as quick.
-  bool has_compact_links() const { return codes_.quantization != Quantization::kInt8 || codes_.signs() != nullptr; }
 
   // Number of rows, including dead ones.
   size_t count() const { return count_.load(std::memory_order_acquire); }

@@ -10,7 +10,7 @@ import { clusteredVectors } from '../../../support/vector-clusters';
 
 /** Rows of many dimensions have signs, by which walks leave out most of them: as quick as nothing else, and with what was promised. */
 
-const DIM = 260;
+const DIM = 200;
 const ROWS = 3_000;
 const QUERIES = 100;
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
@@ -64,22 +64,23 @@ async function ask(of: NativeVectorIndex, queries: Float32Array[], effort: Searc
   return { recall: sums.recall / queries.length, scored: sums.scored / queries.length, leftOut: sums.leftOut / queries.length };
 }
 
-describe.each(METRICS)('%s', (metric) => {
-  test.each(KERNELS)('walks by the %s kernels score few rows, and keep the promise; opened again, too', async (kernels) => {
-    const { vectors, queries } = dataset(runSeed(`signs ${metric}`));
-    const made = await open(metric, { kernels, vectors });
-    const first = await ask(made, queries, CALIBRATED);
-    expect(first.recall).toBeGreaterThanOrEqual(0.97);
-    expect(first.leftOut).toBeGreaterThan(first.scored / 2);
-    const given = await ask(made, queries, { type: 'ef', ef: 20 });
-    expect(given.recall).toBeGreaterThanOrEqual(0.9);
-    expect(given.leftOut).toBeGreaterThan(0);
+/** All metrics by the quickest kernels, and one by the others: a build by the plain ones takes long. */
+const CASES = [...METRICS.map((metric): [Metric, string] => [metric, KERNELS[0]]), ...KERNELS.slice(1).map((kernels): [Metric, string] => ['l2', kernels])];
 
-    const save = await made.save();
-    await made.discardOtherSaves(save);
-    await made.close();
-    expect(await ask(await open(metric, { kernels, save }), queries, CALIBRATED)).toEqual(first);
-  });
+test.each(CASES)('%s: walks by the %s kernels score few rows, and keep the promise; opened again, too', async (metric, kernels) => {
+  const { vectors, queries } = dataset(runSeed(`signs ${metric}`));
+  const made = await open(metric, { kernels, vectors });
+  const first = await ask(made, queries, CALIBRATED);
+  expect(first.recall).toBeGreaterThanOrEqual(0.97);
+  expect(first.leftOut).toBeGreaterThan(first.scored / 2);
+  const given = await ask(made, queries, { type: 'ef', ef: 20 });
+  expect(given.recall).toBeGreaterThanOrEqual(0.9);
+  expect(given.leftOut).toBeGreaterThan(0);
+
+  const save = await made.save();
+  await made.discardOtherSaves(save);
+  await made.close();
+  expect(await ask(await open(metric, { kernels, save }), queries, CALIBRATED)).toEqual(first);
 });
 
 test('vectors without a length, equal ones, and queries without a length leave nothing out that is wanted', async () => {
