@@ -25,9 +25,9 @@ constexpr size_t kBatch = 64;
 // (100,000 × 128), so beyond it there is little to gain. Whoever waits behind a search on the serving thread waits this
 // long at most.
 constexpr double kInlineNs = 1e6;
-// A filtered walk on the serving thread gives up when it has taken so many times as long.
+// A filtered search on the serving thread gives up when it has taken so many times as long.
 constexpr double kInlineSlack = 3;
-constexpr double kPoolAny = 1e18;
+constexpr double kPoolAny = 1e18, kAnyTime = 1e18;
 // What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row. A rough
 // fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
@@ -42,11 +42,10 @@ constexpr double kCellRowNs = 2;
 // A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
 // deviations.
 constexpr double kChance = 3;
-// A search of cells gives up when allowed rows are so much rarer in them than among all rows: what is wanted may lie
-// anywhere then.
-constexpr double kRarer = 0.1;
-// That is told apart from chance once so many of them should have been found.
-constexpr double kToldApart = 40;
+// A search of cells that has taken this part of a scan's time asks whether what is left takes longer than a scan: what is
+// wanted may lie anywhere then. It asks again after so many times as many rows. Before, what it has found is too poor to tell
+// how far it will have to go.
+constexpr double kScanPart = 0.5, kAskAgain = 1.25;
 
 double walk_ns(const RowStore& rows, double scored) {
   return scored * (kWalkRowNs + kWalkByteNs * double(rows.codes().bytes));
@@ -275,10 +274,10 @@ class CellOrder {
     return part_[place_].key >= least ? &part_[place_++] : nullptr;
   }
 
-  // Whether the next one begins a part; then how many more there are down to `least`.
-  bool begins_part() const { return place_ == part_.size(); }
+  // How many more there are down to `least`.
   size_t left(float least) const {
-    return size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+    const size_t below = size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+    return below + part_.size() - place_;
   }
 
  private:
@@ -306,15 +305,16 @@ class CellOrder {
   float lowest_ = std::numeric_limits<float>::infinity();
 };
 
-// Looks through cells and scans the rows that came after them. Answers false if it would have to look through too many.
+// Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than what is
+// left, or if it takes longer than `ns_max`.
 bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
-                std::vector<Hit>& hits, SearchCost& cost) {
+                double ns_max, std::vector<Hit>& hits, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Cells& cells = *snapshot.cells;
   const double share = std::min(1.0, double(request.allowed.count) / double(std::max<size_t>(1, rows.live())));
   const size_t wanted = std::max({request.k, request.effort_kind == EffortKind::kGiven ? request.ef : 0, size_t(Effort::kDepths[0])});
   // As many as make the time of a scan.
-  const double visited_max = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
+  const double scan_visits = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
   float reach = cells.reach(query, double(wanted) / share);
   const float reach_by_place = std::max(reach, cells.reach_by_place(query));
   Candidates candidates(query, request.k, snapshot.effort.deviations_for(true));
@@ -351,12 +351,13 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
   CellOrder order(cells, by_bytes.has_value() ? *by_bytes : query, scratch);
   cost.scored += cells.count();
   const auto least = [&] { return best.full() ? best.last() - reach : -std::numeric_limits<float>::infinity(); };
+  double ask_at = kScanPart * scan_visits;
   while (true) {
-    // Most often a search sees early how far it will have to go.
-    if (best.full() && order.begins_part() &&
-        double(visited) + double(order.left(least())) * mean_size > visited_max) {
-      return false;
+    if (double(visited) >= ask_at) {
+      if (double(order.left(least())) * mean_size > scan_visits) return false;
+      ask_at = kAskAgain * double(visited);
     }
+    if (double(visited) * kCellRowNs + scan_ns(rows, double(found)) > ns_max) return false;
     const RankedCell* next = order.next(least());
     if (next == nullptr) break;
     const size_t size = cells.size(next->number);
@@ -382,8 +383,6 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     while (waiting >= kBatch || (waiting > 0 && !best.full())) score(std::min(waiting, kBatch));
     const double expected = double(visited) * share;
     if (std::abs(double(found) - expected) > kChance * std::sqrt(expected) + kChance) reach = reach_by_place;
-    if (expected >= kToldApart && double(found) < kRarer * expected) return false;
-    if (double(visited) > visited_max) return false;
   }
   cost.expanded += visited;
   while (waiting > 0) score(std::min(waiting, kBatch));
@@ -525,7 +524,7 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
     hits = scan_codes(snapshot, query, request, stop, cost);
   } else if (prefers_cells(snapshot, request)) {
     cost.plan = SearchPlan::kCells;
-    if (!scan_cells(snapshot, query, request, stop, hits, cost)) {
+    if (!scan_cells(snapshot, query, request, stop, kAnyTime, hits, cost)) {
       cost.plan = SearchPlan::kCellsThenScan;
       hits = scan_codes(snapshot, query, request, stop, cost);
     }
@@ -560,7 +559,7 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   if (scan) {
     hits = scan_codes(snapshot, query, request, stop, cost);
   } else if (cells) {
-    if (!scan_cells(snapshot, query, request, stop, hits, cost)) return std::nullopt;
+    if (!scan_cells(snapshot, query, request, stop, kInlineSlack * kInlineNs, hits, cost)) return std::nullopt;
   } else {
     // It may have to go much farther than expected, where allowed rows are far from the query.
     const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);

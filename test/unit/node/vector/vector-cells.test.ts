@@ -134,6 +134,26 @@ test('a filter that has to do with the vectors loses nothing either, whichever s
   }
 });
 
+test('a filter whose rows are away from the query is answered from cells too: those near it hold none, so the search goes on', async () => {
+  const { index, vectors, queries } = await made('cosine');
+  try {
+    const random = seededRandom(5);
+    const along = Float64Array.from({ length: DIM }, () => random() - 0.5);
+    const placeOf = (values: ArrayLike<number>, from: number): number => along.reduce((sum, value, i) => sum + value * values[from + i], 0);
+    const places = Float64Array.from({ length: ROWS }, (_, slot) => placeOf(vectors, slot * DIM));
+    const sorted = places.toSorted();
+    const count = ROWS * 0.3;
+    const [low, high] = [bitmapOf((slot) => places[slot] < sorted[count]), bitmapOf((slot) => places[slot] >= sorted[ROWS - count])];
+    const away = (query: Float32Array): typeof low => (placeOf(query, 0) < sorted[ROWS / 2] ? high : low);
+    const { recall, plans, scored } = await ask(index, queries, away);
+    expect([...plans]).toEqual(['cells']);
+    expect(recall).toBeGreaterThanOrEqual(0.98);
+    expect(scored).toBeLessThan(count * 0.75);
+  } finally {
+    await index.close();
+  }
+});
+
 test.each([1, 2])('a filter over numbers in order is asked slot by slot, and loses nothing either, while slots come and go (seed %i)', async (seed) => {
   const { index, vectors, queries } = await made('cosine');
   try {
