@@ -41,8 +41,9 @@ struct Allowed {
 
   bool has(uint32_t slot) const {
     if (kind == Kind::kTest) return test->has(slot);
-    return kind != Kind::kBitmap || (slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0);
+    return kind != Kind::kBitmap || in_bitmap(slot);
   }
+  bool in_bitmap(uint32_t slot) const { return slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0; }
 };
 
 /**
