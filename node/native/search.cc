@@ -289,7 +289,7 @@ class CellOrder {
   }
 
  private:
-  static constexpr size_t kSampled = 32, kBuckets = 64;
+  static constexpr size_t kSampled = 32, kRoughRank = 16, kBuckets = 64;
 
   // Those below the ones before, down to `least` or to the key of a rank that is four times as deep.
   void take_part(float least) {
@@ -298,29 +298,32 @@ class CellOrder {
     const float deep = rank_ < sampled_ ? sample_[rank_] : -std::numeric_limits<float>::infinity();
     lowest_ = std::max(deep, least);
     place_ = 0;
-    // Without a branch, which the processor could not predict.
+    part_.clear();
+    if (rank_ < kRoughRank || !std::isfinite(above - lowest_)) {
+      for (size_t cell = 0; cell < keys_.size(); cell++) {
+        if (keys_[cell] >= lowest_ && keys_[cell] < above) part_.push_back({keys_[cell], uint32_t(cell)});
+      }
+      std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
+    } else {
+      take_roughly(above);
+    }
+  }
+
+  // The same for many: by passes without a branch, since the processor could not predict it. Only those of about the same key
+  // are in any order.
+  void take_roughly(float above) {
+    const float least = lowest_;
     const size_t cells = keys_.size();
     const float* keys = keys_.data();
-    const float least_key = lowest_;
     taken_.resize(cells);
     RankedCell* taken = taken_.data();
     size_t count = 0;
     for (size_t cell = 0; cell < cells; cell++) {
       const float key = keys[cell];
       taken[count] = {key, uint32_t(cell)};
-      count += size_t((key >= least_key) & (key < above));
+      count += size_t((key >= least) & (key < above));
     }
-    if (count < kBuckets || !std::isfinite(above - lowest_)) {
-      part_.assign(taken, taken + count);
-      std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
-    } else {
-      sort_roughly(taken, count, above);
-    }
-  }
-
-  // By one pass over many: only those of about the same key are in any order.
-  void sort_roughly(const RankedCell* taken, size_t count, float above) {
-    const float scale = float(kBuckets) / (above - lowest_);
+    const float scale = float(kBuckets) / (above - least);
     const auto bucket_of = [&](float key) { return std::min(kBuckets - 1, size_t((above - key) * scale)); };
     uint32_t starts[kBuckets + 1] = {};
     for (size_t i = 0; i < count; i++) starts[bucket_of(taken[i].key) + 1]++;
