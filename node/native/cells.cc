@@ -140,8 +140,7 @@ class Cells::Builder {
     group();
     make_centres();
     measure_spread();
-    // Rows become slots.
-    for (uint32_t& row : cells_.slots_) row = rows_.slot(row);
+    name_slots();
   }
 
  private:
@@ -498,6 +497,18 @@ class Cells::Builder {
     }
   }
 
+  // Rows become slots.
+  void name_slots() {
+    std::vector<uint32_t> numbers = cells_.slots_;
+    bool same = true;
+    for (uint32_t& row : cells_.slots_) {
+      const uint32_t slot = rows_.slot(row);
+      same = same && slot == row;
+      row = slot;
+    }
+    if (!same) cells_.row_numbers_ = std::move(numbers);
+  }
+
   void measure_spread() {
     RowQuery query(codes_);
     Scorer<RowQuery> scorer(cells_.centres_, query);
@@ -593,8 +604,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   std::vector<uint32_t> live;
   for (size_t cell = 0; cell < count(); cell++) {
     for (size_t i = 0; i < size(cell); i++) {
-      const uint32_t row = sorted_ ? uint32_t(first_row(cell) + i) : rows.row_of(slots(cell)[i]);
-      if (row >= rows_ || rows.dead(row)) continue;
+      const uint32_t row = sorted_ ? uint32_t(first_row(cell) + i) : row_numbers(cell)[i];
+      if (rows.dead(row)) continue;
       cell_of[row] = uint32_t(cell);
       live.push_back(row);
     }
@@ -781,7 +792,7 @@ float Cells::reach(const Query& query, double depth) const {
 }
 
 size_t Cells::memory_bytes() const {
-  return centres_.memory_bytes(count()) + slots_.size() * sizeof(uint32_t) + starts_.size() * sizeof(uint32_t);
+  return centres_.memory_bytes(count()) + (slots_.size() + row_numbers_.size() + starts_.size()) * sizeof(uint32_t);
 }
 
 }  // namespace quiver

@@ -71,10 +71,17 @@ class Cells {
   size_t rows() const { return rows_; }
   size_t count() const { return starts_.empty() ? 0 : starts_.size() - 1; }
   const Codes& centres() const { return centres_; }
-  // The slots of a cell's rows. One may have lost its row since, or have one that came later.
-  // Not where they are sorted.
+  // A cell's rows, of which some may have died since, and the slots that they were put for. Not where they are sorted.
+  const uint32_t* row_numbers(size_t cell) const { return (row_numbers_.empty() ? slots_ : row_numbers_).data() + starts_[cell]; }
   const uint32_t* slots(size_t cell) const { return slots_.data() + starts_[cell]; }
   size_t size(size_t cell) const { return starts_[cell + 1] - starts_[cell]; }
+  // Asks the memory for the slots and rows of a cell.
+  void prefetch(size_t cell) const {
+    if (sorted_) return;
+    for (const std::vector<uint32_t>* numbers : {&slots_, &row_numbers_}) {
+      for (size_t i = starts_[cell]; !numbers->empty() && i < starts_[cell + 1]; i += 16) __builtin_prefetch(numbers->data() + i);
+    }
+  }
 
   // How far below the key of the last row wanted a centre's may be, for a query.
   float reach(const Query& query, double depth) const;
@@ -102,6 +109,8 @@ class Cells {
   const bool sorted_;
   Codes centres_;
   std::vector<uint32_t> slots_;
+  // Empty if each is its slot.
+  std::vector<uint32_t> row_numbers_;
   // Where each cell's slots begin, and the end.
   std::vector<uint32_t> starts_;
   // cosine: 1 − the mean cosine of rows and their centres; l2: half the mean square distance; ip: its root.

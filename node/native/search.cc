@@ -20,14 +20,18 @@ constexpr double kScanAdvantage = 4;
 constexpr double kBeyondMeasured = 2;
 // Rows scanned between two checks of the stop flag and of the row count.
 constexpr size_t kBatch = 64;
+// So much of a code is asked for as soon as its row is known to be scored.
+constexpr size_t kPrefetchBytes = 256;
+// Slots of a cell that are asked whether they are allowed at a time.
+constexpr size_t kAsked = 256;
 
 // Longest expected time of an inline search. Handing a search to another thread and back costs about a tenth of this
 // (100,000 × 128), so beyond it there is little to gain. Whoever waits behind a search on the serving thread waits this
 // long at most.
 constexpr double kInlineNs = 1e6;
-// A filtered walk on the serving thread gives up when it has taken so many times as long.
+// A filtered search on the serving thread gives up when it has taken so many times as long.
 constexpr double kInlineSlack = 3;
-constexpr double kPoolAny = 1e18;
+constexpr double kPoolAny = 1e18, kAnyTime = 1e18;
 // What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row. A rough
 // fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
@@ -44,11 +48,10 @@ constexpr double kCellRowNs = 2;
 // A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
 // deviations.
 constexpr double kChance = 3;
-// A search of cells gives up when allowed rows are so much rarer in them than among all rows: what is wanted may lie
-// anywhere then.
-constexpr double kRarer = 0.1;
-// That is told apart from chance once so many of them should have been found.
-constexpr double kToldApart = 40;
+// A search of cells that has taken this part of a scan's time asks whether what is left takes longer than a scan: what is
+// wanted may lie anywhere then. It asks again after so many times as many rows. Before, what it has found is too poor to tell
+// how far it will have to go.
+constexpr double kScanPart = 0.5, kAskAgain = 1.25;
 
 double walk_ns(const RowStore& rows, double scored) {
   const double share = rows.codes().signs() != nullptr ? kLeftBySigns : 1;
@@ -242,14 +245,14 @@ struct RankedCell {
 // What a search of cells needs per thread, kept between searches.
 struct CellScratch {
   std::vector<float> keys, sample;
-  std::vector<RankedCell> part;
+  std::vector<RankedCell> part, taken;
 };
 
 // The cells of a search in the order of their centres' keys, best first. Most are never asked for, so they are sorted in
-// parts: a few at first, and then those that can still matter.
+// parts: a few at first, and then those that can still matter, roughly.
 class CellOrder {
  public:
-  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch) : keys_(scratch.keys), part_(scratch.part) {
+  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch) : keys_(scratch.keys), part_(scratch.part), taken_(scratch.taken) {
     const Codes& centres = cells.centres();
     keys_.resize(cells.count());
     const uint8_t* codes[kBatch] = {};
@@ -269,23 +272,27 @@ class CellOrder {
     part_.clear();
   }
 
-  // The next one, if its key is `least` or more.
+  // The next one whose key is `least` or more. Others are left for good.
   const RankedCell* next(float least) {
-    while (place_ == part_.size()) {
+    while (true) {
+      while (place_ < part_.size() && part_[place_].key < least) place_++;
+      if (place_ < part_.size()) return &part_[place_++];
       if (lowest_ <= least) return nullptr;
       take_part(least);
     }
-    return part_[place_].key >= least ? &part_[place_++] : nullptr;
   }
 
-  // Whether the next one begins a part; then how many more there are down to `least`.
-  bool begins_part() const { return place_ == part_.size(); }
+  // What `next` will answer after so many others, unless that is in another part.
+  const RankedCell* ahead(size_t others) const { return place_ + others < part_.size() ? &part_[place_ + others] : nullptr; }
+
+  // How many more there are down to `least`.
   size_t left(float least) const {
-    return size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+    const size_t below = size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
+    return below + part_.size() - place_;
   }
 
  private:
-  static constexpr size_t kSampled = 32;
+  static constexpr size_t kSampled = 32, kRoughRank = 16, kBuckets = 64;
 
   // Those below the ones before, down to `least` or to the key of a rank that is four times as deep.
   void take_part(float least) {
@@ -293,41 +300,69 @@ class CellOrder {
     const float above = lowest_;
     const float deep = rank_ < sampled_ ? sample_[rank_] : -std::numeric_limits<float>::infinity();
     lowest_ = std::max(deep, least);
-    part_.clear();
     place_ = 0;
-    for (size_t cell = 0; cell < keys_.size(); cell++) {
-      if (keys_[cell] >= lowest_ && keys_[cell] < above) part_.push_back({keys_[cell], uint32_t(cell)});
+    part_.clear();
+    if (rank_ < kRoughRank || !std::isfinite(above - lowest_)) {
+      for (size_t cell = 0; cell < keys_.size(); cell++) {
+        if (keys_[cell] >= lowest_ && keys_[cell] < above) part_.push_back({keys_[cell], uint32_t(cell)});
+      }
+      std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
+    } else {
+      take_roughly(above);
     }
-    std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
+  }
+
+  // The same for many: by passes without a branch, since the processor could not predict it. Only those of about the same key
+  // are in any order.
+  void take_roughly(float above) {
+    const float least = lowest_;
+    const size_t cells = keys_.size();
+    const float* keys = keys_.data();
+    taken_.resize(cells);
+    RankedCell* taken = taken_.data();
+    size_t count = 0;
+    for (size_t cell = 0; cell < cells; cell++) {
+      const float key = keys[cell];
+      taken[count] = {key, uint32_t(cell)};
+      count += size_t((key >= least) & (key < above));
+    }
+    const float scale = float(kBuckets) / (above - least);
+    const auto bucket_of = [&](float key) { return std::min(kBuckets - 1, size_t((above - key) * scale)); };
+    uint32_t starts[kBuckets + 1] = {};
+    for (size_t i = 0; i < count; i++) starts[bucket_of(taken[i].key) + 1]++;
+    for (size_t b = 0; b < kBuckets; b++) starts[b + 1] += starts[b];
+    part_.resize(count);
+    for (size_t i = 0; i < count; i++) part_[starts[bucket_of(taken[i].key)]++] = taken[i];
   }
 
   std::vector<float>& keys_;
   std::vector<RankedCell>& part_;
+  std::vector<RankedCell>& taken_;
   const float* sample_;
   size_t sampled_, place_ = 0, rank_ = 0;
   // All with at least this key were in a part.
   float lowest_ = std::numeric_limits<float>::infinity();
 };
 
-// Looks through cells and scans the rows that came after them. Answers false if it would have to look through too many.
+// Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than what is
+// left, or if it takes longer than `ns_max`.
 bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
-                std::vector<Hit>& hits, SearchCost& cost) {
+                double ns_max, std::vector<Hit>& hits, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Cells& cells = *snapshot.cells;
   const double share = std::min(1.0, double(request.allowed.count) / double(std::max<size_t>(1, rows.live())));
   const size_t wanted = std::max({request.k, request.effort_kind == EffortKind::kGiven ? request.ef : 0, size_t(Effort::kDepths[0])});
   // As many as make the time of a scan.
-  const double visited_max = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
+  const double scan_visits = scan_ns(rows, double(request.allowed.count)) / (kCellRowNs + share * scan_ns(rows, 1));
   float reach = cells.reach(query, double(wanted) / share);
   const float reach_by_place = std::max(reach, cells.reach_by_place(query));
   Candidates candidates(query, request.k, snapshot.effort.deviations_for(true));
   BestKeys best(wanted);
+  const size_t prefetched = std::min(rows.codes().bytes, kPrefetchBytes);
   uint32_t batch[2 * kBatch];
   size_t waiting = 0, visited = 0, found = 0;
   const auto score = [&](size_t count) {
     stop_if_closed(stop);
-    // Cells hold rows from all over.
-    for (size_t j = 0; j < count; j++) __builtin_prefetch(&rows.meta(batch[j]));
     score_batch(rows, query, batch, count, [&](uint32_t row, float key, const RowMeta& meta) {
       best.add(key);
       candidates.add(row, key, meta);
@@ -336,15 +371,33 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     waiting -= count;
     std::copy(batch + count, batch + count + waiting, batch);
   };
-  uint32_t passed[kBatch];
+  // Which of the slots are allowed: their places.
+  uint32_t passed[kAsked];
+  const Allowed& allowed = request.allowed;
+  const bool all = allowed.kind != Allowed::Kind::kBitmap;
   const auto keep = [&](const uint32_t* slots, size_t count) {
-    if (request.allowed.kind == Allowed::Kind::kTest) return request.allowed.test->keep(slots, count, passed);
+    if (allowed.kind == Allowed::Kind::kTest) return allowed.test->keep(slots, count, passed);
     size_t kept = 0;
     for (size_t j = 0; j < count; j++) {
-      passed[kept] = slots[j];
-      kept += size_t(request.allowed.has(slots[j]));
+      passed[kept] = uint32_t(j);
+      kept += size_t(all || allowed.in_bitmap(slots[j]));
     }
     return kept;
+  };
+  // The memory is asked for the slots of a cell three cells before, and for what they are tested by one before.
+  const auto prefetch_ahead = [&](const CellOrder& order) {
+    const RankedCell* third = order.ahead(2);
+    if (third != nullptr) cells.prefetch(third->number);
+    const RankedCell* following = order.ahead(0);
+    if (following == nullptr || cells.sorted() || allowed.kind != Allowed::Kind::kTest) return;
+    allowed.test->prefetch(cells.slots(following->number), std::min(kAsked, cells.size(following->number)));
+  };
+  const auto add = [&](uint32_t row) {
+    // Cells hold rows from all over.
+    __builtin_prefetch(&rows.meta(row));
+    for (size_t at = 0; at < prefetched; at += 64) __builtin_prefetch(rows.code(row) + at);
+    batch[waiting++] = row;
+    if (waiting == 2 * kBatch) score(kBatch);
   };
   const double mean_size = double(cells.rows()) / double(std::max<size_t>(1, cells.count()));
   thread_local CellScratch scratch;
@@ -354,39 +407,35 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
   CellOrder order(cells, by_bytes.has_value() ? *by_bytes : query, scratch);
   cost.scored += cells.count();
   const auto least = [&] { return best.full() ? best.last() - reach : -std::numeric_limits<float>::infinity(); };
+  double ask_at = kScanPart * scan_visits;
   while (true) {
-    // Most often a search sees early how far it will have to go.
-    if (best.full() && order.begins_part() &&
-        double(visited) + double(order.left(least())) * mean_size > visited_max) {
-      return false;
+    if (double(visited) >= ask_at) {
+      if (double(order.left(least())) * mean_size > scan_visits) return false;
+      ask_at = kAskAgain * double(visited);
     }
+    if (double(visited) * kCellRowNs + scan_ns(rows, double(found)) > ns_max) return false;
     const RankedCell* next = order.next(least());
     if (next == nullptr) break;
+    prefetch_ahead(order);
     const size_t size = cells.size(next->number);
     visited += size;
     for (size_t j = 0; cells.sorted() && j < size; j++) {
       const uint32_t row = cells.first_row(next->number) + uint32_t(j);
       if (rows.dead(row) || !request.allowed.has(rows.slot(row))) continue;
       found++;
-      batch[waiting++] = row;
-      if (waiting == 2 * kBatch) score(kBatch);
+      add(row);
     }
-    const uint32_t* slots = cells.sorted() ? nullptr : cells.slots(next->number);
-    for (size_t first = 0; slots != nullptr && first < size; first += kBatch) {
-      const size_t count = keep(slots + first, std::min(kBatch, size - first));
+    for (size_t first = 0; !cells.sorted() && first < size; first += kAsked) {
+      const uint32_t* numbers = cells.row_numbers(next->number) + first;
+      const size_t count = keep(cells.slots(next->number) + first, std::min(kAsked, size - first));
       found += count;
       for (size_t j = 0; j < count; j++) {
-        const uint32_t row = rows.row_of(passed[j]);
-        if (row >= cells.rows()) continue;
-        batch[waiting++] = row;
-        if (waiting == 2 * kBatch) score(kBatch);
+        if (!rows.dead(numbers[passed[j]])) add(numbers[passed[j]]);
       }
     }
     while (waiting >= kBatch || (waiting > 0 && !best.full())) score(std::min(waiting, kBatch));
     const double expected = double(visited) * share;
     if (std::abs(double(found) - expected) > kChance * std::sqrt(expected) + kChance) reach = reach_by_place;
-    if (expected >= kToldApart && double(found) < kRarer * expected) return false;
-    if (double(visited) > visited_max) return false;
   }
   cost.expanded += visited;
   while (waiting > 0) score(std::min(waiting, kBatch));
@@ -529,7 +578,7 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
     hits = scan_codes(snapshot, query, request, stop, cost);
   } else if (prefers_cells(snapshot, request)) {
     cost.plan = SearchPlan::kCells;
-    if (!scan_cells(snapshot, query, request, stop, hits, cost)) {
+    if (!scan_cells(snapshot, query, request, stop, kAnyTime, hits, cost)) {
       cost.plan = SearchPlan::kCellsThenScan;
       hits = scan_codes(snapshot, query, request, stop, cost);
     }
@@ -564,7 +613,7 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   if (scan) {
     hits = scan_codes(snapshot, query, request, stop, cost);
   } else if (cells) {
-    if (!scan_cells(snapshot, query, request, stop, hits, cost)) return std::nullopt;
+    if (!scan_cells(snapshot, query, request, stop, kInlineSlack * kInlineNs, hits, cost)) return std::nullopt;
   } else {
     // It may have to go much farther than expected, where allowed rows are far from the query.
     const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);

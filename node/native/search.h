@@ -41,8 +41,9 @@ struct Allowed {
 
   bool has(uint32_t slot) const {
     if (kind == Kind::kTest) return test->has(slot);
-    return kind != Kind::kBitmap || (slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0);
+    return kind != Kind::kBitmap || in_bitmap(slot);
   }
+  bool in_bitmap(uint32_t slot) const { return slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0; }
 };
 
 /**
@@ -71,7 +72,7 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
 bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count);
 
 /// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
-/// kCells: cells were looked through. kCellsThenScan: allowed rows were rarer in them than elsewhere.
+/// kCells: cells were looked through. kCellsThenScan: a scan then took less than the rest of them.
 enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan, kCells, kCellsThenScan };
 
 /// What a search took.

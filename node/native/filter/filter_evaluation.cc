@@ -19,7 +19,7 @@ constexpr unsigned kPathDepthMax = 32;
 constexpr size_t kFewSlotsShare = 16;
 // Of a range over numbers in order, so many slots tell how many pass the other conditions too; fewer than this of them are
 // no basis.
-constexpr size_t kSampled = 1'024, kSampledMin = 64;
+constexpr size_t kSampled = 512, kSampledMin = 32;
 // What parts of the work take, as in slot_algebra.h.
 constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
 
@@ -85,7 +85,11 @@ class Evaluation {
       if (part->type != Type::kEquals && size < double(test.count)) return std::nullopt;
       test.sets.push_back(find(*part));
     }
-    for (const ColumnRange& range : parts.ranges) test.ranges.push_back({range.column, range.interval});
+    for (const ColumnRange& range : parts.ranges) {
+      // It may be newer than the order.
+      if (range.column->is_ranked.load(std::memory_order_acquire) == 0) return std::nullopt;
+      test.ranges.push_back(RankedRange::of(range.column, range.interval));
+    }
     if (test.ranges.size() + test.sets.size() == 1) return test;
     size_t asked = 0, passed = 0;
     algebra_.spend(double(kSampled) * kLookNs * double(test.ranges.size() + test.sets.size()));

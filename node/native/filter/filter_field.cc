@@ -17,10 +17,21 @@ constexpr uint32_t kColumnSlotsPerNumber = 8;
 NumberColumn* new_column(Heap& heap, size_t capacity) {
   NumberColumn* column = static_cast<NumberColumn*>(heap.allocate(NumberColumn::bytes(capacity)));
   column->capacity = uint32_t(capacity);
-  for (uint32_t slot = 0; slot < capacity; slot++) {
-    column->at(slot).store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
-  }
+  column->is_ranked.store(0, std::memory_order_relaxed);
+  column->has_bounds = 0;
+  for (uint32_t slot = 0; slot < capacity; slot++) column->clear(slot);
   return column;
+}
+
+// The same with more room.
+NumberColumn* grown_column(Heap& heap, const NumberColumn& column, size_t capacity) {
+  NumberColumn* grown = new_column(heap, capacity);
+  std::memcpy(static_cast<void*>(grown + 1), &column + 1, size_t(column.capacity) * 8);
+  std::memcpy(static_cast<void*>(&grown->rank(0)), static_cast<const void*>(&column.rank(0)), column.capacity);
+  std::copy(std::begin(column.bounds), std::end(column.bounds), grown->bounds);
+  grown->has_bounds = column.has_bounds;
+  grown->is_ranked.store(column.is_ranked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return grown;
 }
 
 // The slots of a posting that are not in the bitmap; false if none is.
@@ -69,14 +80,13 @@ bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
   NumberColumn* present_column = column.load(std::memory_order_relaxed);
   if (present_column == nullptr) return is_new;
   if (slot >= present_column->capacity) {
-    NumberColumn* grown = new_column(heap_, std::max<size_t>(size_t(slot) + 1, size_t(present_column->capacity) * 5 / 4));
-    std::memcpy(static_cast<void*>(grown + 1), present_column + 1, size_t(present_column->capacity) * 8);
-    grown->at(slot).store(value, std::memory_order_relaxed);
+    NumberColumn* grown = grown_column(heap_, *present_column, std::max<size_t>(size_t(slot) + 1, size_t(present_column->capacity) * 5 / 4));
+    grown->set(slot, value);
     column.store(grown);
     heap_.retire(present_column, NumberColumn::bytes(present_column->capacity));
     present_column = grown;
   } else {
-    present_column->at(slot).store(value, std::memory_order_release);
+    present_column->set(slot, value);
   }
   add_to_order(*present_column, slot);
   return is_new;
@@ -92,7 +102,7 @@ bool FilterField::remove_number(double value, uint32_t slot) {
     NumberOrder* last = order.load(std::memory_order_relaxed);
     if (last != nullptr) last->remove(value, slot);
     else if (next_order_ != nullptr && slot < ordered_) next_order_->remove(value, slot);
-    present_column->at(slot).store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
+    present_column->clear(slot);
   }
   NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
   return dictionary != nullptr && dictionary->remove(value, slot);
@@ -149,7 +159,8 @@ bool FilterField::wants_order() const {
 
 void FilterField::order_some(uint32_t slots) {
   if (!wants_order()) return;
-  const NumberColumn& of = *column.load(std::memory_order_relaxed);
+  NumberColumn& of = *column.load(std::memory_order_relaxed);
+  if (of.has_bounds == 0) of.make_bounds();
   if (next_order_ == nullptr) {
     next_order_ = std::make_unique<NumberOrder>(heap_);
     ordered_ = 0;
@@ -157,13 +168,16 @@ void FilterField::order_some(uint32_t slots) {
   const uint32_t end = uint32_t(std::min<uint64_t>(of.capacity, uint64_t(ordered_) + slots));
   try {
     for (; ordered_ < end; ordered_++) {
-      if (!std::isnan(of.at(ordered_).load(std::memory_order_relaxed))) next_order_->add(of, ordered_);
+      if (std::isnan(of.at(ordered_).load(std::memory_order_relaxed))) continue;
+      of.set_rank(ordered_);
+      next_order_->add(of, ordered_);
     }
   } catch (const std::bad_alloc&) {
     next_order_ = nullptr;
     throw;
   }
   if (end < of.capacity) return;
+  of.is_ranked.store(1, std::memory_order_release);
   next_order_->publish();
   order.store(next_order_.release());
 }

@@ -86,9 +86,10 @@ class NumberOrder {
         const Entry& entry = directory_->entry(i);
         const uint32_t size = entry.size.load(std::memory_order_acquire);
         const Block& block = *entry.block.load(std::memory_order_acquire);
+        const bool inside = is_inside(i);
         for (; next < before + size; next += step) {
           const uint32_t slot = block.slot(uint32_t(next - before)).load(std::memory_order_relaxed);
-          if (column.has(slot, interval_)) visit(slot);
+          if (inside || column.has(slot, interval_)) visit(slot);
         }
         before += size;
       }

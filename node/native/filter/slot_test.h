@@ -15,49 +15,50 @@ namespace quiver {
  * question; for the Reading in which it was made.
  */
 struct SlotTest {
-  struct ColumnRange {
-    const NumberColumn* column;
-    Interval interval;
-  };
-  std::vector<ColumnRange> ranges;
+  std::vector<RankedRange> ranges;
   std::vector<Slots> sets;
   // Slots that pass, about.
   size_t count = 0;
 
   bool has(uint32_t slot) const {
-    for (const ColumnRange& range : ranges) if (!range.column->has(slot, range.interval)) return false;
+    for (const RankedRange& range : ranges) if (!range.has(slot)) return false;
     for (const Slots& set : sets) if (!set.has(slot)) return false;
     return true;
   }
 
-  // Writes those of `count` slots that pass to `passed`, which has room for all of them, and answers how many they are.
+  // Asks the memory for what `keep` will look at first.
+  void prefetch(const uint32_t* slots, size_t count) const {
+    const std::atomic<uint8_t>* ranks = &ranges[0].column->rank(0);
+    for (size_t i = 0; i < count; i++) __builtin_prefetch(ranks + slots[i]);
+  }
+
+  // Writes the places of those of `count` slots that pass to `passed`, which has room for all of them, and answers how many
+  // they are.
   size_t keep(const uint32_t* slots, size_t count, uint32_t* passed) const {
+    // The first without a branch, so that the processor waits for many ranks at once.
+    const RankedRange& range = ranges[0];
+    const std::atomic<uint8_t>* ranks = &range.column->rank(0);
+    const uint32_t capacity = range.column->capacity, first = range.first, last = range.last;
     size_t kept = 0;
-    // The first without a branch, so that the processor waits for many numbers at once.
-    const NumberColumn& column = *ranges[0].column;
     for (size_t i = 0; i < count; i++) {
-      passed[kept] = slots[i];
-      const uint32_t known = slots[i] < column.capacity ? slots[i] : 0;
-      const bool is_in = ranges[0].interval.has(column.at(known).load(std::memory_order_relaxed));
-      kept += size_t(is_in & (known == slots[i]));
+      const uint32_t slot = slots[i];
+      const uint32_t rank = ranks[slot < capacity ? slot : 0].load(std::memory_order_relaxed);
+      passed[kept] = uint32_t(i);
+      kept += size_t((rank >= first) & (rank <= last) & (slot < capacity));
     }
-    for (size_t r = 1; r < ranges.size(); r++) {
-      const size_t before = kept;
-      kept = 0;
-      for (size_t i = 0; i < before; i++) {
-        const uint32_t slot = passed[i];
-        passed[kept] = slot;
-        kept += size_t(ranges[r].column->has(slot, ranges[r].interval));
-      }
-    }
-    for (const Slots& set : sets) {
-      const size_t before = kept;
-      kept = 0;
-      for (size_t i = 0; i < before; i++) {
-        const uint32_t slot = passed[i];
-        passed[kept] = slot;
-        kept += size_t(set.has(slot));
-      }
+    for (const RankedRange& own : ranges) kept = keep_some(slots, kept, passed, [&](uint32_t slot) { return own.has(slot); });
+    for (const Slots& set : sets) kept = keep_some(slots, kept, passed, [&](uint32_t slot) { return set.has(slot); });
+    return kept;
+  }
+
+ private:
+  template <class Has>
+  static size_t keep_some(const uint32_t* slots, size_t count, uint32_t* passed, const Has& has) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+      const uint32_t place = passed[i];
+      passed[kept] = place;
+      kept += size_t(has(slots[place]));
     }
     return kept;
   }

@@ -134,6 +134,26 @@ test('a filter that has to do with the vectors loses nothing either, whichever s
   }
 });
 
+test('a filter whose rows are away from the query is answered from cells too: those near it hold none, so the search goes on', async () => {
+  const { index, vectors, queries } = await made('cosine');
+  try {
+    const random = seededRandom(5);
+    const along = Float64Array.from({ length: DIM }, () => random() - 0.5);
+    const placeOf = (values: ArrayLike<number>, from: number): number => along.reduce((sum, value, i) => sum + value * values[from + i], 0);
+    const places = Float64Array.from({ length: ROWS }, (_, slot) => placeOf(vectors, slot * DIM));
+    const sorted = places.toSorted();
+    const count = ROWS * 0.3;
+    const [low, high] = [bitmapOf((slot) => places[slot] < sorted[count]), bitmapOf((slot) => places[slot] >= sorted[ROWS - count])];
+    const away = (query: Float32Array): typeof low => (placeOf(query, 0) < sorted[ROWS / 2] ? high : low);
+    const { recall, plans, scored } = await ask(index, queries, away);
+    expect([...plans]).toEqual(['cells']);
+    expect(recall).toBeGreaterThanOrEqual(0.98);
+    expect(scored).toBeLessThan(count * 0.75);
+  } finally {
+    await index.close();
+  }
+});
+
 test.each([1, 2])('a filter over numbers in order is asked slot by slot, and loses nothing either, while slots come and go (seed %i)', async (seed) => {
   const { index, vectors, queries } = await made('cosine');
   try {
@@ -142,8 +162,10 @@ test.each([1, 2])('a filter over numbers in order is asked slot by slot, and los
     const placeOf = (values: ArrayLike<number>, from: number): number => along.reduce((sum, value, i) => sum + value * values[from + i], 0);
     const metadata = new Map<number, JsonObject>();
     const filters = new MemoryFilterIndex({ metadataOf: (slot) => metadata.get(slot) as JsonObject });
+    // Rises: what comes later is above all that was there when numbers were ranked.
+    let time = 0;
     const put = (slot: number, from: number): void => {
-      metadata.set(slot, { lot: random(), place: placeOf(vectors, from * DIM), kind: random() < 0.8 ? 'most' : 'few' });
+      metadata.set(slot, { lot: random(), place: placeOf(vectors, from * DIM), kind: random() < 0.8 ? 'most' : 'few', time: time++ });
       filters.put(slot, metadata.get(slot) as JsonObject);
     };
     for (let slot = 0; slot < ROWS; slot++) put(slot, slot);
@@ -160,6 +182,8 @@ test.each([1, 2])('a filter over numbers in order is asked slot by slot, and los
       { place: around(query), lot: { $lt: 0.7 } },
       { $and: [{ lot: { $gt: 0.4 } }, { kind: 'most' }, { place: { $lt: rank(0.8) } }] },
       { lot: { $lt: 0.5 }, kind: { $in: ['most', 'few'] } },
+      { time: { $gte: ROWS / 2 } },
+      { lot: { $gt: 0.3 }, time: { $lte: ROWS + 700 } },
     ];
     const plans = new Map<string, number>();
     // Recall of both ways: with all slots that pass as a bitmap, and by the filter itself.
