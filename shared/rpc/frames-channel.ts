@@ -15,19 +15,22 @@ import type { ClusterTls } from './transport-security';
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
- * Connections to threads of a member that answer reads, which carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream.
+ * Connections to a member that carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream. By the greeting, a
+ * thread that answers reads takes them, or the member itself.
  * Who may be at the other end is found as on any other connection: TLS, and the members' proofs.
  */
 export class FramesChannel {
   private readonly address: string;
   private readonly path: string | null;
+  private readonly greeting: Buffer;
   private readonly tls: ClusterTls | null;
   private readonly handshake: MemberHandshake;
   private readonly closings = new Set<() => void>();
 
   /** `path`: of this machine, where the member may be reached too; only without TLS. */
-  constructor({ address, path, credentials }: { address: string; path?: string | null; credentials: ClusterCredentials }) {
+  constructor({ address, path, credentials, greeting = FRAMES_GREETING }: { address: string; path?: string | null; credentials: ClusterCredentials; greeting?: Buffer }) {
     this.address = address;
+    this.greeting = greeting;
     this.tls = credentials.tls;
     this.path = credentials.tls === null ? (path ?? null) : null;
     this.handshake = new MemberHandshake({
@@ -60,7 +63,7 @@ export class FramesChannel {
     stream.cutFirst = () => socket.destroy();
     // What is lost later, the stream hears of.
     socket.on('error', () => undefined);
-    inTime(greet(socket, FRAMES_GREETING), CONNECTED_WITHIN_MS, late).then(
+    inTime(greet(socket, this.greeting), CONNECTED_WITHIN_MS, late).then(
       () => stream.begin(socket),
       () => {
         socket.destroy();
@@ -87,7 +90,7 @@ export class FramesChannel {
   }
 
   private async secured(socket: Socket, host: string): Promise<Socket> {
-    await greet(socket, FRAMES_GREETING);
+    await greet(socket, this.greeting);
     if (this.tls === null) return socket;
     const { ca, cert, key } = this.tls.renewed?.current ?? this.tls;
     const name = this.tls.serverName ?? host;
@@ -102,7 +105,7 @@ export class FramesChannel {
 }
 
 function late(): Error {
-  return new Error('no thread took the connection in time');
+  return new Error('nobody took the connection in time');
 }
 
 /** What a connection is made for. */
