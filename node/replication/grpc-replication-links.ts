@@ -28,8 +28,8 @@ interface Outbound {
   openedAtMs: number;
   retryAtMs: number;
   backoff: RetryBackoff;
-  /** The last stream over frames did not become ready: the node may have come back in a version that does not know them. */
-  framesFailed: boolean;
+  /** The last connection for frames was made and not taken: the node may have come back in a version that does not know them. */
+  isUnwelcome: boolean;
 }
 
 /**
@@ -130,12 +130,12 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = undefined;
     }
     if (outbound === undefined) {
-      outbound = { address, stream: null, frames: null, framesFailed: false, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
+      outbound = { address, stream: null, frames: null, isUnwelcome: false, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
       this.outbound.set(node, outbound);
     }
     if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) {
       const isOverGrpc = outbound.frames === null;
-      this.lost(node, outbound, outbound.stream, 'it does not answer');
+      this.lost(node, outbound, outbound.stream, { reason: 'it does not answer' });
       if (isOverGrpc) this.channels.replace(address);
     }
     if (outbound.stream === null && nowMs >= outbound.retryAtMs) this.open(node, outbound, nowMs);
@@ -146,8 +146,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     outbound.isReady = false;
     outbound.openedAtMs = nowMs;
     const { address } = outbound;
-    const isFramed = this.takesFrames(node) && !outbound.framesFailed;
-    outbound.framesFailed = false;
+    const isFramed = this.takesFrames(node) && !outbound.isUnwelcome;
+    outbound.isUnwelcome = false;
     outbound.frames = isFramed ? new FramesChannel({ address, credentials: this.credentials, greeting: NODES_GREETING }) : null;
     const stream: AppendStream = new AppendStream({
       channel: outbound.frames ?? this.channels.to(address),
@@ -166,17 +166,17 @@ export class GrpcReplicationLinks implements ReplicationLinks {
         ack: (shard, ack, nowMs) => {
           if (outbound.stream === stream) this.receiver?.onAck(shard, ack, nowMs);
         },
-        ended: (end) => this.lost(node, outbound, stream, end.reason),
+        ended: (end) => this.lost(node, outbound, stream, end),
       },
     });
     outbound.stream = stream;
   }
 
-  private lost(node: string, outbound: Outbound, stream: AppendStream, reason: string): void {
+  private lost(node: string, outbound: Outbound, stream: AppendStream, { reason, isUnwelcome = false }: { reason: string; isUnwelcome?: boolean }): void {
     if (outbound.stream !== stream) return;
     outbound.stream = null;
     stream.close();
-    if (outbound.frames !== null && !outbound.isReady) outbound.framesFailed = true;
+    outbound.isUnwelcome = isUnwelcome;
     if (outbound.isReady) this.log.warn({ node, reason }, 'the replication stream to a node broke; it is set up anew');
     outbound.retryAtMs = this.clock.monotonicMs() + outbound.backoff.nextMs();
   }

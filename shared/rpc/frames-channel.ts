@@ -76,6 +76,7 @@ export class FramesChannel {
     if (stream.isEnded) return;
     const { host, port } = partsOf(this.address);
     const socket = connectSocket({ host, port });
+    socket.once('connect', () => (stream.isConnected = true));
     socket.on('error', (error) => stream.end(false, error.message));
     socket.on('close', () => stream.end(false, 'the connection was lost'));
     // A socket that is destroyed fails what it is asked for.
@@ -111,6 +112,8 @@ function late(): Error {
 /** What a connection is made for. */
 interface Connecting {
   readonly isEnded: boolean;
+  /** To an address; what follows is the welcome. */
+  isConnected: boolean;
   cutFirst: () => void;
   begin(socket: Socket): void;
   end(isRefused: boolean, reason: string): void;
@@ -119,6 +122,7 @@ interface Connecting {
 /** One stream, from its connection to its end. */
 class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
   cutFirst: () => void = () => undefined;
+  isConnected = false;
   onEnd: () => void = () => undefined;
   private link: FrameLink | null = null;
   private session: OpenSession | null = null;
@@ -167,7 +171,7 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
     this.onEnd();
     if (this.link === null) this.cutFirst();
     else this.link.cut(reason);
-    this.listener.ended({ isRefused, reason });
+    this.listener.ended({ isRefused, reason, isUnwelcome: this.isConnected && this.link === null });
   }
 
   /** Throws at what has no place here. */

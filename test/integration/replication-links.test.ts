@@ -205,7 +205,23 @@ test('a stream that breaks is opened again, in the way that the node knows then'
   await eventually('the loss is noticed', () => a.links.versionOf('b') === null);
   const later = await start('b', { port: first.port });
   await answered(a, 'b');
-  expect(later.served.frames + later.served.grpc).toBe(1);
+  expect(later.served).toEqual({ grpc: 0, frames: 1 });
+});
+
+test('a node that is away for a while gets frames again when it is back', async () => {
+  const a = await start('a');
+  const first = await start('b');
+  await answered(a, 'b');
+  await first.server.close(5_000);
+  // Long enough for several attempts, none of which is taken.
+  const until = performance.now() + 800;
+  while (performance.now() < until) {
+    send(a, 'b');
+    await new Promise((wake) => setTimeout(wake, 20));
+  }
+  const again = await start('b', { port: first.port });
+  await answered(a, 'b');
+  expect(again.served).toEqual({ grpc: 0, frames: 1 });
 });
 
 test('a node that stands still is left within seconds, and has its stream again', async () => {
