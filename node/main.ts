@@ -30,9 +30,10 @@ import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
-import { OWN_VERSION, READ_FRAMES, READ_THREADS, versionToFields } from '../shared/process/member-version';
+import { everyoneKnows, OWN_VERSION, READ_FRAMES, READ_THREADS, versionFromFields, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import { PATIENT_KEEPALIVE_MS } from '../shared/rpc/channel-options';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { sleeplessClock, systemClock } from '../shared/time/clock';
@@ -119,8 +120,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => store.close());
   const credentials = memberCredentials(config, log);
   followMemberFiles(config, { tls: credentials.tls, etcd, log, endings });
-  const channels = new RpcChannels({ credentials });
+  // Copies and questions, which have times of their own.
+  const channels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
   endings.defer(() => channels.close());
+  const streamChannels = new RpcChannels({ credentials });
+  endings.defer(() => streamChannels.close());
   const members = new WatchedEntries<NodeMember>({
     store,
     prefix: NODES_PREFIX,
@@ -130,11 +134,24 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => members.close());
   /** Addresses are kept, because a node that lost its session by mistake can still be reached. */
   const addresses = new Map<string, string>();
+  const framed = new Set<string>();
   members.onChange(() => {
-    for (const { value } of members.all()) addresses.set(value.id, value.address);
+    for (const { value } of members.all()) {
+      addresses.set(value.id, value.address);
+      if (everyoneKnows('replication-frames', [versionFromFields(value)])) framed.add(value.id);
+      else framed.delete(value.id);
+    }
   });
 
-  const links = new GrpcReplicationLinks({ nodeId, addressOf: (node) => addresses.get(node) ?? null, channels, clock, log });
+  const links = new GrpcReplicationLinks({
+    nodeId,
+    addressOf: (node) => addresses.get(node) ?? null,
+    takesFrames: (node) => framed.has(node),
+    channels: streamChannels,
+    credentials,
+    clock,
+    log,
+  });
   endings.defer(() => links.close());
   const changes = new AssignmentChanges({ store });
   const copies = new SnapshotSender({ channels, bytesPerSecond: config.copyBytesPerSecond });
@@ -287,10 +304,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const observer = new NodeMetrics(metrics, limits);
   /** TLS is for connections between machines as for those of this one: with it, all go over the port. */
   const socketName = published !== null && credentials.tls === null ? newSocketName() : null;
+  const replication = new ReplicationService({ links, snapshots });
   const server = new RpcServer({
     services: [
       ...shardServices({ shards, clock, logger: log, limits, observer, tracer }),
-      new ReplicationService({ links, snapshots }),
+      replication,
       administrationService({
         report: () => agent.report(),
         digest: async (id, atSequence, ended) => {
@@ -311,7 +329,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   let readThreads: ReadThreads | null = null;
   const listenAt = `${config.host}:${config.rpcPort}`;
   const deal = dealerTo(() => readThreads);
-  const rpcPort = published === null ? await server.listen(listenAt) : await server.listenBeside(listenAt, deal);
+  const rpcPort = await server.listenBeside(listenAt, published === null ? null : deal, replication.frames);
   endings.defer(() => server.close(DRAIN_MS));
   if (socketName !== null) {
     removeStaleSockets();

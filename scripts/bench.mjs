@@ -19,6 +19,7 @@ const BENCHES = {
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench', { etcd: true }],
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench', { etcd: true }],
+  links: ['../test/bench/links-bench.mjs', 'linksBench'],
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],

@@ -1,10 +1,11 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { FrameSender } from '../../shared/rpc/frame-sender';
+import type { ServedCall } from '../../shared/rpc/served-call';
 import type { ShardId } from '../../shared/shard/shard-client';
-import { beatFromWire, type WireBeat, type WireBeatAck } from './beat-frames';
+import { beatFromWire, type WireBeatAck } from './beat-frames';
 import { ReceivedLanes } from './core/beat-lanes';
 import type { AppendAck, AppendMessage } from './core/messages';
-import { ackToWire, appendFromWire, type WireAck, type WireAppend } from './replication-frames';
+import type { AckFrame, AppendFrame } from './replication-definition';
+import { ackToWire, appendFromWire } from './replication-frames';
 
 /** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
@@ -13,24 +14,12 @@ const NUMBER_BYTES = 10;
 /** Bytes of payload pieces that wait for their append: a sender sends at most one of the longest at a time. */
 const PIECES_BYTES_MAX = 256 * 1024 * 1024;
 
-interface Frame {
-  node: string;
-  pieces: { payloadId: number; bytes: Buffer }[];
-  appends: WireAppend[];
-  beats: WireBeat[];
-}
-
-interface Answers {
-  acks: WireAck[];
-  beats: WireBeatAck[];
-}
-
 /** The receiving end of a stream of appends. Acknowledgements are sent back on it. */
 export class AckStream {
   /** The sender's name; '' before its first frame. */
   node = '';
-  private readonly call: ServerDuplexStream<Frame, Answers>;
-  private readonly sender: FrameSender<Answers>;
+  private readonly call: ServedCall<AppendFrame, AckFrame>;
+  private readonly sender: FrameSender<AckFrame>;
   /** null before the sender has said its name. */
   private beats: ReceivedLanes | null = null;
   private readonly pieces = new Map<number, Buffer[]>();
@@ -39,7 +28,7 @@ export class AckStream {
   /** `self`: this node's name. */
   constructor(parts: {
     self: string;
-    call: ServerDuplexStream<Frame, Answers>;
+    call: ServedCall<AppendFrame, AckFrame>;
     named: () => void;
     /** `nowMs`: as ReplicationReceiver says. */
     append: (shard: ShardId, message: AppendMessage, nowMs?: number) => void;
@@ -48,7 +37,7 @@ export class AckStream {
   }) {
     this.call = parts.call;
     this.sender = new FrameSender({
-      emptyFrame: (): Answers => ({ acks: [], beats: [] }),
+      emptyFrame: (): AckFrame => ({ acks: [], beats: [] }),
       write: (frame, taken) => void this.call.write(frame, (error?: Error | null) => error ?? taken()),
       stallMs: STALL_MS,
       stalled: () => this.close(),
@@ -60,7 +49,7 @@ export class AckStream {
       this.sender.close();
       parts.ended();
     };
-    this.call.on('data', (frame: Frame) => {
+    this.call.on('data', (frame) => {
       if (isOver) return;
       if (this.node === '') {
         if (frame.node === '') return this.close();

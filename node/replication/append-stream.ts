@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
-import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { RpcStream, StreamChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { everyoneKnows, type MemberVersion } from '../../shared/process/member-version';
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
-import { type WireBeat, type WireBeatAck, beatToWire } from './beat-frames';
+import { beatToWire } from './beat-frames';
 import { SentLanes } from './core/beat-lanes';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { entryBytes } from './entry-cache';
-import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
-import { replicationDefinition } from './replication-definition';
+import { exchangeFrames } from './exchange-frames';
+import { type AckFrame, type AppendFrame, exchangeMethod } from './replication-definition';
+import { ackFromWire, appendToWire, type WireAppend } from './replication-frames';
 
 /**
  * Most bytes that wait for a node that takes nothing. Beyond this the stream is closed, and what is still needed is
@@ -27,17 +28,10 @@ const NUMBER_BYTES = 10;
  */
 const BULK_BYTES = 256 * 1024;
 
-interface Frame {
-  node: string;
-  pieces: { payloadId: number; bytes: Buffer }[];
-  appends: WireAppend[];
-  beats: WireBeat[];
-}
-
 /** One stream of appends to another node, from its opening to its end. Acknowledgements come back on it. */
 export class AppendStream {
-  private readonly stream: RpcStream<Frame>;
-  private readonly sender: FrameSender<Frame>;
+  private readonly stream: RpcStream<AppendFrame>;
+  private readonly sender: FrameSender<AppendFrame>;
   private nextPayloadId = 1;
   private isFirst = true;
   /** By shard, how many appends wait among the bulk. Those that follow must not overtake them. */
@@ -47,18 +41,20 @@ export class AppendStream {
   private isFlushing = false;
   private isOver = false;
 
-  /** `to`: the name of the node at the other end. */
+  /** `to`: the name of the node at the other end. `isFramed`: the channel carries frames, and not gRPC. */
   constructor(parts: {
-    channel: RpcChannel;
+    channel: StreamChannel;
+    isFramed?: boolean;
     nodeId: string;
     to: string;
     nowMs: () => number;
     /** `nowMs`: as ReplicationReceiver says. */
     listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck, nowMs?: number) => void; ended: (end: StreamEnd) => void };
   }) {
-    const { nodeId, to, listener } = parts;
-    this.stream = parts.channel.open<Frame, { acks: WireAck[]; beats: WireBeatAck[] }>(replicationDefinition.Exchange as never, {
+    const { nodeId, to, listener, isFramed = false } = parts;
+    this.stream = parts.channel.open<AppendFrame, AckFrame>(isFramed ? exchangeFrames : exchangeMethod, {
       ready: (version) => {
+        this.sender.release();
         if (everyoneKnows('node-beats', [version])) this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), areTwo: everyoneKnows('beat-lanes', [version]) });
         listener.ready(version);
       },
@@ -77,7 +73,9 @@ export class AppendStream {
         listener.ended(end);
       },
     });
-    this.sender = new FrameSender<Frame>({
+    this.sender = new FrameSender<AppendFrame>({
+      // On a connection of frames, nothing is taken before its other end has admitted the stream.
+      isHeld: isFramed,
       emptyFrame: () => {
         const node = this.isFirst ? nodeId : '';
         this.isFirst = false;

@@ -21,6 +21,8 @@ const AGE_MAX_MS = 10 * 60_000;
  */
 const GRAPH_GROWTH = 1.1;
 const GRAPH_AGE_MS = 60_000;
+/** How often the graph is looked at for that: the index has to be asked, which was most of what the looks of quiet shards cost. */
+const GRAPH_LOOK_MS = 30_000;
 /** So many changes, or this share of the shard, may lie between what a backup holds of the indexes and its records. */
 const KEPT_CHANGES_MIN = 5_000;
 const KEPT_SHARE = 0.05;
@@ -37,6 +39,7 @@ export class Checkpointer {
   private lastNumber: number;
   private lastStartMs = performance.now();
   private notBeforeMs = 0;
+  private graphLookedMs = -Infinity;
   private running: Promise<void> | null = null;
   /** While somebody looks at the checkpoint in force. */
   private holding: Promise<void> | null = null;
@@ -134,19 +137,22 @@ export class Checkpointer {
 
   private writeIfDue(): void {
     const nowMs = performance.now();
-    if (this.running !== null || this.holding !== null || nowMs < this.notBeforeMs || !this.isDue(nowMs - this.lastStartMs)) return;
+    if (this.running !== null || this.holding !== null || nowMs < this.notBeforeMs || !this.isDue(nowMs)) return;
     this.write().catch((error: unknown) => {
       this.notBeforeMs = performance.now() + RETRY_MS;
       this.parts.logger.error({ error, folder: this.parts.folder }, 'a checkpoint failed; the last one stays in force');
     });
   }
 
-  private isDue(ageMs: number): boolean {
+  private isDue(nowMs: number): boolean {
     const { indexes, dim } = this.parts;
+    const ageMs = nowMs - this.lastStartMs;
     const countMin = Math.min(CHANGES_MIN, Math.ceil(CHANGED_BYTES_MIN / (dim * Float32Array.BYTES_PER_ELEMENT)));
     if (this.changes >= Math.max(countMin, indexes.directory.liveCount * CHANGED_SHARE)) return true;
     if (this.changes > 0 && ageMs > AGE_MAX_MS) return true;
-    return ageMs > GRAPH_AGE_MS && this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
+    if (ageMs <= GRAPH_AGE_MS || nowMs - this.graphLookedMs < GRAPH_LOOK_MS) return false;
+    this.graphLookedMs = nowMs;
+    return this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
   }
 
   /** The part of the vector index that changes without a write. */

@@ -27,24 +27,28 @@ export interface SearchCounts {
 export class OperationReports implements OperationObserver {
   private facts: number[] = [];
   private searches = { primary: 0, follower: 0, passedOn: 0 };
-  private readonly timer: NodeJS.Timeout;
+  /** Only while there is something to send: a thread that has nothing to do sleeps. */
+  private timer: NodeJS.Timeout | null = null;
+  private isClosed = false;
 
-  constructor(private readonly send: (report: OperationReport) => void) {
-    this.timer = setInterval(() => this.flush(), SEND_MS);
-  }
+  constructor(private readonly send: (report: OperationReport) => void) {}
 
   done(operation: NodeOperation, durationMs: number, outcome: 'answered' | 'failed'): void {
     this.facts.push(OPERATION, NODE_OPERATIONS.indexOf(operation), durationMs, outcome === 'failed' ? 1 : 0);
     if (this.facts.length > SEND_LENGTH) this.flush();
+    else this.flushSoon();
   }
 
   /** A search was answered by a permit of this kind, or passed on to the main thread. */
   searched(by: keyof SearchCounts): void {
     this.searches[by] += 1;
+    this.flushSoon();
   }
 
   /** Sends what has been counted. */
   flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
     const { primary, follower, passedOn } = this.searches;
     if (primary + follower + passedOn > 0) {
       this.facts.push(SEARCHES, primary, follower, passedOn);
@@ -56,8 +60,12 @@ export class OperationReports implements OperationObserver {
   }
 
   close(): void {
-    clearInterval(this.timer);
     this.flush();
+    this.isClosed = true;
+  }
+
+  private flushSoon(): void {
+    if (!this.isClosed) this.timer ??= setTimeout(() => this.flush(), SEND_MS);
   }
 }
 

@@ -34,6 +34,8 @@ export const FEATURES = [
   'disk-vectors',
   /** A node tells the beats of shards that nobody reads from those of other quiet ones (Beat.lane). */
   'beat-lanes',
+  /** A node takes the replication streams of others on connections that carry frames (NODES_GREETING). */
+  'replication-frames',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

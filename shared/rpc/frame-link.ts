@@ -82,10 +82,32 @@ export class FrameReader {
   }
 }
 
+/** All connections of a process are looked at together: timers of their own would wake a node with a hundred of them all the time. */
+class Looks {
+  private readonly links = new Set<() => void>();
+  private timer: NodeJS.Timeout | null = null;
+
+  begin(look: () => void): void {
+    this.links.add(look);
+    this.timer ??= setInterval(() => {
+      for (const one of this.links) one();
+    }, LOOK_MS).unref();
+  }
+
+  end(look: () => void): void {
+    this.links.delete(look);
+    if (this.links.size > 0 || this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+  }
+}
+
+const looks = new Looks();
+
 /** One end of a connection that carries frames. It watches over whether the other end is there. */
 export class FrameLink {
   private readonly reader: FrameReader;
-  private readonly look: NodeJS.Timeout;
+  private readonly look = (): void => this.watch();
   private hasHeard = true;
   private silentLooks = 0;
   private isOver = false;
@@ -102,8 +124,7 @@ export class FrameLink {
     socket.on('end', () => this.end('the other side ended the stream'));
     socket.on('error', (error) => (this.error = error));
     socket.on('close', () => this.end(this.error?.message ?? 'the connection was lost'));
-    this.look = setInterval(() => this.watch(), LOOK_MS);
-    this.look.unref();
+    looks.begin(this.look);
     // Whoever greeted has paused it.
     socket.resume();
   }
@@ -182,7 +203,7 @@ export class FrameLink {
   private end(reason: string): void {
     if (this.isOver) return;
     this.isOver = true;
-    clearInterval(this.look);
+    looks.end(this.look);
     this.reader.end();
     this.parts.ended(reason);
   }

@@ -121,6 +121,10 @@ class FramesCall<In, Out> extends EventEmitter implements ServedCall<In, Out> {
     this.link.finish();
   }
 
+  destroy(): void {
+    this.link.cut('closed');
+  }
+
   getPeer(): string {
     return this.link.peer;
   }

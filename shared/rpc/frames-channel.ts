@@ -15,19 +15,22 @@ import type { ClusterTls } from './transport-security';
 const CONNECTED_WITHIN_MS = 5_000;
 
 /**
- * Connections to threads of a member that answer reads, which carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream.
+ * Connections to a member that carry frames (frame-link.ts), without what HTTP/2 costs: one for each stream. By the greeting, a
+ * thread that answers reads takes them, or the member itself.
  * Who may be at the other end is found as on any other connection: TLS, and the members' proofs.
  */
 export class FramesChannel {
   private readonly address: string;
   private readonly path: string | null;
+  private readonly greeting: Buffer;
   private readonly tls: ClusterTls | null;
   private readonly handshake: MemberHandshake;
   private readonly closings = new Set<() => void>();
 
   /** `path`: of this machine, where the member may be reached too; only without TLS. */
-  constructor({ address, path, credentials }: { address: string; path?: string | null; credentials: ClusterCredentials }) {
+  constructor({ address, path, credentials, greeting = FRAMES_GREETING }: { address: string; path?: string | null; credentials: ClusterCredentials; greeting?: Buffer }) {
     this.address = address;
+    this.greeting = greeting;
     this.tls = credentials.tls;
     this.path = credentials.tls === null ? (path ?? null) : null;
     this.handshake = new MemberHandshake({
@@ -60,7 +63,7 @@ export class FramesChannel {
     stream.cutFirst = () => socket.destroy();
     // What is lost later, the stream hears of.
     socket.on('error', () => undefined);
-    inTime(greet(socket, FRAMES_GREETING), CONNECTED_WITHIN_MS, late).then(
+    inTime(greet(socket, this.greeting), CONNECTED_WITHIN_MS, late).then(
       () => stream.begin(socket),
       () => {
         socket.destroy();
@@ -73,6 +76,7 @@ export class FramesChannel {
     if (stream.isEnded) return;
     const { host, port } = partsOf(this.address);
     const socket = connectSocket({ host, port });
+    socket.once('connect', () => (stream.isConnected = true));
     socket.on('error', (error) => stream.end(false, error.message));
     socket.on('close', () => stream.end(false, 'the connection was lost'));
     // A socket that is destroyed fails what it is asked for.
@@ -87,7 +91,7 @@ export class FramesChannel {
   }
 
   private async secured(socket: Socket, host: string): Promise<Socket> {
-    await greet(socket, FRAMES_GREETING);
+    await greet(socket, this.greeting);
     if (this.tls === null) return socket;
     const { ca, cert, key } = this.tls.renewed?.current ?? this.tls;
     const name = this.tls.serverName ?? host;
@@ -102,12 +106,14 @@ export class FramesChannel {
 }
 
 function late(): Error {
-  return new Error('no thread took the connection in time');
+  return new Error('nobody took the connection in time');
 }
 
 /** What a connection is made for. */
 interface Connecting {
   readonly isEnded: boolean;
+  /** To an address; what follows is the welcome. */
+  isConnected: boolean;
   cutFirst: () => void;
   begin(socket: Socket): void;
   end(isRefused: boolean, reason: string): void;
@@ -116,6 +122,7 @@ interface Connecting {
 /** One stream, from its connection to its end. */
 class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
   cutFirst: () => void = () => undefined;
+  isConnected = false;
   onEnd: () => void = () => undefined;
   private link: FrameLink | null = null;
   private session: OpenSession | null = null;
@@ -164,7 +171,7 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
     this.onEnd();
     if (this.link === null) this.cutFirst();
     else this.link.cut(reason);
-    this.listener.ended({ isRefused, reason });
+    this.listener.ended({ isRefused, reason, isUnwelcome: this.isConnected && this.link === null });
   }
 
   /** Throws at what has no place here. */

@@ -1,13 +1,16 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { FRAMES_GREETING, READS_GREETING } from './reads-greeting';
+import { FRAMES_GREETING, NODES_GREETING, READS_GREETING } from './reads-greeting';
 
 /** What follows on a connection to a thread that answers reads. */
 export type ReadsForm = 'http2' | 'frames';
+/** `nodes`: frames of another node follow, for no thread. */
+export type GreetedForm = ReadsForm | 'nodes';
 
-const GREETINGS: readonly { bytes: Buffer; form: ReadsForm }[] = [
+const GREETINGS: readonly { bytes: Buffer; form: GreetedForm }[] = [
   { bytes: READS_GREETING, form: 'http2' },
   { bytes: FRAMES_GREETING, form: 'frames' },
+  { bytes: NODES_GREETING, form: 'nodes' },
 ];
 
 /**
@@ -18,7 +21,7 @@ const GREETINGS: readonly { bytes: Buffer; form: ReadsForm }[] = [
 export class GreetedServer {
   private readonly server: Server;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: ((socket: Socket, form: ReadsForm) => void) | null; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: ((socket: Socket, form: GreetedForm) => void) | null; plain: (socket: Socket) => void }) {
     this.server = createServer((socket) => this.take(socket));
   }
 

@@ -10,6 +10,8 @@ import { inTime } from '../time/deadline';
 export const READS_GREETING = Buffer.from('QUIVER READS 1\r\n');
 /** The same, for a connection that then carries frames (frame-link.ts) in the place of HTTP/2. As long as the other. */
 export const FRAMES_GREETING = Buffer.from('QUIVER READS 2\r\n');
+/** For a connection that carries frames to the member itself, and not to a thread: the replication stream of another node. As long as these. */
+export const NODES_GREETING = Buffer.from('QUIVER NODES 1\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
 
 /** From the greeting until TLS is there: longer than a caller waits, and short beside what a peer that says nothing could hold. */

@@ -6,16 +6,19 @@ import { type ClusterCredentials, RpcChannel } from './rpc-channel';
  */
 export class RpcChannels {
   private readonly credentials: ClusterCredentials;
+  private readonly keepaliveMs: number | undefined;
   private readonly channels = new Map<string, RpcChannel>();
 
-  constructor(options: { credentials: ClusterCredentials }) {
+  /** `keepaliveMs`: as RpcChannel says. */
+  constructor(options: { credentials: ClusterCredentials; keepaliveMs?: number }) {
     this.credentials = options.credentials;
+    this.keepaliveMs = options.keepaliveMs;
   }
 
   to(address: string): RpcChannel {
     let channel = this.channels.get(address);
     if (channel === undefined) {
-      channel = new RpcChannel({ address, credentials: this.credentials });
+      channel = new RpcChannel({ address, credentials: this.credentials, keepaliveMs: this.keepaliveMs });
       this.channels.set(address, channel);
     }
     return channel;

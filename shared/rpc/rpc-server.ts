@@ -4,9 +4,10 @@ import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
-import { GreetedServer, type ReadsForm } from './greeted-server';
+import { GreetedServer, type GreetedForm, type ReadsForm } from './greeted-server';
 import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
+import { READS_WELCOME } from './reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
 import { type ClusterTls, serverCredentials } from './transport-security';
 import { type UnprovenBounds, UnprovenConnections } from './unproven-connections';
@@ -67,9 +68,15 @@ export class RpcServer {
     return this.listenBeside(address, null);
   }
 
-  /** As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if there is one. */
-  async listenBeside(address: string, take: ((socket: Socket, form: ReadsForm) => void) | null): Promise<number> {
-    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: this.injector() });
+  /**
+   * As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if there is
+   * one. `framed`: what is served to other nodes on connections that carry frames.
+   */
+  async listenBeside<In, Out>(address: string, take: ((socket: Socket, form: ReadsForm) => void) | null, framed: FramesMethod<In, Out> | null = null): Promise<number> {
+    const nodes = framed === null ? null : this.welcoming(framed);
+    const cut = (socket: Socket): void => void socket.destroy();
+    const greeted = (socket: Socket, form: GreetedForm): void => (form === 'nodes' ? (nodes ?? cut)(socket) : (take ?? cut)(socket, form));
+    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take === null && nodes === null ? null : greeted, plain: this.injector() });
     const port = await this.greeted.listen(address);
     this.listens(address, port);
     return port;
@@ -80,7 +87,8 @@ export class RpcServer {
    * when it listens. Errors: those of listening.
    */
   async greetLocally(path: string, take: (socket: Socket, form: ReadsForm) => void): Promise<void> {
-    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take, plain: (socket) => void socket.destroy() });
+    const cut = (socket: Socket): void => void socket.destroy();
+    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: (socket, form) => (form === 'nodes' ? cut(socket) : take(socket, form)), plain: cut });
     await local.listenLocal(path);
     this.local = local;
   }
@@ -96,8 +104,7 @@ export class RpcServer {
 
   /** Serves one method on connections that were accepted elsewhere, and carry frames. */
   framesAcceptor<In, Out>(method: FramesMethod<In, Out>): (socket: Socket) => void {
-    const acceptor = new FramesAcceptor({ method, gate: this.gate, tls: this.tls });
-    this.framed.push(acceptor as unknown as FramesAcceptor<unknown, unknown>);
+    const acceptor = this.acceptorOf(method);
     return (socket) => {
       this.unproven.add(socket);
       acceptor.take(socket);
@@ -111,6 +118,22 @@ export class RpcServer {
   close(graceMs: number): Promise<void> {
     this.closing ??= this.shutDown(graceMs);
     return this.closing;
+  }
+
+  /** For connections that were accepted and greeted here. */
+  private welcoming<In, Out>(method: FramesMethod<In, Out>): (socket: Socket) => void {
+    const acceptor = this.acceptorOf(method);
+    return (socket) => {
+      socket.on('error', () => undefined);
+      socket.write(READS_WELCOME);
+      acceptor.take(socket);
+    };
+  }
+
+  private acceptorOf<In, Out>(method: FramesMethod<In, Out>): FramesAcceptor<In, Out> {
+    const acceptor = new FramesAcceptor({ method, gate: this.gate, tls: this.tls });
+    this.framed.push(acceptor as unknown as FramesAcceptor<unknown, unknown>);
+    return acceptor;
   }
 
   private injector(): (socket: Socket) => void {

@@ -3,7 +3,7 @@ import type { Metadata } from '@grpc/grpc-js';
 /** A stream as seen by the side that serves it: gRPC's, as far as it is used, or one of frames on a connection of its own. */
 export interface ServedCall<In, Out> {
   on(event: 'data', listener: (frame: In) => void): unknown;
-  on(event: 'end' | 'cancelled' | 'close', listener: () => void): unknown;
+  on(event: 'end' | 'cancelled' | 'close' | 'error', listener: () => void): unknown;
   /** With an error that is nobody's: ends the stream. */
   emit(event: 'error', error: unknown): unknown;
   /** Says that the stream is admitted. */
@@ -13,5 +13,7 @@ export interface ServedCall<In, Out> {
   resume(): unknown;
   isPaused(): boolean;
   end(): unknown;
+  /** Cuts it, with what is not sent yet. */
+  destroy(): unknown;
   getPeer(): string;
 }

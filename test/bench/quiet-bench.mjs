@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeFigures } from './figures-file.mjs';
-import { processorSeconds, residentMemory } from './process-facts.mjs';
+import { residentMemory, threadMicros } from './process-facts.mjs';
 
 export const QUIET_USAGE = `npm run bench -- quiet [options]
 
@@ -15,6 +15,8 @@ What storage nodes pay for shards in which nothing happens: real nodes, a coordi
   --collections N    (20)
   --shards N         of each collection (16)
   --replicas N       of each shard (2)
+  --settle N         seconds before the first measurement (240): shards become unread after 30, and V8 compiles what runs again
+                     and again in other threads for some minutes more, which took a third of what a node took after 45
   --seconds N        of measuring (20), in each of --rounds
   --rounds N         with the sides in turns (1)
   --port P           of the coordinator (27400); the others follow, as with npm run cluster
@@ -23,8 +25,6 @@ What storage nodes pay for shards in which nothing happens: real nodes, a coordi
 `;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Everything that follows the making of a shard is over by then, and it is unread (TIMINGS.unreadAfterMs). */
-const SETTLE_MS = 45_000;
 /** The clusters of two sides need ports of their own. */
 const PORTS_APART = 1_000;
 const KEY = 'quiet-bench-key';
@@ -37,6 +37,7 @@ export async function quietBench(words) {
       collections: { type: 'string', default: '20' },
       shards: { type: 'string', default: '16' },
       replicas: { type: 'string', default: '2' },
+      settle: { type: 'string', default: '240' },
       seconds: { type: 'string', default: '20' },
       rounds: { type: 'string', default: '1' },
       port: { type: 'string', default: '27400' },
@@ -49,25 +50,30 @@ export async function quietBench(words) {
     process.stdout.write(QUIET_USAGE);
     return;
   }
-  const [nodes, collections, shards, replicas, seconds, rounds, port] = ['nodes', 'collections', 'shards', 'replicas', 'seconds', 'rounds', 'port'].map((name) => Number(values[name]));
+  const [nodes, collections, shards, replicas, settle, seconds, rounds, port] = ['nodes', 'collections', 'shards', 'replicas', 'settle', 'seconds', 'rounds', 'port'].map((name) =>
+    Number(values[name]),
+  );
   Object.assign(process.env, { API_KEY: KEY, RATE_LIMIT_PER_MINUTE: '0', API_UI: 'false' });
   const folders = [...(values.beside === undefined ? [] : [{ name: 'beside', folder: resolve(values.beside) }]), { name: 'this', folder: ROOT }];
   const sides = [];
   try {
     for (const [i, side] of folders.entries()) sides.push(await begin({ ...side, nodes, collections, shards, replicas, port: port + i * PORTS_APART }));
-    await sleep(SETTLE_MS);
+    await sleep(settle * 1_000);
     for (let round = 0; round < rounds; round++) {
-      for (const side of sides) side.shares.push(...(await measure(side, seconds)));
+      for (const side of sides) await measure(side, seconds);
     }
   } finally {
     for (const side of sides) await end(side);
   }
   const perNode = (collections * shards * replicas) / nodes;
-  process.stdout.write(`\n${nodes} nodes, ${perNode} quiet replicas on each, ${rounds} × ${seconds} s\n\n| | processor time of a node | memory of a node, MB |\n|---|---|---|\n`);
-  for (const { name, shares, bytes } of sides) {
-    process.stdout.write(`| ${name} | ${(mean(shares) * 100).toFixed(2)} % of a core | ${(bytes / 1e6).toFixed(0)} |\n`);
+  process.stdout.write(
+    `\n${nodes} nodes, ${perNode} quiet replicas on each, ${rounds} × ${seconds} s\n\n| | processor time of a node | of its main thread | memory of a node, MB |\n|---|---|---|---|\n`,
+  );
+  for (const { name, shares, mainShares, bytes } of sides) {
+    process.stdout.write(`| ${name} | ${(mean(shares) * 100).toFixed(2)} % of a core | ${(mean(mainShares) * 100).toFixed(2)} % | ${(bytes / 1e6).toFixed(0)} |\n`);
   }
-  if (values.json !== undefined) writeFigures(values.json, { nodes, collections, shards, replicas, seconds, sides: sides.map(({ name, shares, bytes }) => ({ name, shares, bytes })) });
+  if (values.json !== undefined)
+    writeFigures(values.json, { nodes, collections, shards, replicas, settle, seconds, sides: sides.map(({ name, shares, mainShares, bytes }) => ({ name, shares, mainShares, bytes })) });
 }
 
 async function begin({ name, folder, nodes, collections, shards, replicas, port }) {
@@ -75,7 +81,7 @@ async function begin({ name, folder, nodes, collections, shards, replicas, port 
   const { LocalCluster } = await import(join(folder, 'scripts/local-cluster.mjs'));
   const log = (line) => process.stderr.write(`${name}: ${line}\n`);
   const cluster = new LocalCluster({ nodes, coordinators: 1, replicas, shards, port, folder: scratch, restarts: false, log });
-  const side = { name, scratch, cluster, shares: [], bytes: 0, pids: [] };
+  const side = { name, scratch, cluster, shares: [], mainShares: [], bytes: 0, pids: [] };
   try {
     await cluster.start();
     for (let i = 0; i < collections; i++) {
@@ -96,14 +102,19 @@ async function begin({ name, folder, nodes, collections, shards, replicas, port 
   }
 }
 
-/** Processor time of each node, as a share of the time that passed. */
+/** Processor time of each node and of its main thread, as shares of the time that passed. */
 async function measure(side, seconds) {
-  const before = side.pids.map(processorSeconds);
+  const before = side.pids.map(threadMicros);
   const beganMs = performance.now();
   await sleep(seconds * 1_000);
-  const passed = (performance.now() - beganMs) / 1_000;
+  const passedMicros = (performance.now() - beganMs) * 1_000;
   side.bytes = mean(side.pids.map((pid) => residentMemory(pid).ownBytes));
-  return side.pids.map((pid, i) => (processorSeconds(pid) - before[i]) / passed);
+  side.pids.forEach((pid, i) => {
+    const micros = threadMicros(pid);
+    const used = (thread) => micros.get(thread) - (before[i].get(thread) ?? 0);
+    side.shares.push([...micros.keys()].reduce((sum, thread) => sum + used(thread), 0) / passedMicros);
+    side.mainShares.push(used(pid) / passedMicros);
+  });
 }
 
 async function end({ cluster, scratch }) {

@@ -163,3 +163,27 @@ test('what a thread counts arrives at the main thread, and nothing twice', () =>
   ]);
   expect(searches).toEqual([{ primary: 1, follower: 2, passedOn: 1 }]);
 });
+
+test('what a thread counts is sent soon, and while nothing is counted no timer wakes it', () => {
+  jest.useFakeTimers();
+  try {
+    const sent: Float64Array[] = [];
+    const reports = new OperationReports((report) => sent.push(report));
+    expect(jest.getTimerCount()).toBe(0);
+    reports.done('search', 1.5, 'answered');
+    reports.searched('primary');
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(1_000);
+    expect(sent).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+    reports.searched('follower');
+    jest.advanceTimersByTime(1_000);
+    expect(sent).toHaveLength(2);
+    reports.close();
+    reports.searched('follower');
+    expect(jest.getTimerCount()).toBe(0);
+    expect(sent).toHaveLength(2);
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -29,7 +29,11 @@ function link(frame: (type: number, bytes: Buffer) => void = () => undefined) {
 
 const settled = (): Promise<void> => new Promise((done) => jest.requireActual<typeof import('node:timers')>('node:timers').setImmediate(done));
 
-afterEach(() => jest.useRealTimers());
+/** Links of one test must have ended before the next one has other timers: all are looked at by one. */
+afterEach(async () => {
+  await settled();
+  jest.useRealTimers();
+});
 
 test('a ping is answered, and neither it nor its answer is told', async () => {
   const types: number[] = [];
