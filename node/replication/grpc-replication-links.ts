@@ -35,7 +35,7 @@ interface Outbound {
 /**
  * Messages between replicas: one stream to each node to which this one sends appends. It is opened when there is something to
  * send (a primary always has heartbeats), and opened again when it breaks. To a node that says that it knows them it goes over
- * frames on a connection of its own (decision 48), else over gRPC.
+ * frames on a connection of its own (decision 49), else over gRPC.
  */
 export class GrpcReplicationLinks implements ReplicationLinks {
   readonly nodeId: string;
