@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "disk_waits.h"
 #include "errors.h"
 #include "walk.h"
 
@@ -37,6 +38,8 @@ double scan_ns(const RowStore& rows, double count) {
   return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
 }
 
+// Cells that are asked of the disk before they are looked through.
+constexpr size_t kCellsAhead = 8;
 // Looking through a cell costs a part per row that it holds, beside the scan of its allowed rows.
 constexpr double kCellRowNs = 2;
 // A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
@@ -195,6 +198,17 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
   return hits;
 }
 
+// Scores again what was found, or gives it to who does.
+std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const SearchRequest& request, SearchCost& cost) {
+  if (request.bounded != nullptr) {
+    *request.bounded = candidates.bounded();
+    return {};
+  }
+  std::vector<Hit> hits = candidates.rescore(rows);
+  cost.rescored += hits.size();
+  return hits;
+}
+
 std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
                             const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
@@ -204,9 +218,7 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
-  std::vector<Hit> hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
-  return hits;
+  return finished(candidates, rows, request, cost);
 }
 
 // The k best keys seen: how good a row has to be.
@@ -275,6 +287,14 @@ class CellOrder {
     return part_[place_].key >= least ? &part_[place_++] : nullptr;
   }
 
+  // The one that comes so many after the last, if its key is `least` or more; none beyond the part.
+  const RankedCell* later(size_t places, float least) const {
+    const size_t place = place_ + places - 1;
+    return place < part_.size() && part_[place].key >= least ? &part_[place] : nullptr;
+  }
+  // Whether the last one was the first of its part.
+  bool is_first() const { return place_ == 1; }
+
   // Whether the next one begins a part; then how many more there are down to `least`.
   bool begins_part() const { return place_ == part_.size(); }
   size_t left(float least) const {
@@ -305,6 +325,16 @@ class CellOrder {
   // All with at least this key were in a part.
   float lowest_ = std::numeric_limits<float>::infinity();
 };
+
+// Asks the disk for the codes of a cell whose rows lie together.
+void ask_ahead(const RowStore& rows, const Cells& cells, const RankedCell* cell) {
+  if (cell == nullptr || !cells.sorted() || cells.size(cell->number) == 0) return;
+  const size_t first = cells.first_row(cell->number), last = first + cells.size(cell->number) - 1;
+  // Two blocks lie anywhere.
+  if (rows.code(last) != rows.code(first) + (last - first) * rows.codes().bytes) return;
+  ask_disk(rows.code(first), rows.code(last) + rows.codes().bytes);
+  ask_disk(&rows.meta(first), &rows.meta(last) + 1);
+}
 
 // Looks through cells and scans the rows that came after them. Answers false if it would have to look through too many.
 bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
@@ -360,6 +390,7 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     const RankedCell* next = order.next(least());
     if (next == nullptr) break;
     const size_t size = cells.size(next->number);
+    for (size_t i = order.is_first() ? 1 : kCellsAhead; request.from_disk && i <= kCellsAhead; i++) ask_ahead(rows, cells, order.later(i, least()));
     visited += size;
     for (size_t j = 0; cells.sorted() && j < size; j++) {
       const uint32_t row = cells.first_row(next->number) + uint32_t(j);
@@ -391,8 +422,7 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     cost.scored += count;
     add_batch(rows, query, later, count, candidates);
   });
-  hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
+  hits = finished(candidates, rows, request, cost);
   return true;
 }
 
@@ -437,8 +467,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
-  hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
+  hits = finished(candidates, rows, request, cost);
   return true;
 }
 
