@@ -15,6 +15,7 @@
 
 #include "errors.h"
 #include "index_registry.h"
+#include "joint_search.h"
 #include "segment_sealing.h"
 
 namespace {
@@ -38,6 +39,32 @@ std::vector<float> vectors_of(size_t count, std::mt19937& random) {
   return vectors;
 }
 
+// Two threads search the store as two of one index. One of them answers, or none where it is being closed.
+void search_jointly(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop) {
+  JointSearch joint({snapshot, snapshot}, request);
+  std::vector<SlotHit> hits[2];
+  std::atomic<bool> closed{false};
+  const auto run = [&](size_t i) {
+    SearchCost cost;
+    size_t allowed = 0;
+    try {
+      hits[i] = joint.run(stop, cost, allowed);
+    } catch (const ClosedError&) {
+      closed = true;
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  if (!hits[0].empty() && !hits[1].empty()) fail("two threads answer");
+  if (hits[0].empty() && hits[1].empty() && !closed && snapshot.rows->live() > 0) fail("no thread answers");
+  for (const std::vector<SlotHit>& some : hits) {
+    for (const SlotHit& hit : some) {
+      if (hit.slot >= kSlots) fail("a slot that was never put");
+    }
+  }
+}
+
 // Searches until the number leads nowhere.
 void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
   std::mt19937 random(seed);
@@ -49,6 +76,11 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
     request.allowed.count = snapshot.rows->live();
     try {
       SearchCost cost;
+      if (answers % 2 == 0) {
+        search_jointly(snapshot, request, index->stop);
+        answers++;
+        continue;
+      }
       const auto hits = search(snapshot, request, index->stop, cost);
       snapshot.rows->require_sound();
       for (size_t i = 0; i < hits.size(); i++) {
