@@ -8,8 +8,8 @@ namespace quiver {
 void ask_disk(const void* begin, const void* end);
 
 /**
- * Whether work of this thread is likely to wait for pages from the disk: it did so a short while ago. Asking the disk for what
- * is in memory anyway takes about as long as scoring a cell. Lives as long as the work.
+ * Whether work of this thread is likely to wait for pages from the disk: it did so a short while ago. Asking for what is in memory
+ * anyway takes longer than scoring it. Lives as long as the work.
  */
 class DiskWaits {
  public:
@@ -18,11 +18,17 @@ class DiskWaits {
   DiskWaits(const DiskWaits&) = delete;
   DiskWaits& operator=(const DiskWaits&) = delete;
 
+  // Whether it waits at all.
   bool expected() const { return expected_; }
+  // Whether it waits for so many of the pieces that it reads that each is worth asking for.
+  bool often() const { return often_; }
+  // How many pieces it has read.
+  void done(size_t pieces) { pieces_ = pieces; }
 
  private:
   long before_;
-  bool expected_;
+  bool expected_, often_;
+  size_t pieces_ = 0;
 };
 
 }  // namespace quiver

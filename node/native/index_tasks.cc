@@ -1,5 +1,9 @@
 #include "index_tasks.h"
 
+#if defined(__GLIBC__) || __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -450,6 +454,14 @@ class CompactTask final : public ChangingTask {
   std::unique_ptr<Compaction> compaction_;
 };
 
+// Memory that was freed goes to the system: the allocator keeps it for each thread that sealed, and a process has indexes on the
+// disk because it has little.
+void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 class SealTask final : public ChangingTask {
  public:
   SealTask(napi_env env, const Arguments& arguments)
@@ -466,6 +478,7 @@ class SealTask final : public ChangingTask {
   void run() override {
     sealing_ = std::make_unique<SegmentSealing>(store_, path_);
     sealing_->run(target_, threads_, index_->stop);
+    give_back_memory();
   }
   napi_value finish(napi_env env) override {
     if (store_->count() != rows_) throw std::logic_error("rows were put while the index was sealed");

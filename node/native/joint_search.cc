@@ -12,6 +12,9 @@ namespace quiver {
 
 namespace {
 
+// Rows whose codes are read at once, about: those of a cell.
+constexpr size_t kRowsTogether = 64;
+
 // A row that may be among the best, with its bounds.
 struct Bounded {
   float key, upper, lower;
@@ -46,9 +49,10 @@ JointSearch::JointSearch(std::vector<Snapshot> snapshots, SearchRequest request)
 }
 
 std::vector<SlotHit> JointSearch::run(const StopFlag& stop, SearchCost& cost, size_t& allowed) {
-  const DiskWaits waits;
+  DiskWaits waits;
   for (size_t i = next_.fetch_add(1); i < parts_.size(); i = next_.fetch_add(1)) {
-    search_part(parts_[i], stop, cost, waits.expected(), allowed);
+    search_part(parts_[i], stop, cost, waits.often(), allowed);
+    waits.done(cost.scored / kRowsTogether);
     if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     std::vector<SlotHit> hits = rescored(cost, waits.expected());
     for (const Part& part : parts_) part.snapshot.rows->require_sound();

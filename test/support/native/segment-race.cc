@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,6 +64,21 @@ void search_jointly(const Snapshot& snapshot, const SearchRequest& request, cons
       if (hit.slot >= kSlots) fail("a slot that was never put");
     }
   }
+}
+
+// A slot that moves from one store to another meanwhile is found in both, and takes the place of no other.
+void search_moved(const Snapshot& snapshot, const StopFlag& stop, std::mt19937& random) {
+  const size_t k = snapshot.rows->live() / 2;
+  SearchRequest request{vectors_of(1, random), k, EffortKind::kCalibrated, 0, {}};
+  request.allowed.count = snapshot.rows->live();
+  JointSearch joint({snapshot, snapshot}, request);
+  const uint32_t gone = 200;
+  snapshot.rows->remove(&gone, 1);
+  SearchCost cost;
+  size_t allowed = 0;
+  std::set<uint32_t> slots;
+  for (const SlotHit& hit : joint.run(stop, cost, allowed)) slots.insert(hit.slot);
+  if (slots.size() < k) fail("a slot took two places");
 }
 
 // Searches until the number leads nowhere.
@@ -129,6 +145,7 @@ int main(int, char** words) {
   if (index->snapshot.cells == nullptr || index->snapshot.rows->live() != kKept - 100) fail("what was sealed");
   for (uint32_t slot = 100; slot < 200; slot++) index->snapshot.rows->remove(&slot, 1);
   await_more();
+  search_moved(index->snapshot, index->stop, random);
   index->stop = true;
   unshare(*index);
   for (std::thread& reader : readers) reader.join();

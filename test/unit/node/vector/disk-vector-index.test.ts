@@ -161,21 +161,6 @@ test('several segments are scored again as one: originals are read for the best 
   expect(await mean(ChunkedSlotSet.fromArray([...slotsOf(0, ROWS)].filter(() => dice() < 0.3)))).toBeLessThan(3 * K);
 });
 
-test('slots that move between segments while searches run take no place of others', async () => {
-  const { vectors } = dataOf('cosine');
-  const index = await open();
-  fill(index, vectors, 6_000);
-  await index.settled();
-  const query = some(vectors, 100, 101);
-  const near = (await index.search(query, { k: 2 * K, effort: { type: 'exact' }, allowed: null })).slots.slice(0, 2 * K);
-  for (let round = 0; round < 100; round++) {
-    const searches = Array.from({ length: 4 }, () => index.search(query, { k: 2 * K, effort: { type: 'ef', ef: 400 }, allowed: null }));
-    const moved = near.slice(round % K, (round % K) + K);
-    index.put(moved, index.vectors(moved));
-    for (const { slots } of await Promise.all(searches)) expect(new Set(slots).size).toBeGreaterThanOrEqual(2 * K);
-  }
-});
-
 describe('saves', () => {
   test('write again only the segments that changed, and hold their cells', async () => {
     const { vectors, queries } = dataOf('cosine');
