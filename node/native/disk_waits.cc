@@ -43,9 +43,12 @@ DiskWaits::DiskWaits() : before_(waits_so_far()), expected_(remembered > 0), oft
 }
 
 DiskWaits::~DiskWaits() {
+  if (waits_so_far() > before_) remembered = kRemembered;
+}
+
+void DiskWaits::note(size_t pieces) {
   const long waits = waits_so_far() - before_;
-  if (waits > 0) remembered = kRemembered;
-  if (waits > 0 && size_t(waits) * kOftenShare > pieces_) remembered_often = kRemembered;
+  if (waits > 0 && size_t(waits) * kOftenShare > pieces) remembered_often = kRemembered;
 }
 
 }  // namespace quiver

@@ -22,13 +22,12 @@ class DiskWaits {
   bool expected() const { return expected_; }
   // Whether it waits for so many of the pieces that it reads that each is worth asking for.
   bool often() const { return often_; }
-  // How many pieces it has read.
-  void done(size_t pieces) { pieces_ = pieces; }
+  // So many pieces were read up to now.
+  void note(size_t pieces);
 
  private:
-  long before_;
-  bool expected_, often_;
-  size_t pieces_ = 0;
+  const long before_;
+  const bool expected_, often_;
 };
 
 }  // namespace quiver

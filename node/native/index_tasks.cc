@@ -38,6 +38,14 @@ constexpr size_t kJointTasksMax = 8;
 // The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
 constexpr size_t kKeptShare = 64;
 
+// Memory that was freed goes to the system: the allocator keeps what each thread had, and a process has indexes on the disk
+// because it has little.
+void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 // A task of an index. It is counted, so that close can wait, and keeps the JavaScript object from being collected.
 class IndexTask : public Task {
  public:
@@ -454,14 +462,6 @@ class CompactTask final : public ChangingTask {
   std::unique_ptr<Compaction> compaction_;
 };
 
-// Memory that was freed goes to the system: the allocator keeps it for each thread that sealed, and a process has indexes on the
-// disk because it has little.
-void give_back_memory() {
-#if defined(__GLIBC__)
-  malloc_trim(0);
-#endif
-}
-
 class SealTask final : public ChangingTask {
  public:
   SealTask(napi_env env, const Arguments& arguments)
@@ -522,6 +522,7 @@ class LoadTask final : public IndexTask {
   }
   void run() override {
     loaded_ = read_save(path_, originals_, empty_->kind(), threads_, index_->stop);
+    if (empty_->on_disk) give_back_memory();
   }
   napi_value finish(napi_env env) override {
     if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");

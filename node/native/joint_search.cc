@@ -52,7 +52,7 @@ std::vector<SlotHit> JointSearch::run(const StopFlag& stop, SearchCost& cost, si
   DiskWaits waits;
   for (size_t i = next_.fetch_add(1); i < parts_.size(); i = next_.fetch_add(1)) {
     search_part(parts_[i], stop, cost, waits.often(), allowed);
-    waits.done(cost.scored / kRowsTogether);
+    waits.note(cost.scored / kRowsTogether);
     if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     std::vector<SlotHit> hits = rescored(cost, waits.expected());
     for (const Part& part : parts_) part.snapshot.rows->require_sound();
@@ -89,14 +89,18 @@ std::vector<SlotHit> JointSearch::rescored(SearchCost& cost, bool from_disk) {
   keep_best(found, request_.k);
   const auto original = [&](const Bounded& one) { return parts_[one.part].snapshot.rows->original(one.row); };
   const size_t dim = parts_[0].snapshot.rows->dim;
-  // All at once, so that they are waited for together.
-  for (const Bounded& one : found) {
-    if (from_disk) ask_disk(original(one), original(one) + dim);
-  }
   std::vector<std::unique_ptr<Query>> queries(parts_.size());
   // The k best exact keys so far, the worst of them on top.
   std::vector<float> best;
+  const auto ask = [&](size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+      if (best.size() < request_.k || found[i].upper >= best.front()) ask_disk(original(found[i]), original(found[i]) + dim);
+    }
+  };
+  // They are waited for together: the k best by codes, and then what may still be better than the k-th of them.
+  if (from_disk) ask(0, std::min(request_.k, found.size()));
   for (size_t i = 0; i < found.size(); i++) {
+    if (from_disk && i == request_.k) ask(i, found.size());
     if (best.size() == request_.k && found[i].upper < best.front()) continue;
     if (i + 1 < found.size()) {
       const char* next = reinterpret_cast<const char*>(original(found[i + 1]));

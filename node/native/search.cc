@@ -39,7 +39,7 @@ double scan_ns(const RowStore& rows, double count) {
 }
 
 // Cells that are asked of the disk before they are looked through.
-constexpr size_t kCellsAhead = 8;
+constexpr size_t kCellsAhead = 4;
 // Looking through a cell costs a part per row that it holds, beside the scan of its allowed rows.
 constexpr double kCellRowNs = 2;
 // A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
