@@ -15,6 +15,9 @@ namespace {
 // Rows whose codes are read at once, about: those of a cell.
 constexpr size_t kRowsTogether = 64;
 
+// With fewer stores most searches wait for little, and asking the disk ahead takes longer than that.
+constexpr size_t kAskingParts = 4;
+
 // A row that may be among the best, with its bounds.
 struct Bounded {
   float key, upper, lower;
@@ -50,11 +53,12 @@ JointSearch::JointSearch(std::vector<Snapshot> snapshots, SearchRequest request)
 
 std::vector<SlotHit> JointSearch::run(const StopFlag& stop, SearchCost& cost, size_t& allowed) {
   DiskWaits waits;
+  const bool asks = parts_.size() >= kAskingParts;
   for (size_t i = next_.fetch_add(1); i < parts_.size(); i = next_.fetch_add(1)) {
-    search_part(parts_[i], stop, cost, waits.often(), allowed);
+    search_part(parts_[i], stop, cost, asks && waits.often(), allowed);
     waits.note(cost.scored / kRowsTogether);
     if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
-    std::vector<SlotHit> hits = rescored(cost, waits.expected());
+    std::vector<SlotHit> hits = rescored(cost, asks && waits.expected());
     for (const Part& part : parts_) part.snapshot.rows->require_sound();
     return hits;
   }
