@@ -291,12 +291,13 @@ NAPI_MODULE_INIT() {
       method("share", guarded<share_call>),
       method("close", guarded<close>),
   };
-  napi_value index_class, kernels, inline_search;
+  napi_value index_class, kernels, inline_search, joint_search;
   if (napi_define_class(env, "VectorIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,
                         sizeof methods / sizeof methods[0], methods, &index_class) != napi_ok ||
       napi_create_function(env, "kernelNames", NAPI_AUTO_LENGTH, guarded<kernel_names>, nullptr, &kernels) != napi_ok ||
       napi_create_function(env, "searchInline", NAPI_AUTO_LENGTH, guarded<search_inline_call>, nullptr,
-                           &inline_search) != napi_ok) {
+                           &inline_search) != napi_ok ||
+      napi_create_function(env, "searchTogether", NAPI_AUTO_LENGTH, guarded<search_together>, nullptr, &joint_search) != napi_ok) {
     return nullptr;
   }
   const napi_value filter_class = define_filter_index(env);
@@ -305,5 +306,6 @@ NAPI_MODULE_INIT() {
   napi_set_named_property(env, exports, "FilterIndex", filter_class);
   napi_set_named_property(env, exports, "kernelNames", kernels);
   napi_set_named_property(env, exports, "searchInline", inline_search);
+  napi_set_named_property(env, exports, "searchTogether", joint_search);
   return exports;
 }

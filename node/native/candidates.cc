@@ -9,10 +9,8 @@ Candidates::Candidates(const Query& query, size_t k, float deviations)
     : query_(query), k_(k), deviations_(deviations), capacity_(std::max<size_t>(4 * k, 256)) {}
 
 void Candidates::prune() {
-  // Lower bounds are as careful as ever: the best approximate keys are rather too high.
-  const float below_key = kDeviations / deviations_;
   bounds_.clear();
-  for (const Candidate& candidate : list_) bounds_.push_back(candidate.key - below_key * candidate.slack);
+  for (const Candidate& candidate : list_) bounds_.push_back(candidate.key - lower_share() * candidate.slack);
   std::nth_element(bounds_.begin(), bounds_.begin() + ptrdiff_t(k_ - 1), bounds_.end(), std::greater<float>());
   threshold_ = std::max(threshold_, bounds_[k_ - 1]);
   const auto below = [&](const Candidate& candidate) { return candidate.upper() < threshold_; };

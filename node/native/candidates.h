@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "effort.h"
@@ -18,6 +19,15 @@ struct Candidate {
   uint32_t row;
 
   float upper() const { return key + slack; }
+};
+
+// Rows of a store that may be among the best k.
+struct BoundedRows {
+  std::vector<Candidate> list;
+  // A row's exact key is at least its approximate one less so much of its slack.
+  float lower_share = 1;
+
+  float lower(const Candidate& candidate) const { return candidate.key - lower_share * candidate.slack; }
 };
 
 /// A row with its exact score.
@@ -45,11 +55,16 @@ class Candidates {
   }
   size_t size() const { return list_.size(); }
 
+  // All rows that may be among the best, for who scores them again with those of other stores.
+  BoundedRows bounded() { return {std::move(list_), lower_share()}; }
+
   // Exact scores of all rows that can be among the best k or tie with them, in no order.
   std::vector<Hit> rescore(const RowStore& rows);
 
  private:
   void prune();
+  // Lower bounds are as careful as ever: the best approximate keys are rather too high.
+  float lower_share() const { return kDeviations / deviations_; }
 
   const Query& query_;
   size_t k_;

@@ -1,5 +1,9 @@
 #include "index_tasks.h"
 
+#if defined(__GLIBC__) || __has_include(<malloc.h>)
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -20,6 +24,7 @@
 #include "graph_builder.h"
 #include "index_object.h"
 #include "index_save.h"
+#include "joint_search.h"
 #include "search.h"
 #include "segment_sealing.h"
 
@@ -28,15 +33,26 @@ namespace quiver {
 namespace {
 
 constexpr size_t kThreadsMax = 256;
+// Threads that search the segments of one index: more than most pools have.
+constexpr size_t kJointTasksMax = 8;
 // The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
 constexpr size_t kKeptShare = 64;
+
+// Memory that was freed goes to the system: the allocator keeps what each thread had, and a process has indexes on the disk
+// because it has little.
+void give_back_memory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
 
 // A task of an index. It is counted, so that close can wait, and keeps the JavaScript object from being collected.
 class IndexTask : public Task {
  public:
-  IndexTask(napi_env env, const Arguments& arguments) : env_(env), index_(index_of(env, arguments.self())) {
+  IndexTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments.self()) {}
+  IndexTask(napi_env env, napi_value self) : env_(env), index_(index_of(env, self)) {
     index_->require_open();
-    napi_create_reference(env, arguments.self(), 1, &self_);
+    napi_create_reference(env, self, 1, &self_);
     index_->running++;
   }
   ~IndexTask() override {
@@ -112,18 +128,23 @@ class BuildingTask : public ChangingTask {
 };
 
 // { slots, scores }.
-napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>& hits) {
+template <class AnyHit, class SlotOf>
+napi_value hits_value(napi_env env, const std::vector<AnyHit>& hits, const SlotOf& slot_of) {
   void *slots, *scores;
   napi_value result, slots_value = new_array(env, napi_uint32_array, hits.size(), sizeof(uint32_t), &slots);
   napi_value scores_value = new_array(env, napi_float64_array, hits.size(), sizeof(double), &scores);
   for (size_t i = 0; i < hits.size(); i++) {
-    static_cast<uint32_t*>(slots)[i] = rows.slot(hits[i].row);
+    static_cast<uint32_t*>(slots)[i] = slot_of(hits[i]);
     static_cast<double*>(scores)[i] = hits[i].score;
   }
   if (napi_create_object(env, &result) != napi_ok) return nullptr;
   napi_set_named_property(env, result, "slots", slots_value);
   napi_set_named_property(env, result, "scores", scores_value);
   return result;
+}
+
+napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>& hits) {
+  return hits_value(env, hits, [&](const Hit& hit) { return rows.slot(hit.row); });
 }
 
 // Writes them into `room`, the slots into its first half and the scores into the second. Answers how many there are.
@@ -137,6 +158,15 @@ napi_value written_hits(napi_env env, const RowStore& rows, const std::vector<Hi
   napi_value count = nullptr;
   napi_create_uint32(env, uint32_t(hits.size()), &count);
   return count;
+}
+
+// The slots that may be answers: their kind, words and number, from argument `first` on.
+void read_allowed(const Arguments& arguments, size_t first, Allowed& allowed) {
+  allowed.kind = Allowed::Kind(arguments.whole(first, 0, 2));
+  if (allowed.kind == Allowed::Kind::kAll) return;
+  const auto words = arguments.words(first + 1);
+  allowed.words.assign(words.data, words.data + words.size);
+  allowed.count = arguments.whole(first + 2, 0, kItemLimit);
 }
 
 // Query, k, effort and ef, from argument `first` on, with all slots allowed. False: the query has another dimension.
@@ -198,12 +228,7 @@ class SearchTask final : public IndexTask {
     if (!read_request(arguments, 0, *snapshot_.rows, request_)) {
       throw std::invalid_argument("the query has another dimension");
     }
-    request_.allowed.kind = Allowed::Kind(arguments.whole(4, 0, 2));
-    if (request_.allowed.kind != Allowed::Kind::kAll) {
-      const auto words = arguments.words(5);
-      request_.allowed.words.assign(words.data, words.data + words.size);
-      request_.allowed.count = arguments.whole(6, 0, kItemLimit);
-    }
+    read_allowed(arguments, 4, request_.allowed);
     is_counted_ = !arguments.is_nullish(arguments.at(7));
     if (is_counted_) called_ = std::chrono::steady_clock::now();
   }
@@ -233,6 +258,36 @@ class SearchTask final : public IndexTask {
   Time called_;
   Counted counted_;
   std::vector<Hit> hits_;
+};
+
+// One of the tasks that search several indexes, in the name of one of them.
+class JointSearchTask final : public IndexTask {
+ public:
+  JointSearchTask(napi_env env, napi_value self, std::shared_ptr<JointSearch> search, bool is_counted)
+      : IndexTask(env, self), search_(std::move(search)), is_counted_(is_counted) {
+    if (is_counted_) called_ = std::chrono::steady_clock::now();
+  }
+
+  void run() override {
+    const Time began = is_counted_ ? std::chrono::steady_clock::now() : Time();
+    hits_ = search_->run(index_->stop, counted_.cost, counted_.allowed);
+    if (!is_counted_) return;
+    counted_.queue_ms = ms_between(called_, began);
+    counted_.run_ms = ms_between(began, std::chrono::steady_clock::now());
+  }
+
+  napi_value finish(napi_env env) override {
+    napi_value result = hits_value(env, hits_, [](const SlotHit& hit) { return hit.slot; });
+    if (is_counted_ && result != nullptr) add_counts(env, result, counted_);
+    return result;
+  }
+
+ private:
+  std::shared_ptr<JointSearch> search_;
+  bool is_counted_;
+  Time called_;
+  Counted counted_;
+  std::vector<SlotHit> hits_;
 };
 
 class ScoreTask final : public IndexTask {
@@ -424,6 +479,7 @@ class SealTask final : public ChangingTask {
   void run() override {
     sealing_ = std::make_unique<SegmentSealing>(store_, path_);
     sealing_->run(target_, threads_, index_->stop);
+    give_back_memory();
   }
   napi_value finish(napi_env env) override {
     if (store_->count() != rows_) throw std::logic_error("rows were put while the index was sealed");
@@ -467,6 +523,7 @@ class LoadTask final : public IndexTask {
   }
   void run() override {
     loaded_ = read_save(path_, originals_, empty_->kind(), threads_, index_->stop);
+    if (empty_->on_disk) give_back_memory();
   }
   napi_value finish(napi_env env) override {
     if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");
@@ -543,6 +600,36 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   napi_value result = hits_value(env, *snapshot.rows, *hits);
   if (is_counted && result != nullptr) add_counts(env, result, counted);
   return result;
+}
+
+napi_value search_together(napi_env env, const Arguments& arguments) {
+  const std::vector<napi_value> objects = elements_of(env, arguments.at(0));
+  std::vector<Snapshot> snapshots;
+  for (napi_value object : objects) {
+    const std::shared_ptr<Index> index = index_of(env, object);
+    index->require_open();
+    index->note_search();
+    snapshots.push_back(index->snapshot);
+    const RowKind own = snapshots.back().rows->kind(), first = snapshots[0].rows->kind();
+    if (!own.on_disk) throw std::invalid_argument("an index in memory is searched alone");
+    if (own.dim != first.dim || own.metric != first.metric || own.quantization != first.quantization) {
+      throw std::invalid_argument("the indexes are of different kinds");
+    }
+  }
+  if (snapshots.empty()) throw std::invalid_argument("there is no index to search");
+  SearchRequest request;
+  if (!read_request(arguments, 1, *snapshots[0].rows, request)) throw std::invalid_argument("the query has another dimension");
+  read_allowed(arguments, 5, request.allowed);
+  const bool is_counted = !arguments.is_nullish(arguments.at(8));
+  const auto search = std::make_shared<JointSearch>(std::move(snapshots), std::move(request));
+  napi_value promises = nullptr;
+  if (napi_create_array(env, &promises) != napi_ok) return nullptr;
+  for (uint32_t i = 0; i < std::min(objects.size(), kJointTasksMax); i++) {
+    napi_value promise = start_on_pool(env, std::make_unique<JointSearchTask>(env, objects[i], search, is_counted));
+    if (promise == nullptr) return nullptr;
+    napi_set_element(env, promises, i, promise);
+  }
+  return promises;
 }
 
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {

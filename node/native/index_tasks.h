@@ -27,6 +27,9 @@ std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> load_task(napi_env env, const Arguments& arguments);
 
+// Searches several indexes at once: an array of promises.
+napi_value search_together(napi_env env, const Arguments& arguments);
+
 /**
  * Searches on the calling thread, which need not own the index: arguments 1 to 4 are query, k, effort and ef. The same
  * answer as `search`, or null: `index` is null, closed, of another dimension, its disk or the memory fails, or the

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "disk_waits.h"
 #include "errors.h"
 #include "walk.h"
 
@@ -43,6 +44,8 @@ double scan_ns(const RowStore& rows, double count) {
   return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
 }
 
+// Cells that are asked of the disk before they are looked through.
+constexpr size_t kCellsAhead = 4;
 // Looking through a cell costs a part per row that it holds, beside the scan of its allowed rows.
 constexpr double kCellRowNs = 2;
 // A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
@@ -201,6 +204,17 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
   return hits;
 }
 
+// Scores again what was found, or gives it to who does.
+std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const SearchRequest& request, SearchCost& cost) {
+  if (request.bounded != nullptr) {
+    *request.bounded = candidates.bounded();
+    return {};
+  }
+  std::vector<Hit> hits = candidates.rescore(rows);
+  cost.rescored += hits.size();
+  return hits;
+}
+
 std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
                             const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
@@ -210,9 +224,7 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
-  std::vector<Hit> hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
-  return hits;
+  return finished(candidates, rows, request, cost);
 }
 
 // The k best keys seen: how good a row has to be.
@@ -284,6 +296,8 @@ class CellOrder {
 
   // What `next` will answer after so many others, unless that is in another part.
   const RankedCell* ahead(size_t others) const { return place_ + others < part_.size() ? &part_[place_ + others] : nullptr; }
+  // Whether the last one was the first of its part.
+  bool is_first() const { return place_ == 1; }
 
   // How many more there are down to `least`.
   size_t left(float least) const {
@@ -343,6 +357,16 @@ class CellOrder {
   // All with at least this key were in a part.
   float lowest_ = std::numeric_limits<float>::infinity();
 };
+
+// Asks the disk for the codes of a cell whose rows lie together.
+void ask_ahead(const RowStore& rows, const Cells& cells, const RankedCell* cell) {
+  if (!cells.sorted() || cells.size(cell->number) == 0) return;
+  const size_t first = cells.first_row(cell->number), last = first + cells.size(cell->number) - 1;
+  // Two blocks lie anywhere.
+  if (rows.code(last) != rows.code(first) + (last - first) * rows.codes().bytes) return;
+  ask_disk(rows.code(first), rows.code(last) + rows.codes().bytes);
+  ask_disk(&rows.meta(first), &rows.meta(last) + 1);
+}
 
 // Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than what is
 // left, or if it takes longer than `ns_max`.
@@ -418,6 +442,10 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     if (next == nullptr) break;
     prefetch_ahead(order);
     const size_t size = cells.size(next->number);
+    for (size_t i = order.is_first() ? 0 : kCellsAhead - 1; request.from_disk && i < kCellsAhead; i++) {
+      const RankedCell* later = order.ahead(i);
+      if (later != nullptr && later->key >= least()) ask_ahead(rows, cells, later);
+    }
     visited += size;
     for (size_t j = 0; cells.sorted() && j < size; j++) {
       const uint32_t row = cells.first_row(next->number) + uint32_t(j);
@@ -443,8 +471,7 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
     cost.scored += count;
     add_batch(rows, query, later, count, candidates);
   });
-  hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
+  hits = finished(candidates, rows, request, cost);
   return true;
 }
 
@@ -490,8 +517,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
-  hits = candidates.rescore(rows);
-  cost.rescored += hits.size();
+  hits = finished(candidates, rows, request, cost);
   return true;
 }
 

@@ -59,6 +59,10 @@ struct SearchRequest {
   /// With kGiven.
   size_t ef;
   Allowed allowed;
+  // Where rows go that were found by their codes, in the place of hits, for who scores them again with others. Null: nowhere.
+  BoundedRows* bounded = nullptr;
+  // Whether pages are likely to be read from the disk: cells are asked for ahead.
+  bool from_disk = false;
 };
 
 /**

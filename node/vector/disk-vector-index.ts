@@ -8,7 +8,7 @@ import type { IndexProgress } from '../../shared/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
 import { DiskSegment, type SavedSegment } from './disk-segment';
 import { mergedHits } from './merged-hits';
-import { EFFORT, nativeError } from './native-binding';
+import { EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -153,7 +153,9 @@ export class DiskVectorIndex implements VectorIndex {
     this.searches += 1;
     for (const segment of segments) segment.users += 1;
     try {
-      const parts = await Promise.all(segments.map(({ addon }) => addon.search(query, k, EFFORT[effort.type], effort.type === 'ef' ? effort.ef : 0, kind, words, allowed?.size ?? 0, counted)));
+      const addons = segments.map(({ addon }) => addon);
+      const ef = effort.type === 'ef' ? effort.ef : 0;
+      const parts = addons.length === 0 ? [] : await Promise.all(nativeBinding().searchTogether(addons, query, k, EFFORT[effort.type], ef, kind, words, allowed?.size ?? 0, counted));
       const moved = this.moved.slice(from);
       if (moved.length > 0) parts.unshift(await this.scoresOf(query, moved, allowed));
       return mergedHits(parts, k, moved.length > 0);

@@ -124,6 +124,23 @@ export interface NativeBinding {
     counted?: true,
     room?: Float64Array,
   ): SlotScores | number | null;
+  /**
+   * Searches several indexes with `onDisk` and of one kind at once, by a few tasks: arguments from `query` on are those of
+   * `search`, for the slots of all. The hits of all tasks together, of which one has all, are those of all indexes: with ties, in
+   * no order, and perhaps with more than k, or with a slot twice that was put again meanwhile. Of all indexes together, rows are
+   * scored again by their originals; of each by itself, there would be more of them.
+   */
+  searchTogether(
+    indexes: AddonVectorIndex[],
+    query: Float32Array,
+    k: number,
+    effort: number,
+    ef: number,
+    allowed: number,
+    words: Uint32Array | null,
+    allowedCount: number,
+    counted?: true,
+  ): Promise<SlotScores>[];
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

@@ -22,6 +22,8 @@ clusters with a short id and one value of metadata, when the index is ready, and
 
 /** Random directions alone have no neighbours to speak of, and the effort is calibrated on what is stored. */
 const CLUSTERS = 200;
+/** Rows that are made between two looks at what came in: some milliseconds. */
+const MADE_ITEMS = 100;
 const SETTLED_DEADLINE_MS = 420_000;
 
 export async function sizingBench(words) {
@@ -114,16 +116,24 @@ export async function loadClusters(target, { dim, rows, metadataBytes, clusters 
   const note = metadataBytes === 0 ? '' : `,"note":{"text":"${'x'.repeat(metadataBytes)}"}`;
   const connection = await HttpConnection.open(target.address);
   const bar = new ProgressBar({ label: `${rows} × ${dim}`, total: rows, unit: 'rows' });
-  for (let from = 0; from < rows; from += BULK_ITEMS) {
+  // In slices, between which the request before it goes out: the next batch is made while the service has that one.
+  const made = async (from) => {
     const items = [];
     for (let row = from; row < Math.min(rows, from + BULK_ITEMS); row++) {
+      if (row % MADE_ITEMS === 0) await new Promise((next) => setImmediate(next));
       const vector = vectorIn(centres, random, dim);
       look(row, vector);
       items.push(`{"external_id":"item-${row}","vector":"${Buffer.from(vector.buffer).toString('base64')}","metadata":{"kind":"k${row % 10}"${note}}}`);
     }
-    const body = `{"items":[${items.join(',')}]}`;
-    const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: Buffer.byteLength(body) });
-    target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items.length);
+    return { body: Buffer.from(`{"items":[${items.join(',')}]}`), count: items.length };
+  };
+  let batch = await made(0);
+  for (let from = 0; from < rows; from += BULK_ITEMS) {
+    const { body, count } = batch;
+    const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length });
+    const [answer, next] = await Promise.all([connection.send(head, body), made(from + BULK_ITEMS)]);
+    target.checkBulkAnswer(JSON.parse(answer), count);
+    batch = next;
     bar.report(Math.min(rows, from + BULK_ITEMS));
   }
   connection.close();

@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "errors.h"
 #include "index_registry.h"
+#include "joint_search.h"
 #include "segment_sealing.h"
 
 namespace {
@@ -38,6 +40,48 @@ std::vector<float> vectors_of(size_t count, std::mt19937& random) {
   return vectors;
 }
 
+// Two threads search the store as two of one index. One of them answers, or none where it is being closed.
+void search_jointly(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop) {
+  const bool has_rows = snapshot.rows->live() > 0;
+  JointSearch joint({snapshot, snapshot}, request);
+  std::vector<SlotHit> hits[2];
+  std::atomic<bool> closed{false};
+  const auto run = [&](size_t i) {
+    SearchCost cost;
+    size_t allowed = 0;
+    try {
+      hits[i] = joint.run(stop, cost, allowed);
+    } catch (const ClosedError&) {
+      closed = true;
+    }
+  };
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  if (!hits[0].empty() && !hits[1].empty()) fail("two threads answer");
+  if (hits[0].empty() && hits[1].empty() && !closed && has_rows) fail("no thread answers");
+  for (const std::vector<SlotHit>& some : hits) {
+    for (const SlotHit& hit : some) {
+      if (hit.slot >= kSlots) fail("a slot that was never put");
+    }
+  }
+}
+
+// A slot that moves from one store to another meanwhile is found in both, and takes the place of no other.
+void search_moved(const Snapshot& snapshot, const StopFlag& stop, std::mt19937& random) {
+  const size_t k = snapshot.rows->live() / 2;
+  SearchRequest request{vectors_of(1, random), k, EffortKind::kCalibrated, 0, {}};
+  request.allowed.count = snapshot.rows->live();
+  JointSearch joint({snapshot, snapshot}, request);
+  const uint32_t gone = 200;
+  snapshot.rows->remove(&gone, 1);
+  SearchCost cost;
+  size_t allowed = 0;
+  std::set<uint32_t> slots;
+  for (const SlotHit& hit : joint.run(stop, cost, allowed)) slots.insert(hit.slot);
+  if (slots.size() < k) fail("a slot took two places");
+}
+
 // Searches until the number leads nowhere.
 void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
   std::mt19937 random(seed);
@@ -49,6 +93,11 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
     request.allowed.count = snapshot.rows->live();
     try {
       SearchCost cost;
+      if (answers % 2 == 0) {
+        search_jointly(snapshot, request, index->stop);
+        answers++;
+        continue;
+      }
       const auto hits = search(snapshot, request, index->stop, cost);
       snapshot.rows->require_sound();
       for (size_t i = 0; i < hits.size(); i++) {
@@ -97,6 +146,7 @@ int main(int, char** words) {
   if (index->snapshot.cells == nullptr || index->snapshot.rows->live() != kKept - 100) fail("what was sealed");
   for (uint32_t slot = 100; slot < 200; slot++) index->snapshot.rows->remove(&slot, 1);
   await_more();
+  search_moved(index->snapshot, index->stop, random);
   index->stop = true;
   unshare(*index);
   for (std::thread& reader : readers) reader.join();

@@ -142,6 +142,25 @@ test('a slot that is put again while searches run is found by each of them, once
   }
 });
 
+test('several segments are scored again as one: originals are read for the best of all, and not for the best of each', async () => {
+  const { vectors, queries } = dataOf('cosine');
+  const index = await open();
+  // The last one is not sealed.
+  fill(index, vectors, ROWS - 1_000);
+  await index.settled();
+  fill(index, vectors, ROWS);
+  const mean = async (allowed: ChunkedSlotSet | null): Promise<number> => {
+    let rescored = 0;
+    for (let i = 0; i < 60; i++) rescored += (await index.search(some(queries, i, i + 1), { k: K, effort: { type: 'calibrated' }, allowed, counted: true })).rescored ?? 0;
+    return rescored / 60;
+  };
+  expect(kindsOf(index).length).toBeGreaterThanOrEqual(5);
+  // Each of them has K best ones.
+  expect(await mean(null)).toBeLessThan(3 * K);
+  const dice = seededRandom(5);
+  expect(await mean(ChunkedSlotSet.fromArray([...slotsOf(0, ROWS)].filter(() => dice() < 0.3)))).toBeLessThan(3 * K);
+});
+
 describe('saves', () => {
   test('write again only the segments that changed, and hold their cells', async () => {
     const { vectors, queries } = dataOf('cosine');
