@@ -100,7 +100,7 @@ size_t run(Quantization quantization, const std::string& folder) {
     const Care care = round % 2 == 0 ? Care::kThorough : Care::kQuick;
     BuildCodes codes(before.rows);
     std::thread builder([&] {
-      GraphGrowth growth(before.graph, before.rows->has_compact_links());
+      GraphGrowth growth(before.graph, before.rows->kind().has_compact_links());
       // In two steps, as one growth makes many.
       const size_t first = before.rows->count() - 100, all = before.rows->count();
       growth.extend(*before.rows, codes.of(first, 2, index->stop), first, care, 2, index->stop);
