@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { writeFigures } from './figures-file.mjs';
+import { median } from './measure.mjs';
 import { threadMicros } from './process-facts.mjs';
 
 export const LINKS_USAGE = `npm run bench -- links [options]
@@ -91,8 +92,4 @@ async function countsOf(child) {
   child.send('counts');
   const [{ appends, answers }] = await once(child, 'message');
   return appends + answers;
-}
-
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
