@@ -48,6 +48,8 @@ export interface FrontThreadData {
   connectionsMax: number;
   /** What traces are sent with; null: none are. */
   traces?: TraceOrigin | null;
+  /** How late an event loop may run before requests are refused, in milliseconds; default: {@link overloadBounds}. */
+  delayMsMax?: number;
 }
 
 /** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
@@ -134,6 +136,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
+  const { delayMsMax = bounds.delayMsMax } = data;
   const server = createHttpServer({
     service,
     keys: frontKeys({ main, directory: keys, clock }),
@@ -156,7 +159,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     limits: config,
     trustedProxies: config.trustedProxies,
     audit: config.auditLog === '' ? null : { isRefusing: () => isRefusingChanges },
-    overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
+    overload: { ...bounds, delayMsMax, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
     otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.
     connections: { connectionsMax: Infinity, shownMax: data.connectionsMax, isShort: () => isTurningAway },

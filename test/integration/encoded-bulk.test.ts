@@ -110,7 +110,11 @@ test('several shards, a time to live, a quota and an Idempotency-Key get the ite
 test('many at once, of other sizes, keep their memory apart', async () => {
   await collection('many');
   const writes = Array.from({ length: 24 }, (_, n) => [...items(n, (i) => `w${n}-${i}`), ...items(-n, (i) => `v${n}-${i}`).slice(0, (n % 3) * 40)]);
-  await Promise.all(writes.map((given) => call('POST', '/v1/collections/many/bulk_upsert', encodedBody(given))));
+  const answers = await Promise.all(writes.map((given) => call('POST', '/v1/collections/many/bulk_upsert', encodedBody(given))));
+  for (const [n, answer] of answers.entries()) {
+    expect(answer).toMatchObject({ status: 'success' });
+    expect(outcomes(answer)).toEqual((writes[n] as Item[]).map(({ external_id }) => expect.objectContaining({ external_id, status: 'inserted' })));
+  }
   const stored = new Map((await exported('many')).map((item: Item) => [item.external_id, item]));
   const wanted = writes.flat();
   expect(stored.size).toBe(wanted.length);

@@ -206,8 +206,10 @@ function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number):
   const { lastVersion } = shard;
   const before = new Map(shard.items);
   const present: number[] = [];
+  sweep(shard, atMs);
   const outcomes = operations.map((operation, i) => {
-    sweep(shard, atMs);
+    // One of this write may have expired before it came.
+    if ('externalId' in operation) sweepOne(shard, operation.externalId, atMs);
     return apply(shard, operation, firstVersion + i, present, atMs);
   });
   if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
@@ -268,7 +270,11 @@ function keyOf(id: ShardId): string {
 
 /** Items that have expired are not there. */
 function sweep(shard: PlainShard, atMs: number): void {
-  for (const { externalId, expiry = 0 } of shard.items.values()) if (isExpired(expiry, atMs)) shard.items.delete(externalId);
+  for (const { externalId } of shard.items.values()) sweepOne(shard, externalId, atMs);
+}
+
+function sweepOne(shard: PlainShard, externalId: string, atMs: number): void {
+  if (isExpired(shard.items.get(externalId)?.expiry ?? 0, atMs)) shard.items.delete(externalId);
 }
 
 /** `present` gets the versions of what conflicts. */

@@ -25,7 +25,7 @@ export interface ThreadedServer extends ApiTarget {
   signIn: OneTimeSignIn;
 }
 
-/** Real front threads over a plain service in this process. `environment` as for the process. */
+/** Real front threads over a plain service in this process, which refuse nothing because a test keeps this thread busy. `environment` as for the process. */
 export async function startThreadedServer(
   environment: Record<string, string> = {},
   options: { lookMs?: number; connectionsMax?: number; entry?: string; certificate?: ApiCertificate } = {},
@@ -39,7 +39,7 @@ export async function startThreadedServer(
   const threads = await FrontThreads.start({
     entry: options.entry ?? join(__dirname, 'front-thread-worker.js'),
     threads: config.httpThreads,
-    data: { config, connectionsMax: options.connectionsMax ?? 1_000, stampMemory },
+    data: { config, connectionsMax: options.connectionsMax ?? 1_000, stampMemory, delayMsMax: Infinity },
     handlers: (started, peer) => frontHandlers(main, started, peer),
     reader: {
       request: (endpoint, code) => counted.push(`${endpoint} ${code}`),
