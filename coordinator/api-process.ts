@@ -7,6 +7,7 @@ import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metr
 import type { Endings } from '../shared/process/endings';
 import { FollowedFiles } from '../shared/process/followed-files';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { openTracer } from '../shared/trace/open-tracer';
@@ -150,7 +151,7 @@ export class ApiProcess {
    */
   async serve(parts: {
     clusterStore: ClusterStore;
-    shardClient: ShardClient;
+    shardClient: ShardClient & SearchesAtOnce;
     rateLimiter: RateLimiter;
     /** The part of it that is counted in this process. */
     localLimiter: ProcessLimiter;

@@ -3,6 +3,7 @@ import type { Config } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 import { programVersion } from '../shared/process/program-version';
+import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { Pace } from '../shared/time/pace';
@@ -95,7 +96,7 @@ export interface RunningService extends Service {
 /** Builds the use cases over the given store, shards and models. */
 export function createService(options: {
   clusterStore: ClusterStore;
-  shardClient: ShardClient;
+  shardClient: ShardClient & SearchesAtOnce;
   embedding: EmbeddingProvider;
   clock: Clock;
   config: BackupTargetConfig &

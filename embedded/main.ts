@@ -5,6 +5,7 @@ import { addReplicaMetrics, addStoreMetrics } from '../node/metrics/replica-metr
 import { LocalShardClient } from '../node/shard/local-shard-client';
 import { indexFactories } from '../node/index-factories';
 import { ShardHost } from '../node/shard/shard-host';
+import { ShardViews } from '../node/shard/shard-views';
 import type { ShardOptions } from '../node/shard/shard-options';
 import { SettledWrites } from '../node/replication/settled-writes';
 import { LogShipping } from '../node/shipping/log-shipping';
@@ -21,7 +22,7 @@ import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from '../node/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
-import { readMachineLimits } from '../shared/process/machine-limits';
+import { type MachineLimits, readMachineLimits } from '../shared/process/machine-limits';
 import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
@@ -34,7 +35,10 @@ import { LINK_MINUTES } from '../coordinator/keys/sign-in';
 import { ONLY_DRIVER } from '../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../shared/time/shared-clock';
+import type { SearchesAtOnce } from '../shared/shard/inline-search';
+import type { ShardClient } from '../shared/shard/shard-client';
 import { EmbeddedOperations } from './embedded-operations';
+import { InlineShards } from './inline-shards';
 
 /**
  * The embedded form's composition root: a coordinator and one node in one process, joined by the local shard client;
@@ -101,7 +105,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
   const { port, first } = await api.serve({
     clusterStore,
-    shardClient: new LocalShardClient({ host, clock }),
+    shardClient: shardsOf(host, config, machine),
     rateLimiter,
     localLimiter: rateLimiter,
     addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
@@ -137,6 +141,15 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     },
   });
   announce(config, port, first);
+}
+
+/** Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to either. */
+function shardsOf(host: ShardHost, { httpThreads }: Config, { processors }: MachineLimits): ShardClient & SearchesAtOnce {
+  const shards = new LocalShardClient({ host, clock: systemClock });
+  if (httpThreads > 1 || processors >= 2) return shards;
+  const views = new ShardViews();
+  host.follow((message) => views.take(message));
+  return new InlineShards({ shards, inline: views, clock: systemClock });
 }
 
 /** Where shards are backed up to; undefined: nowhere. */

@@ -21,6 +21,7 @@ const BENCHES = {
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench', { etcd: true }],
   links: ['../test/bench/links-bench.mjs', 'linksBench'],
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
+  loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   threads: ['../test/bench/threads-bench.mjs', 'threadsBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],

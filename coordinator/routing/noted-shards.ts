@@ -62,12 +62,13 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
 }
 
 /** The shards of a whole service, with notes. */
-export function withNotes(shards: ShardClient): ShardClient {
+export function withNotes(shards: ShardClient & SearchesAtOnce): ShardClient & SearchesAtOnce {
   const noted = new NotedShards(shards);
   return {
     open: (spec: ShardSpec) => shards.open(spec),
     drop: (id: ShardId) => shards.drop(id),
     read: (id, kind, request, call) => noted.read(id, kind, request, call),
     write: (id, operations, call) => noted.write(id, operations, call),
+    ...(shards.searchNow !== undefined && { searchNow: (id: ShardId, request: VectorSearch, call: CallOptions) => noted.searchNow(id, request, call) }),
   };
 }

@@ -45,7 +45,7 @@ const COLLECTIONS_MAX = 10_000;
  * The capacity by the settings, where 0 means as much as the machine allows. Files are divided between connections and
  * shards, so that neither can use up the other's: a process full of shards still answers.
  */
-export function capacityOf(settings: { collectionsMax: number; shardsMax: number }, machine: MachineLimits): Capacity {
+export function capacityOf(settings: { collectionsMax: number; shardsMax: number }, machine: Pick<MachineLimits, 'openFilesMax' | 'memoryBytes'>): Capacity {
   const connectionFiles = Math.min(Math.floor(machine.openFilesMax / CONNECTIONS_PARTS), CONNECTIONS_MAX * FILES_PER_CONNECTION);
   const openShardsMax = Math.max(1, Math.floor((machine.openFilesMax - FILES_OF_PROCESS - connectionFiles) / FILES_PER_SHARD));
   const byMemory = Math.max(1, Math.floor(machine.memoryBytes / MEMORY_PARTS / BYTES_PER_SHARD));

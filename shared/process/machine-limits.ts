@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 
 /** The limits that the system sets for this process. */
 export interface MachineLimits {
@@ -8,6 +8,8 @@ export interface MachineLimits {
   openFilesMax: number;
   /** Bytes of memory: the container's limit, or all of the machine's. */
   memoryBytes: number;
+  /** Processors whose time it may take: those that it may run on, or the container's share of them, which may be a fraction. */
+  processors: number;
 }
 
 /** Used if the system gives no limit: the usual soft limit of a login. */
@@ -22,7 +24,25 @@ export function readMachineLimits(): MachineLimits {
   // Without a container limit, some systems answer a number larger than the memory.
   const bound = process.constrainedMemory?.() ?? 0;
   const all = totalmem();
-  return { openFilesMax: openFilesMax(), memoryBytes: bound > 0 && bound < all ? bound : all };
+  return { openFilesMax: openFilesMax(), memoryBytes: bound > 0 && bound < all ? bound : all, processors: Math.min(availableParallelism(), processorQuota()) };
+}
+
+/** Where a container finds its own quota of processor time: cgroup version 2, then 1. */
+const QUOTA_FILES = ['/sys/fs/cgroup/cpu.max'];
+const EARLIER_QUOTA_FILES = ['/sys/fs/cgroup/cpu/cpu.cfs_quota_us', '/sys/fs/cgroup/cpu/cpu.cfs_period_us'];
+
+/** How many processors' time the container may take; Infinity: there is no quota, or it is not known. */
+export function processorQuota(read: (file: string) => string = (file) => readFileSync(file, 'latin1')): number {
+  for (const files of [QUOTA_FILES, EARLIER_QUOTA_FILES]) {
+    try {
+      const [quota, period] = files.map(read).join(' ').trim().split(/\s+/).map(Number);
+      // `max`, and -1, are no quota.
+      if (quota > 0 && period > 0) return quota / period;
+    } catch {
+      // This version is not there.
+    }
+  }
+  return Infinity;
 }
 
 function openFilesMax(): number {

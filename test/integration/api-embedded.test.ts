@@ -1,7 +1,8 @@
-import { startEmbedded } from '../support/embedded-target';
+import { startEmbedded, startOnOneProcessor } from '../support/embedded-target';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
 
 describeApi('an embedded process', startEmbedded);
 describeApi('an embedded process whose collections have three shards', () => startEmbedded({ DEFAULT_SHARDS: '3' }));
+describeApi('an embedded process on one processor', () => startOnOneProcessor({ HTTP_THREADS: '1' }));
 describeLimits('an embedded process', startEmbedded);

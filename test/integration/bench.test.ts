@@ -127,6 +127,24 @@ test('measures what a search costs as a collection grows, in memory and on the d
   expect(readFileSync(picture, 'utf8')).toContain('log of the rows');
 });
 
+test('measures searches while a collection is loaded and built, and loads of two checkouts in turns', async () => {
+  const json = join(folder, 'loading.json');
+  const loading = (words: string[]): Promise<string> =>
+    run(pathToFileURL(resolve(__dirname, '../bench/loading-bench.mjs')).href, `loadingBench(${JSON.stringify(['--dataset', 'clusters-5k-16', '--queries', '40', '--json', json, ...words])})`);
+  expect(await loading([])).toMatch(/^\| while \| seconds \| searches \| p50 \| p99 \| longest \|\n.*\n\| loading \|[^]*^\| ready \|/m);
+  const { phases, loadSeconds, indexedSeconds, readySeconds } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(Math.min(indexedSeconds, readySeconds)).toBeGreaterThanOrEqual(loadSeconds);
+  for (const { searches, p50Ms, p99Ms, mostMs } of [phases.loading, phases.ready]) {
+    expect(searches).toBeGreaterThan(0);
+    expect(p50Ms).toBeLessThanOrEqual(p99Ms);
+    expect(p99Ms).toBeLessThanOrEqual(mostMs);
+  }
+  expect(await loading(['--beside', resolve(__dirname, '../..'), '--rounds', '2'])).toMatch(/^in the same round [\d.]+ × \([\d.]+ to [\d.]+\)$/m);
+  const { rounds } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(rounds).toHaveLength(2);
+  for (const one of rounds.flat()) expect(one).toMatchObject({ rowsPerSecond: expect.any(Number), processorMicros: expect.any(Number) });
+});
+
 test('measures half load, bulk searches and many collections of a real process', async () => {
   const json = join(folder, 'serving.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ApiClient } from './api-client';
@@ -30,8 +30,11 @@ export class EmbeddedProcess {
   private readonly environment: Record<string, string>;
   /** What `ulimit -n` says to the next start; null: what it says here. */
   openFilesMax: number | null = null;
+  private readonly isOnOneProcessor: boolean;
 
-  constructor(options: { environment?: Record<string, string>; dataDir?: string } = {}) {
+  /** `isOnOneProcessor` (Linux): it has the first of the processors that this process may run on. */
+  constructor(options: { environment?: Record<string, string>; dataDir?: string; isOnOneProcessor?: boolean } = {}) {
+    this.isOnOneProcessor = options.isOnOneProcessor ?? false;
     this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quiver-embedded-'));
     this.environment = options.environment ?? {};
   }
@@ -54,7 +57,8 @@ export class EmbeddedProcess {
     if (this.port === 0) [this.port, this.opsPort] = await freePorts(2);
     this.output = '';
     const limit = this.openFilesMax === null ? '' : `ulimit -n ${this.openFilesMax} && `;
-    const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, join(root, 'scripts/quiver.cjs'), 'embedded'], {
+    const place = this.isOnOneProcessor ? `taskset -c ${firstProcessor()} ` : '';
+    const child = spawn('/bin/sh', ['-c', `${limit}exec ${place}"$0" "$@"`, process.execPath, join(root, 'scripts/quiver.cjs'), 'embedded'], {
       env: {
         PATH: process.env.PATH ?? '',
         PORT: String(this.port),
@@ -130,4 +134,10 @@ export class EmbeddedProcess {
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
+}
+
+function firstProcessor(): string {
+  const [, first] = /^Cpus_allowed_list:\s*(\d+)/m.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+  if (first === undefined) throw new Error('the system does not say on which processors this process may run');
+  return first;
 }

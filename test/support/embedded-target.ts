@@ -2,8 +2,12 @@ import type { StartTarget } from './api-target';
 import { EmbeddedProcess } from './embedded-process';
 
 /** A real process as a target of the API suites; stopped the polite way, and its data removed. */
-export const startEmbedded: StartTarget = async (environment = {}) => {
-  const server = new EmbeddedProcess({ environment });
+export const startEmbedded: StartTarget = (environment) => start(new EmbeddedProcess({ environment }));
+
+/** The same on one processor. */
+export const startOnOneProcessor: StartTarget = (environment) => start(new EmbeddedProcess({ environment, isOnOneProcessor: true }));
+
+async function start(server: EmbeddedProcess): Promise<Awaited<ReturnType<StartTarget>>> {
   await server.start();
   return {
     baseUrl: server.baseUrl,
@@ -14,4 +18,4 @@ export const startEmbedded: StartTarget = async (environment = {}) => {
       if (code !== 0) throw new Error(`the process ended with ${code}: ${server.output}`);
     },
   };
-};
+}

@@ -1,5 +1,6 @@
+import { availableParallelism } from 'node:os';
 import { capacityOf, FILES_PER_SHARD } from '../../../../shared/process/capacity';
-import { countOpenFiles, readMachineLimits } from '../../../../shared/process/machine-limits';
+import { countOpenFiles, processorQuota, readMachineLimits } from '../../../../shared/process/machine-limits';
 
 const MIB = 1024 * 1024;
 const DEFAULTS = { collectionsMax: 0, shardsMax: 0 };
@@ -38,9 +39,29 @@ describe('what a process takes on', () => {
 });
 
 test('the system says what it allows', async () => {
-  const { openFilesMax, memoryBytes } = readMachineLimits();
+  const { openFilesMax, memoryBytes, processors } = readMachineLimits();
+  expect(processors).toBeGreaterThan(0);
+  expect(processors).toBeLessThanOrEqual(availableParallelism());
   expect(openFilesMax).toBeGreaterThanOrEqual(64);
   expect(memoryBytes).toBeGreaterThan(128 * MIB);
   const open = await countOpenFiles(openFilesMax);
   if (process.platform === 'linux') expect(open).toBeGreaterThan(3);
+});
+
+describe('the quota of processor time', () => {
+  const V1 = '/sys/fs/cgroup/cpu/cpu.cfs_';
+  test.each<[string, Record<string, string>, number]>([
+    ['cgroup 2', { '/sys/fs/cgroup/cpu.max': '150000 100000\n' }, 1.5],
+    ['cgroup 2 without one', { '/sys/fs/cgroup/cpu.max': 'max 100000\n' }, Infinity],
+    ['cgroup 1', { [`${V1}quota_us`]: '50000\n', [`${V1}period_us`]: '100000\n' }, 0.5],
+    ['cgroup 1 without one', { [`${V1}quota_us`]: '-1\n', [`${V1}period_us`]: '100000\n' }, Infinity],
+    ['a system without cgroups', {}, Infinity],
+    ['a file that says nothing', { '/sys/fs/cgroup/cpu.max': '\n' }, Infinity],
+  ])('of %s', (_what, files, quota) => {
+    const read = (file: string): string => {
+      if (files[file] === undefined) throw new Error('no such file');
+      return files[file];
+    };
+    expect(processorQuota(read)).toBe(quota);
+  });
 });
