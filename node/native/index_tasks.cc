@@ -181,11 +181,15 @@ bool read_request(const Arguments& arguments, size_t first, const RowStore& rows
   return true;
 }
 
+bool scans(const Snapshot& snapshot, const SearchRequest& request, size_t count) {
+  return prefers_scan(snapshot, request.k, request.effort_kind, request.ef, count);
+}
+
 // Allows the slots that a filter found, in the form that the search will read.
 void allow(const Snapshot& snapshot, FoundSlots found, SearchRequest& request) {
   Allowed& allowed = request.allowed;
   allowed.count = found.count;
-  const bool scan = prefers_scan(snapshot, request.k, request.effort_kind, request.ef, allowed.count);
+  const bool scan = scans(snapshot, request, allowed.count);
   allowed.kind = scan ? Allowed::Kind::kSlots : Allowed::Kind::kBitmap;
   allowed.words = scan ? std::move(found).as_list() : std::move(found).as_bitmap();
 }
@@ -553,6 +557,7 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   napi_get_null(env, &null);
   if (index == nullptr) return null;
   index->note_search();
+  thread_local RememberedFilters remembered_filters;
   SearchRequest request;
   Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;
@@ -567,7 +572,16 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
     if (!arguments.is_nullish(arguments.at(5))) filter.emplace(arguments, 5);
     snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
-    if (filter.has_value()) {
+    const auto is_wanted = [&](size_t count) { return !scans(snapshot, request, count); };
+    std::shared_ptr<const FoundSlots> remembered = filter.has_value() ? filter->remembered(remembered_filters, is_wanted) : nullptr;
+    if (remembered != nullptr) {
+      // As below.
+      snapshot = index->shared_snapshot();
+      if (snapshot.rows == nullptr) return null;
+      request.allowed.kind = Allowed::Kind::kBitmap;
+      request.allowed.count = remembered->count;
+      request.allowed.remembered = std::move(remembered);
+    } else if (filter.has_value()) {
       request.allowed.test = filter->test([&](size_t count) { return looks_through_cells(snapshot, request.k, request.effort_kind, count); });
       if (request.allowed.test.has_value()) {
         request.allowed.kind = Allowed::Kind::kTest;

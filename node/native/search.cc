@@ -170,8 +170,9 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
       if (row != kNoRow) add(row);
     }
   } else if (allowed.kind == Allowed::Kind::kBitmap && first == 0) {
-    for (size_t word = 0; word < allowed.words.size(); word++) {
-      for (uint32_t bits = allowed.words[word]; bits != 0; bits &= bits - 1) {
+    const std::vector<uint32_t>& words = allowed.bitmap();
+    for (size_t word = 0; word < words.size(); word++) {
+      for (uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
         const uint32_t row = rows.row_of(uint32_t(word * 32) + uint32_t(__builtin_ctz(bits)));
         if (row != kNoRow) add(row);
       }
@@ -399,12 +400,13 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
   uint32_t passed[kAsked];
   const Allowed& allowed = request.allowed;
   const bool all = allowed.kind != Allowed::Kind::kBitmap;
+  const std::vector<uint32_t>& bits = allowed.bitmap();
   const auto keep = [&](const uint32_t* slots, size_t count) {
     if (allowed.kind == Allowed::Kind::kTest) return allowed.test->keep(slots, count, passed);
     size_t kept = 0;
     for (size_t j = 0; j < count; j++) {
       passed[kept] = uint32_t(j);
-      kept += size_t(all || allowed.in_bitmap(slots[j]));
+      kept += size_t(all || Allowed::in(bits, slots[j]));
     }
     return kept;
   };

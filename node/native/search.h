@@ -9,6 +9,7 @@
 #include "candidates.h"
 #include "cells.h"
 #include "effort.h"
+#include "filter/filter_evaluation.h"
 #include "filter/slot_test.h"
 #include "graph.h"
 #include "row_store.h"
@@ -34,6 +35,8 @@ struct Allowed {
   Kind kind = Kind::kAll;
   // kSlots: the slots. kBitmap: bit s & 31 of word s >> 5 for slot s.
   std::vector<uint32_t> words;
+  // kBitmap: those of several searches, in place of `words`; null: they are this one's.
+  std::shared_ptr<const FoundSlots> remembered;
   // kTest: what each slot is asked. Only for a search that `looks_through_cells`.
   std::optional<SlotTest> test;
   // Number of slots allowed; with kTest about.
@@ -43,7 +46,11 @@ struct Allowed {
     if (kind == Kind::kTest) return test->has(slot);
     return kind != Kind::kBitmap || in_bitmap(slot);
   }
-  bool in_bitmap(uint32_t slot) const { return slot / 32 < words.size() && (words[slot / 32] >> (slot % 32) & 1) != 0; }
+  const std::vector<uint32_t>& bitmap() const { return remembered == nullptr ? words : remembered->words; }
+  bool in_bitmap(uint32_t slot) const { return in(bitmap(), slot); }
+  static bool in(const std::vector<uint32_t>& bits, uint32_t slot) {
+    return slot / 32 < bits.size() && (bits[slot / 32] >> (slot % 32) & 1) != 0;
+  }
 };
 
 /**

@@ -81,7 +81,16 @@ export async function loadingBench(words) {
       ready: searches.between(readyAt, Infinity),
     };
     const seconds = (at) => (at - loading.startedAt) / 1000;
-    const figures = { dataset: values.dataset, rows: dataset.count, dim: dataset.dim, rowsPerSecond: loading.rowsPerSecond, loadSeconds: loading.seconds, indexedSeconds: seconds(indexedAt), readySeconds: seconds(readyAt), phases };
+    const figures = {
+      dataset: values.dataset,
+      rows: dataset.count,
+      dim: dataset.dim,
+      rowsPerSecond: loading.rowsPerSecond,
+      loadSeconds: loading.seconds,
+      indexedSeconds: seconds(indexedAt),
+      readySeconds: seconds(readyAt),
+      phases,
+    };
     process.stdout.write(`\n${formatLoadingReport(figures)}`);
     if (values.json !== undefined) writeFigures(values.json, figures);
   } finally {

@@ -73,8 +73,17 @@ function itemToAsk(before: Int32Array): number {
   return first;
 }
 
+/** Filters that are asked again and again, whose slots are remembered. */
+const usual = Array.from({ length: 3 }, () => parseFilter(filterOf(random)));
+
+function filterToAsk(): Filter | null {
+  const kind = random();
+  if (kind < 0.4) return null;
+  return kind < 0.7 ? usual[Math.floor(random() * usual.length)] : parseFilter(filterOf(random));
+}
+
 function searchOnce(now: number): void {
-  const filter = random() < 0.5 ? null : parseFilter(filterOf(random));
+  const filter = filterToAsk();
   const before = copyOf(answered);
   const asked = itemToAsk(before);
   const answer = views.search(spec, { vector: vectorOf(asked, before[asked]), k: K, filter, effort: { type: 'calibrated' }, texts: false });

@@ -17,6 +17,8 @@ namespace {
 
 // Longest time of a filter on a thread that serves: half of what a whole search may take there (search.cc).
 constexpr double kInlineNs = 5e5;
+// The same of one whose slots are remembered, because it is made for many searches.
+constexpr double kRememberedNs = 3e6;
 // Numbers of shared indexes are exact in JavaScript.
 constexpr uint64_t kSharedMax = (uint64_t(1) << 53) - 1;
 constexpr uint64_t kSlotMax = uint64_t(1) << 30;
@@ -212,6 +214,7 @@ napi_value saved_values_call(napi_env env, const Arguments& arguments) {
 napi_value load_slots_call(napi_env env, const Arguments& arguments) {
   FilterIndex& index = index_of(env, arguments);
   SavedBytes bytes = saved_at(arguments, 0);
+  const FilterIndex::Change change(index);
   load_slots(index.heap(), index.all_slots(), bytes);
   return number_value(env, double(bytes.at));
 }
@@ -219,6 +222,7 @@ napi_value load_slots_call(napi_env env, const Arguments& arguments) {
 napi_value load_postings_call(napi_env env, const Arguments& arguments) {
   FilterIndex& index = index_of(env, arguments);
   SavedBytes bytes = saved_at(arguments, 1);
+  const FilterIndex::Change change(index);
   load_postings(index.heap(), index.field(uint32_t(arguments.whole(0, 1, UINT32_MAX))), bytes);
   return number_value(env, double(bytes.at));
 }
@@ -228,6 +232,7 @@ napi_value load_values_call(napi_env env, const Arguments& arguments) {
   FilterIndex& index = *holder.index;
   SavedBytes bytes = saved_at(arguments, 3);
   FilterField& field = index.field(uint32_t(arguments.whole(0, 1, UINT32_MAX)));
+  const FilterIndex::Change change(index);
   index.entries += load_values(index.heap(), field, kind_of(arguments, 1), uint32_t(arguments.whole(2, 1, UINT32_MAX)), bytes);
   index.collect();
   report_memory(env, holder);
@@ -280,18 +285,33 @@ napi_value define_filter_index(napi_env env) {
 }
 
 SharedFilter::SharedFilter(const Arguments& arguments, size_t first)
-    : index_(shared_filters(arguments.whole(first, 1, kSharedMax))), filter_([&] {
-        const auto words = arguments.words(first + 1);
-        return read_filter(words.data, words.size);
-      }()) {}
+    : index_(shared_filters(arguments.whole(first, 1, kSharedMax))),
+      number_(arguments.whole(first, 1, kSharedMax)),
+      words_(arguments.words(first + 1).data),
+      count_(arguments.words(first + 1).size),
+      filter_(read_filter(words_, count_)) {}
 
 bool SharedFilter::is_whole() const { return index_ != nullptr && reading_.admitted() && index_->is_whole(); }
 
-std::optional<FoundSlots> SharedFilter::resolve() const {
+std::optional<FoundSlots> SharedFilter::resolve() const { return resolve(kInlineNs); }
+
+std::optional<FoundSlots> SharedFilter::resolve(double ns_max) const {
   if (!is_whole()) return std::nullopt;
-  std::optional<FoundSlots> found = resolve_filter(*index_, filter_, kInlineNs);
+  std::optional<FoundSlots> found = resolve_filter(*index_, filter_, ns_max);
   // An item that left the lists meanwhile may have been met half gone.
   return is_whole() ? std::move(found) : std::nullopt;
+}
+
+std::shared_ptr<const FoundSlots> SharedFilter::remembered(RememberedFilters& memory, const std::function<bool(size_t)>& is_wanted) const {
+  if (!is_whole()) return nullptr;
+  const uint64_t changes = index_->changes();
+  const auto make = [&] {
+    std::optional<FoundSlots> found = resolve(kRememberedNs);
+    if (found.has_value() && !is_wanted(found->count)) found.reset();
+    return found;
+  };
+  std::shared_ptr<const FoundSlots> slots = memory.find(number_, changes, words_, count_, make, [&] { return index_->is_unchanged(changes); });
+  return slots != nullptr && is_wanted(slots->count) ? slots : nullptr;
 }
 
 std::optional<SlotTest> SharedFilter::test(const std::function<bool(size_t)>& enough) const {

@@ -10,6 +10,7 @@
 #include "filter_index.h"
 #include "filter_program.h"
 #include "heap.h"
+#include "remembered_filters.h"
 
 namespace quiver {
 
@@ -29,13 +30,20 @@ class SharedFilter {
 
   // Nothing if the index is gone, holds items outside its lists, or the filter takes long.
   std::optional<FoundSlots> resolve() const;
+  // The slots, where the filter was asked before, nothing has changed since, and so many are wanted as a bitmap; null otherwise.
+  std::shared_ptr<const FoundSlots> remembered(RememberedFilters& memory, const std::function<bool(size_t)>& is_wanted) const;
   // As test_of_filter. Who has used it asks `is_whole`, or forgets what it found.
   std::optional<SlotTest> test(const std::function<bool(size_t)>& enough) const;
   // Whether all items are in the lists.
   bool is_whole() const;
 
  private:
+  std::optional<FoundSlots> resolve(double ns_max) const;
+
   const std::shared_ptr<FilterIndex> index_;
+  const uint64_t number_;
+  const uint32_t* const words_;
+  const size_t count_;
   const FilterCondition filter_;
   const Reading reading_;
 };

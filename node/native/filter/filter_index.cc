@@ -68,6 +68,7 @@ const FilterField* FilterIndex::child_of(const FilterField* parent, const Charac
 }
 
 void FilterIndex::apply(WordReader& words) {
+  const Change change_of_lists(*this);
   const uint32_t slot = words.next();
   if (slot >= uint32_t(1) << 30) throw std::invalid_argument("slot out of range");
   const bool puts = words.next() == 1;
@@ -122,6 +123,7 @@ bool FilterIndex::order_some(uint32_t slots) {
 }
 
 void FilterIndex::remove_everywhere(const std::vector<uint32_t>& bitmap) {
+  const Change change_of_lists(*this);
   std::vector<uint32_t> left;
   PostingView(all_).for_each([&](uint32_t slot) {
     if (slot / 32 >= bitmap.size() || (bitmap[slot / 32] >> (slot % 32) & 1) == 0) left.push_back(slot);

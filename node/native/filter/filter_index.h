@@ -53,6 +53,22 @@ class FilterIndex {
   // Any thread: all slots, and a number above each of them.
   const Posting& all() const { return all_; }
   uint32_t slot_limit() const { return slot_limit_.load(std::memory_order_acquire); }
+  // Any thread: rises when a change of the lists begins and when it ends, so it is odd meanwhile.
+  uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
+  // Any thread: whether the lists have not been changed since, after all that was read of them.
+  bool is_unchanged(uint64_t since) { return changes_.fetch_add(0, std::memory_order_acq_rel) == since; }
+  // The owner changes the lists for as long as this lives.
+  class Change {
+   public:
+    explicit Change(FilterIndex& index) : index_(index) { index_.changes_.fetch_add(1, std::memory_order_acq_rel); }
+    ~Change() { index_.changes_.fetch_add(1, std::memory_order_acq_rel); }
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+
+   private:
+    FilterIndex& index_;
+  };
+
   // Any thread: whether every item is in the lists. If not, no filter can be answered by them alone.
   bool is_whole() const { return unlisted_.load() == 0; }
 
@@ -81,6 +97,7 @@ class FilterIndex {
   Posting all_{0};
   std::atomic<uint32_t> slot_limit_{0};
   std::atomic<uint32_t> unlisted_{0};
+  std::atomic<uint64_t> changes_{0};
   // (number of the parent, key) → address of the field.
   StringDictionary children_{heap_};
   // By number, from kRoot, which has none.

@@ -99,6 +99,38 @@ describe('answers', () => {
     }
   });
 
+  test('see each change at once, also where one filter is asked again and again', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    const random = seededRandom(runSeed('views remembered filters'));
+    const ROWS = 12_000;
+    const withSide = (i: number, side: number): WriteOperation => item(i, { metadata: JSON.stringify({ side, i }) });
+    for (let from = 0; from < ROWS; from += 3_000) await write(Array.from({ length: 3_000 }, (_, i) => withSide(from + i, i % 2)));
+    await eventually('all rows are in the graph', async () => (await node.client.read(SPEC, 'status', null, NO_HURRY)).index?.state === 'ready', 60_000);
+    const sides = Array.from({ length: ROWS }, (_, i) => i % 2);
+    const filters = [0, 1].flatMap((side) => [parseFilter({ side }), parseFilter({ side: { $gte: side, $lt: side + 0.5 }, i: { $gte: 0 } })]);
+    let inline = 0;
+    for (let round = 0; round < 150; round++) {
+      const changed = Math.floor(random() * ROWS);
+      const side = [0, 1, -1][Math.floor(random() * 3)];
+      await write([side < 0 ? { type: 'delete', externalId: `id-${changed}` } : withSide(changed, side)]);
+      sides[changed] = side;
+      const which = Math.floor(random() * filters.length);
+      for (let again = 0; again < 6; again++) {
+        // So that slots are asked, and not listed.
+        const request = at(changed, { filter: filters[which], effort: { type: 'ef', ef: 64 } });
+        const answer = views.search(SPEC, request);
+        const wanted = await asked(request);
+        // A range is left to the shard until it has put its numbers in order.
+        if (answer !== null) expect(answer).toEqual(wanted);
+        inline += answer === null ? 0 : 1;
+        expect(wanted.hits.some(({ externalId }) => externalId === `id-${changed}`)).toBe(sides[changed] === which >> 1);
+      }
+    }
+    expect(inline).toBeGreaterThan(800);
+  });
+
   test('pass filters as the shard says, of every operator and type', async () => {
     await start();
     follow();
