@@ -18,6 +18,7 @@
 
 #include "filter_evaluation.h"
 #include "filter_index.h"
+#include "remembered_filters.h"
 
 namespace {
 
@@ -71,7 +72,7 @@ struct Story {
   // Version of each item before and after a write of it is done.
   std::array<std::atomic<uint32_t>, kItems> begun{}, answered{};
   std::atomic<bool> ended{false};
-  std::atomic<size_t> answers{0}, tests{0};
+  std::atomic<size_t> answers{0}, tests{0}, remembered{0};
 
   Words change(uint32_t item, uint32_t version, bool puts) const {
     Words words{item * kStep, puts ? 1u : 0u};
@@ -152,8 +153,22 @@ std::vector<uint32_t> kept_of(const SlotTest& test) {
   return bitmap;
 }
 
+// What is remembered of a filter that is asked again and again.
+std::shared_ptr<const FoundSlots> remembered_of(Story& story, RememberedFilters& memory, const Words& words) {
+  const FilterCondition filter = read_filter(words.data(), words.size());
+  for (uint32_t asked = 0; asked < RememberedFilters::kAsked; asked++) {
+    const uint64_t changes = story.index.changes();
+    const auto make = [&] { return resolve_filter(story.index, filter, std::numeric_limits<double>::infinity()); };
+    const auto is_unchanged = [&] { return story.index.is_unchanged(changes); };
+    std::shared_ptr<const FoundSlots> found = memory.find(1, changes, words.data(), words.size(), make, is_unchanged);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 void read(Story& story, unsigned seed) {
   std::mt19937 random(seed);
+  RememberedFilters memory;
   const std::vector<Asked> all = filters();
   std::vector<uint32_t> before(kItems);
   while (!story.ended) {
@@ -166,9 +181,11 @@ void read(Story& story, unsigned seed) {
       if (!reading.admitted()) fail("no seat for a reader");
       const FilterCondition filter = read_filter(asked.words.data(), asked.words.size());
       constexpr double kForever = std::numeric_limits<double>::infinity();
-      const std::optional<SlotTest> test = random() % 2 == 0 ? test_of_filter(story.index, filter, kForever, [](size_t) { return true; }) : std::nullopt;
-      bitmap = test.has_value() ? kept_of(*test) : std::move(*resolve_filter(story.index, filter, kForever)).as_bitmap();
+      const std::shared_ptr<const FoundSlots> remembered = random() % 3 == 0 ? remembered_of(story, memory, asked.words) : nullptr;
+      const std::optional<SlotTest> test = remembered == nullptr && random() % 2 == 0 ? test_of_filter(story.index, filter, kForever, [](size_t) { return true; }) : std::nullopt;
+      bitmap = remembered != nullptr ? remembered->words : test.has_value() ? kept_of(*test) : std::move(*resolve_filter(story.index, filter, kForever)).as_bitmap();
       if (test.has_value()) story.tests++;
+      if (remembered != nullptr) story.remembered++;
     }
     if ((changes & 1) != 0 || story.changes != changes) continue;
     for (uint32_t item = 0; item < kItems; item++) {
@@ -182,9 +199,50 @@ void read(Story& story, unsigned seed) {
   }
 }
 
+// When slots are remembered, and for how long.
+void check_memory() {
+  RememberedFilters memory;
+  size_t made = 0;
+  size_t words = 1;
+  bool stays = true;
+  const auto ask = [&](uint32_t filter, uint64_t changes, uint64_t index = 1) {
+    const auto make = [&]() -> std::optional<FoundSlots> {
+      made++;
+      FoundSlots found;
+      found.listed = false;
+      found.words.assign(words, filter);
+      return found;
+    };
+    const std::shared_ptr<const FoundSlots> found = memory.find(index, changes, &filter, 1, make, [&] { return stays; });
+    if (found != nullptr && found->words.at(0) != filter) fail("the slots of another filter");
+    return found != nullptr;
+  };
+  const auto settle = [&](uint32_t filter, uint64_t changes) {
+    for (uint32_t i = 1; i < RememberedFilters::kAsked; i++) if (ask(filter, changes)) fail("slots that were remembered at once");
+    return ask(filter, changes);
+  };
+  if (!settle(7, 2) || !ask(7, 2) || made != 1) fail("a filter that is asked again is not remembered");
+  if (ask(7, 3) || ask(7, 4)) fail("slots are remembered beyond a change");
+  if (ask(7, 2, 5)) fail("the slots of another index");
+  stays = false;
+  if (settle(8, 2) || ask(8, 2) || made != 2) fail("slots are remembered though the index was changed meanwhile");
+  stays = true;
+  for (uint32_t filter = 100; filter < 140; filter++) if (!settle(filter, 2)) fail("a later filter is not remembered");
+  if (!ask(139, 2) || ask(100, 2)) fail("the filter that was asked last is not kept, or the first one is");
+  words = RememberedFilters::kBytesMax / sizeof(uint32_t) / 2;
+  for (uint32_t filter = 200; filter < 203; filter++) {
+    if (!settle(filter, 2)) fail("a large bitmap is not remembered");
+    if (memory.bytes() > RememberedFilters::kBytesMax) fail("more bytes than may be kept");
+  }
+  if (ask(200, 2) || !ask(201, 2) || !ask(202, 2)) fail("other bitmaps than the first made room");
+  words = RememberedFilters::kBytesMax / sizeof(uint32_t) + 1;
+  if (settle(300, 2)) fail("a bitmap is larger than what may be kept");
+}
+
 }  // namespace
 
 int main() {
+  check_memory();
   auto story = std::make_unique<Story>();
   const auto field = [&](const char* name) {
     Words words;
@@ -227,6 +285,7 @@ int main() {
   }
   if (story->index.field(story->price).column.load() == nullptr) fail("no column was made");
   if (story->index.field(story->price).order.load() == nullptr) fail("its numbers were not put in order");
+  if (story->remembered == 0) fail("nothing was remembered");
   if (story->tests == 0) fail("no filter was asked slot by slot");
   story->ended = true;
   for (std::thread& reader : readers) reader.join();
