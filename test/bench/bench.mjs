@@ -12,7 +12,7 @@ import { openQuiver } from './quiver-target.mjs';
 import { openQdrant } from './qdrant-target.mjs';
 import { formatReport } from './report.mjs';
 
-export const USAGE = `npm run bench -- [options]          (or: serving; text, how well texts are found; keyword; embed; store; migrate; curves; each with --help)
+export const USAGE = `npm run bench -- [options]          (or: serving; loading; filters; text, how well texts are found; keyword; embed; store; migrate; curves; each with --help)
 
   --dataset NAME     clusters-50k-768 (the default), any other clusters-<n>-<dim> such as clusters-1m-128, text,
                      a .fvecs or .bvecs file, or PREFIX of PREFIX.f32 and PREFIX.q.f32 (raw float32; give --dim)

@@ -68,6 +68,8 @@ export async function loadingBench(words) {
     await target.createCollection({ dim: dataset.dim, metric: dataset.metric, language: undefined });
     const searches = new Searches(target, dataset);
     const done = searches.run();
+    // Said where it is awaited.
+    done.catch(() => undefined);
     const loading = await measureLoading({ target, dataset, bodies, connections });
     const loadedAt = performance.now();
     const { indexedAt, readyAt } = await watched(target, dataset.count);

@@ -32,9 +32,9 @@ export class EmbeddedProcess {
   openFilesMax: number | null = null;
   private readonly isOnOneProcessor: boolean;
 
-  /** `isOnOneProcessor` (Linux): it has the first of the processors that this process may run on. */
+  /** `isOnOneProcessor`: on Linux, it has the first of the processors that this process may run on. */
   constructor(options: { environment?: Record<string, string>; dataDir?: string; isOnOneProcessor?: boolean } = {}) {
-    this.isOnOneProcessor = options.isOnOneProcessor ?? false;
+    this.isOnOneProcessor = (options.isOnOneProcessor ?? false) && process.platform === 'linux';
     this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quiver-embedded-'));
     this.environment = options.environment ?? {};
   }
