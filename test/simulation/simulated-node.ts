@@ -429,7 +429,6 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.isRegistering = true;
     this.storage.disk.promisedEpoch = assignment.epoch;
     this.open(isNew);
-    this.latest = null;
   }
 
   private open(isNew = false): void {

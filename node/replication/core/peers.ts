@@ -192,7 +192,10 @@ export class Peers {
 
   snapshotEnded(node: string, nowMs: number): void {
     const peer = this.byNode.get(node);
-    if (peer?.state !== 'snapshot') return;
+    if (peer === undefined) return;
+    // One that has answered for what was copied streams already. If it needs another copy later, that has to be asked for.
+    peer.snapshotAsked = false;
+    if (peer.state !== 'snapshot') return;
     peer.copiedAt = nowMs;
     peer.probe(this.log.lastSequence + 1);
     this.send(peer, null, nowMs);

@@ -10,9 +10,10 @@ const EPOCH_STARTS = [
 ];
 
 /** A primary of epoch 3 with nine entries, and b, which has had all of them: it said so of what was sent at 100. */
-function peersOf({ isComplete = false } = {}) {
-  const emit = (): void => undefined;
-  const log = new StableLog({ state: { ...STATE, epochStarts: EPOCH_STARTS }, emit });
+function peersOf({ isComplete = false, trimmed = {} as Partial<typeof STATE> } = {}) {
+  const emitted: string[] = [];
+  const emit = ({ type }: { type: string }): void => void emitted.push(type);
+  const log = new StableLog({ state: { ...STATE, epochStarts: EPOCH_STARTS, ...trimmed }, emit });
   const progress = new CommitProgress({ applied: 9, emit });
   const self = { node: 'a', store: 'a.0' };
   const peers = new Peers({ self, epoch: 3, log, progress, inherited: [], mustBeComplete: () => isComplete, shareWith: () => 0, nowMs: 0, emit });
@@ -22,7 +23,7 @@ function peersOf({ isComplete = false } = {}) {
   };
   const b = peers.byNode.get('b')!;
   says({ type: 'match', match: 9, agreed: 9 }, 100, 101);
-  return { says, known: () => [b.match, b.next, b.leaseUntil > 0] };
+  return { peers, says, known: () => [b.match, b.next, b.leaseUntil > 0], copies: () => emitted.filter((type) => type === 'snapshot').length };
 }
 
 const mismatch = (sequence: number, epoch: number): AppendResult => ({ type: 'mismatch', prev: 9, hint: { sequence, epoch } });
@@ -61,4 +62,18 @@ describe('what a peer says that has less than it had', () => {
     says(result, sentAt, 3001);
     expect(known()).toEqual([9, 10, true]);
   });
+});
+
+test('a peer that answers before its copy has ended gets another copy when it needs one again', () => {
+  const { peers, says, copies } = peersOf({ trimmed: { firstSequence: 6, precedingEpoch: 1 } });
+  says(mismatch(0, 0), 3000, 3001);
+  expect(copies()).toBe(1);
+  says({ type: 'match', match: 9, agreed: 9 }, 3002, 3003);
+  peers.snapshotEnded('b', 3004);
+  expect(copies()).toBe(1);
+  says(mismatch(0, 0), 6000, 6001);
+  expect(copies()).toBe(2);
+  // While that one is under way, it is not asked for again.
+  says(mismatch(0, 0), 6002, 6003);
+  expect(copies()).toBe(2);
 });
