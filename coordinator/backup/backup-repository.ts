@@ -98,10 +98,13 @@ export class BackupRepository {
    * a backup's. Errors: not_found; those of the target.
    */
   async hold(id: string, backups: string[], startedAt: string): Promise<void> {
-    // From then on it may be deleted, and is held.
-    if ((await this.target.get(claimKey(id))) !== null) return;
-    await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
-    for (const backup of backups) if ((await this.find(backup)) === null) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
+    const isHeld = (await this.target.get(claimKey(id))) !== null;
+    if (!isHeld) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
+    for (const backup of backups) {
+      // What is held may be void, but it stays. Whoever claimed it may have ended before it looked, and have come too late.
+      const isThere = isHeld ? (await this.target.get(manifestKey(backup))) !== null : (await this.find(backup)) !== null;
+      if (!isThere) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
+    }
   }
 
   async release(id: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
 import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Chance } from '../chance';
@@ -21,6 +22,8 @@ export interface TargetWeather {
 export class TargetObjects {
   readonly present = new Map<string, Buffer>();
   readonly ever = new Map<string, Buffer[]>();
+  /** Whether a restore, or a backup, could not say what it needs. */
+  hasRefusedClaims = false;
   /** Told of every object that is written. */
   onPut: (key: string, bytes: Buffer) => void = () => undefined;
 
@@ -54,6 +57,7 @@ export class SimulatedTarget implements BackupTarget {
     return this.call(() => {
       if (weather.isFull) {
         counts.refusedPuts += 1;
+        objects.hasRefusedClaims ||= key.startsWith(CLAIMS_PREFIX);
         throw new QuiverError('storage_failed', 'the simulated target has no room');
       }
       objects.put(key, bytes);

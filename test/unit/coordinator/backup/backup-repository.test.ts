@@ -93,6 +93,16 @@ test('a claim that can not be read keeps what was there when it began, and nothi
   expect([keys(FIRST).length, keys(SECOND).length, keys(FOURTH).length]).toEqual([2, 1, 0]);
 });
 
+test('a claim that came when the backup was gone holds nothing', async () => {
+  const { target, repository } = await fourBackups();
+  const reader = '20260105T000000Z-00000000';
+  await repository.makeVoid(FOURTH);
+  await repository.sweep();
+  // Of a process that ended before it looked whether the backup was still there.
+  await target.put(`claims/${reader}.json`, sealedText({ id: reader, startedAt: '', bases: [FOURTH] }));
+  await expect(repository.hold(reader, [FOURTH], '')).rejects.toMatchObject({ kind: 'not_found', message: `backup "${FOURTH}" does not exist any more` });
+});
+
 test('what a restore holds stays until it is over, deleted or not', async () => {
   const { repository, keys } = await fourBackups();
   const reader = '20260105T000000Z-00000000';
