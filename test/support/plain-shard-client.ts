@@ -206,7 +206,6 @@ function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number):
   const { lastVersion } = shard;
   const before = new Map(shard.items);
   const present: number[] = [];
-  sweep(shard, atMs);
   const outcomes = operations.map((operation, i) => {
     // One of this write may have expired before it came.
     if ('externalId' in operation) sweepOne(shard, operation.externalId, atMs);
