@@ -305,8 +305,18 @@ export interface VectorView {
   expiresAt?: number;
 }
 
+export interface SearchAnswer {
+  hits: ScoredHit[];
+  /** The hits as packedHitsOf in shared/rpc/hit-codec.ts makes them: then `hits` is empty. */
+  packedHits?: Buffer | undefined;
+  /** Vectors in the collection, whatever the filter. */
+  totalCount: number;
+  timing: SearchTiming;
+}
+
 export interface SearchService {
-  search(collection: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }>;
+  /** With `packed`, the hits may come as bytes. What is found without waiting is answered at once; errors are thrown, or in the promise. */
+  search(collection: string, request: SearchInput, options?: { packed?: boolean }): SearchAnswer | Promise<SearchAnswer>;
   bulkSearch(collection: string, queries: SearchInput[]): Promise<{ results: ScoredHit[][]; timing: SearchTiming }>;
   hybridSearch(collection: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
   rerank(collection: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;

@@ -1,4 +1,6 @@
 import type { FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
+import { hitsFromBytes } from '../../shared/rpc/hit-codec';
+import type { HitsAnswer } from './endpoint';
 import type { VectorFormat } from './body/vector-format';
 
 /**
@@ -28,6 +30,11 @@ export function* listPieces<Element>(head: string, elements: readonly Element[],
     piece = '';
   }
   yield `${piece}]${tail}`;
+}
+
+/** The same text as of the bytes. */
+export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' | 'hits' | 'behind'>): Generator<string> {
+  return listPieces(before, hitsFromBytes(hits), hitJson, behind);
 }
 
 /** An array of lists of hits, in pieces. */

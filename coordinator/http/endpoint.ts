@@ -46,7 +46,7 @@ export interface Endpoint {
   answer: EndpointAnswer;
   /** Error codes in addition to those that every endpoint with this access has. */
   errors: readonly number[];
-  handle(call: EndpointCall): Promise<Answer>;
+  handle(call: EndpointCall): Promise<Answer> | Answer;
 }
 
 /**
@@ -146,9 +146,19 @@ export type Answer =
    * connection; an answer is never cut short silently.
    */
   | { type: 'pieces'; pieces: Iterable<string> | AsyncIterable<string>; worked?: WorkedTime }
+  | HitsAnswer
   /** Outside the envelope. */
   | { type: 'text'; contentType: string; text: string | Buffer }
   | BareAnswer;
+
+/** JSON text of the envelope's `data` with hits as an array in it, which come as bytes (packedHitsOf). */
+export interface HitsAnswer {
+  type: 'hits';
+  before: string;
+  hits: Buffer;
+  behind: string;
+  worked?: WorkedTime;
+}
 
 /**
  * For browsers and others that want no envelope: with an HTTP status and headers of its own. `code`: what the request came to,
@@ -171,5 +181,5 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> }): Promise<Answer>;
+  handle(call: Omit<EndpointCall, 'path' | 'query' | 'body'> & { path: z.output<P>; query: z.output<Q>; body: z.output<B> }): Promise<Answer> | Answer;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { CallNotes } from '../../shared/shard/call-notes';
@@ -10,13 +9,17 @@ import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
-import type { Answer, BareAnswer, Endpoint, WorkedTime } from './endpoint';
+import { hitsPieces } from './answer-json';
+import type { AnswerRoom } from './answer-room';
+import type { Answer, BareAnswer, Endpoint, HitsAnswer, WorkedTime } from './endpoint';
 import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
+import { newRequestId } from './request-id';
 import { REPLAYED_HEADER } from './request-once';
 import { TURN_MS, type Turns } from './turns';
+import { WholeResponse } from './whole/whole-response';
 
 const NO_BYTES = Buffer.alloc(0);
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -87,6 +90,7 @@ export class Exchange {
   private readonly turns: Turns;
   private readonly stallTimeoutMs: number;
   private readonly slowMs: number;
+  private readonly answers: AnswerRoom | undefined;
   private continued = false;
   private observed = false;
   private worked: WorkedTime | null = null;
@@ -104,6 +108,8 @@ export class Exchange {
     stallTimeoutMs: number;
     /** A request is slow that takes this long; default: none is. */
     slowMs?: number;
+    /** Default: hits are written as strings. */
+    answers?: AnswerRoom | undefined;
   }) {
     this.request = options.request;
     this.response = options.response;
@@ -114,9 +120,10 @@ export class Exchange {
     this.turns = options.turns;
     this.stallTimeoutMs = options.stallTimeoutMs;
     this.slowMs = options.slowMs ?? Infinity;
+    this.answers = options.answers;
     this.startedMs = this.clock.monotonicMs();
     const given = this.request.headers['x-request-id'];
-    this.requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
+    this.requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : newRequestId();
     // If a client disconnects, late writes emit an error event, which would end the process if nobody listened.
     this.response.on('error', () => undefined);
   }
@@ -128,23 +135,31 @@ export class Exchange {
     this.response.writeContinue();
   }
 
-  async answer(answer: Answer): Promise<void> {
+  /** Answers what is to be waited for, if anything is. */
+  answer(answer: Answer): Promise<void> | undefined {
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
         this.send(successEnvelope(answer.json, this.warnings), JSON_TYPE);
-        return this.observe(200, null);
+        break;
       case 'text':
         this.send(answer.text, answer.contentType);
-        return this.observe(200, null);
+        break;
       case 'bare':
         this.isReplayed ||= answer.isReplayed ?? false;
         this.sendBare(answer);
-        return this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
+        this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
+        return undefined;
+      case 'hits':
+        this.worked = answer.worked ?? null;
+        if (!this.sendHits(answer)) return this.answerInPieces(hitsPieces(answer));
+        break;
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);
     }
+    this.observe(200, null);
+    return undefined;
   }
 
   /** Whether the client has disconnected. */
@@ -188,6 +203,22 @@ export class Exchange {
     this.end(text);
   }
 
+  /** Answers whether it did. */
+  private sendHits({ before, hits, behind }: HitsAnswer): boolean {
+    const { answers, response } = this;
+    if (answers === undefined || !answers.write(`${SUCCESS_HEAD}${before}`, hits, `${behind}${successTail(this.warnings)}`)) return false;
+    const headers = this.headers(JSON_TYPE);
+    headers['content-length'] = answers.length;
+    this.begin(headers);
+    if (!(response instanceof (WholeResponse as unknown as new () => never))) {
+      this.end(answers.copy());
+      return true;
+    }
+    (response as unknown as WholeResponse).endWith(answers);
+    this.watchRest();
+    return true;
+  }
+
   private sendBare({ status, headers, bytes }: BareAnswer): void {
     const own: OutgoingHttpHeaders = { ...this.headers(''), ...headers };
     if (bytes !== null) own['content-length'] = bytes.length;
@@ -229,8 +260,13 @@ export class Exchange {
       response.write(text);
       void discardBody(request).then(() => response.end());
     }
-    // Usually the system takes a small answer at once, and there is nothing to wait for.
-    // Of a connection that is closed, nothing more is heard.
+    this.watchRest();
+  }
+
+  /** Watches over what the system has not taken of an answer that has ended. */
+  private watchRest(): void {
+    const { response } = this;
+    // Usually it takes a small one at once, and there is nothing to wait for. Of a connection that is closed, nothing more is heard.
     if (response.writableEnded && response.writableLength > 0 && !response.destroyed) void this.progress('finish');
   }
 

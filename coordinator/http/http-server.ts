@@ -160,6 +160,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     gate,
     bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
     bodyMemory: codec.memory,
+    answers: codec.answers,
     turns,
     limits,
     trustedProxies: new NetworkList(parts.trustedProxies ?? []),
@@ -175,9 +176,15 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
 
+  // Clients ask for the same again and again.
+  let last = { method: '', url: '', target: parseTarget('/'), match: matcher.match('', []) };
   const arrivalOf = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Arrival => {
-    const target = parseTarget(request.url ?? '/');
-    return { request, response, target, match: matcher.match(request.method ?? '', target.segments), awaitsContinue };
+    const { method = '', url = '/' } = request;
+    if (method !== last.method || url !== last.url) {
+      const target = parseTarget(url);
+      last = { method, url, target, match: matcher.match(method, target.segments) };
+    }
+    return { request, response, target: last.target, match: last.match, awaitsContinue };
   };
   const dashboard = dashboardFolder === null ? null : new DashboardFiles(dashboardFolder);
   const serve = (arrival: Arrival): void => {

@@ -44,24 +44,10 @@ export class OverloadGate {
     if (this.load.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw this.busy();
     this.take(announcedBytes, announcedBytes);
     this.load.requests++;
-    let held = announcedBytes;
-    let arrived = 0;
-    let released = false;
-    return {
-      grow: (bytes) => {
-        arrived += bytes;
-        if (arrived <= held) return;
-        this.take(arrived - held, arrived);
-        held = arrived;
-      },
-      release: () => {
-        if (released) return;
-        released = true;
-        this.load.requests--;
-        this.load.bodyBytes -= held;
-      },
-    };
+    return new Admitted(announcedBytes, this.load, this.taken);
   }
+
+  private readonly taken = (bytes: number, size: number): void => this.take(bytes, size);
 
   /** Counts `bytes` more of a body that is then `size` bytes long. */
   private take(bytes: number, size: number): void {
@@ -73,5 +59,30 @@ export class OverloadGate {
   private busy(): QuiverError {
     this.load.refused++;
     return new QuiverError('overloaded', 'server busy: try again in a moment');
+  }
+}
+
+class Admitted implements Admission {
+  private arrived = 0;
+  private isReleased = false;
+
+  constructor(
+    private held: number,
+    private readonly load: HttpLoad,
+    private readonly take: (bytes: number, size: number) => void,
+  ) {}
+
+  grow(bytes: number): void {
+    this.arrived += bytes;
+    if (this.arrived <= this.held) return;
+    this.take(this.arrived - this.held, this.arrived);
+    this.held = this.arrived;
+  }
+
+  release(): void {
+    if (this.isReleased) return;
+    this.isReleased = true;
+    this.load.requests--;
+    this.load.bodyBytes -= this.held;
   }
 }

@@ -15,6 +15,7 @@ import type { Tokens } from '../keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
 import type { CallNoting } from '../routing/call-noting';
+import type { AnswerRoom } from './answer-room';
 import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
 import type { BodyReader } from './body/body-reader';
@@ -51,6 +52,8 @@ export interface PipelineParts {
   bodies: BodyReader;
   /** For large bodies; absent: each has memory of its own. */
   bodyMemory?: BodyMemory | undefined;
+  /** Where short answers are written; absent: they are made of strings. */
+  answers?: AnswerRoom | undefined;
   turns: Turns;
   limits: HttpLimits;
   /** Whose `x-forwarded-for` is believed. */
@@ -134,8 +137,8 @@ export class Pipeline {
   }
 
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
-    const { clock, observer, isDraining, turns, limits, slowMs } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs, slowMs });
+    const { clock, observer, isDraining, turns, limits, slowMs, answers } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs, slowMs, answers });
   }
 
   /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
@@ -176,7 +179,7 @@ export class Pipeline {
       call.profile = () => `,"profile":${JSON.stringify(profile())}`;
     }
     try {
-      return await this.parts.noting.during(notes, () => endpoint.handle(call));
+      return await this.parts.noting.during(notes, async () => endpoint.handle(call));
     } catch (error) {
       notes.span?.fail(isQuiverError(error) ? error.kind : 'internal');
       throw error;
@@ -220,7 +223,7 @@ export class Pipeline {
     if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
     else if (collections.type === 'fixed') use(collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
-    await once?.mustBePossible();
+    if (once !== null) await once.mustBePossible();
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const read = this.body(request, endpoint, exchange, admission, once);
@@ -232,11 +235,14 @@ export class Pipeline {
       if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
       const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, ...asked };
       const notes = this.notesOf(endpoint, query, exchange);
-      const answer = await (notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes));
-      if (exchange.span === null) return await exchange.answer(answer);
-      const answeredMs = this.parts.clock.monotonicMs();
-      exchange.answering = () => stepSpan(exchange.span!, 'write answer', answeredMs, this.parts.clock.monotonicMs());
-      await exchange.answer(answer);
+      const handled = notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes);
+      const answer = handled instanceof Promise ? await handled : handled;
+      if (exchange.span !== null) {
+        const answeredMs = this.parts.clock.monotonicMs();
+        exchange.answering = () => stepSpan(exchange.span!, 'write answer', answeredMs, this.parts.clock.monotonicMs());
+      }
+      const sent = exchange.answer(answer);
+      if (sent !== undefined) await sent;
     } finally {
       admission.release();
     }

@@ -2,6 +2,7 @@
 // and nothing keeps state between calls. So the addon may be loaded in any number of contexts.
 #include <fcntl.h>
 #include <node_api.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "answer_text.h"
 #include "body_scanner.h"
 #include "bulk_encoder.h"
 
@@ -153,8 +155,44 @@ void set_number(napi_env env, napi_value object, const char* name, double number
   if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
 }
 
+// Where the numbers of small bodies are written, one body behind the other.
+struct FloatRoom {
+  float* memory = nullptr;
+  size_t size = 0;
+};
+
+// Vectors of more numbers get memory of their own, because what is kept of a room keeps all of it.
+constexpr size_t kRoomShare = 8;
+
+// Reads (…, room: Float32Array, used: number). False with a pending exception.
+bool read_room(napi_env env, napi_callback_info info, FloatRoom& room) {
+  size_t argument_count = 6;
+  napi_value arguments[6];
+  void* memory = nullptr;
+  size_t length = 0;
+  uint32_t used = 0;
+  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 6 ||
+      !typed_array(env, arguments[4], napi_float32_array, &memory, &length) || napi_get_value_uint32(env, arguments[5], &used) != napi_ok ||
+      used > length) {
+    refuse(env, "scan: room must be a Float32Array, and used a number of its elements");
+    return false;
+  }
+  room.memory = static_cast<float*>(memory) + used;
+  room.size = length / kRoomShare < length - used ? length / kRoomShare : length - used;
+  return true;
+}
+
+// The floats of a small body: written to the room, and how many they are; or where they have no room, an ArrayBuffer.
+napi_value small_floats(napi_env env, quiver::ScannedBody& scanned, const FloatRoom& room) {
+  const size_t count = scanned.floats.size();
+  if (count > room.size) return handed_over(env, scanned.floats);
+  if (count > 0) std::memcpy(room.memory, scanned.floats.data(), count * sizeof(float));
+  napi_value number = nullptr;
+  return napi_create_uint32(env, static_cast<uint32_t>(count), &number) == napi_ok ? number : nullptr;
+}
+
 // The answer of a scan in the form of body-scanner.ts. Null with a pending exception.
-napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned) {
+napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned, const FloatRoom& room) {
   if (scanned.flaw != quiver::Flaw::kNone) {
     napi_value result = nullptr;
     if (napi_create_object(env, &result) != napi_ok) return nullptr;
@@ -164,7 +202,7 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned) {
     return result;
   }
   napi_value root = nullptr;
-  napi_value floats = handed_over(env, scanned.floats);
+  napi_value floats = scanned.has_list ? handed_over(env, scanned.floats) : small_floats(env, scanned, room);
   if (floats == nullptr || napi_create_string_utf8(env, scanned.root.data(), scanned.root.size(), &root) != napi_ok) {
     napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
     return nullptr;
@@ -193,14 +231,15 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned) {
   return result;
 }
 
-// scan(body, nonce, list, bounds): ScanAnswer
+// scan(body, nonce, list, bounds, room, used): ScanAnswer
 napi_value scan(napi_env env, napi_callback_info info) {
   return guarded(env, [&]() -> napi_value {
     ScanQuestion question;
+    FloatRoom room;
     napi_value body;
-    if (!read_question(env, info, question, &body)) return nullptr;
+    if (!read_question(env, info, question, &body) || !read_room(env, info, room)) return nullptr;
     quiver::ScannedBody scanned = quiver::scan_body(question.text, question.size, question.nonce, question.bounds);
-    return scan_answer(env, scanned);
+    return scan_answer(env, scanned, room);
   });
 }
 
@@ -249,7 +288,7 @@ void settle_scan(napi_env env, napi_status status, void* data) {
   napi_delete_reference(env, task->body);
   napi_delete_async_work(env, task->work);
   napi_value answer = nullptr;
-  if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return scan_answer(env, task->scanned); });
+  if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return scan_answer(env, task->scanned, FloatRoom()); });
   settle(env, task->deferred, answer, task->failure.empty() ? "scan: cancelled" : task->failure);
 }
 
@@ -407,6 +446,57 @@ napi_value duplicate_handle(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// writeHits(hits: Uint8Array, target: Uint8Array, at: number): number
+napi_value write_hits(napi_env env, napi_callback_info info) {
+  size_t argument_count = 3;
+  napi_value arguments[3];
+  void* hits = nullptr;
+  void* target = nullptr;
+  size_t size = 0;
+  size_t capacity = 0;
+  uint32_t at = 0;
+  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 3 ||
+      !typed_array(env, arguments[0], napi_uint8_array, &hits, &size) || !typed_array(env, arguments[1], napi_uint8_array, &target, &capacity) ||
+      napi_get_value_uint32(env, arguments[2], &at) != napi_ok) {
+    return refuse(env, "writeHits: hits and target must be Uint8Arrays, and at a place");
+  }
+  const size_t end = quiver::write_hits(static_cast<const char*>(hits), size, static_cast<char*>(target), at, capacity);
+  napi_value result = nullptr;
+  napi_create_double(env, static_cast<double>(end), &result);
+  return result;
+}
+
+#if defined(MSG_NOSIGNAL)
+constexpr int kSendFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+#else
+constexpr int kSendFlags = MSG_DONTWAIT;
+#endif
+
+// sendNow(handle: number, bytes: Uint8Array, from: number, to: number): number
+napi_value send_now(napi_env env, napi_callback_info info) {
+  size_t argument_count = 4;
+  napi_value arguments[4];
+  void* bytes = nullptr;
+  size_t size = 0;
+  int32_t handle = -1;
+  uint32_t from = 0;
+  uint32_t to = 0;
+  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 4 ||
+      napi_get_value_int32(env, arguments[0], &handle) != napi_ok || !typed_array(env, arguments[1], napi_uint8_array, &bytes, &size) ||
+      napi_get_value_uint32(env, arguments[2], &from) != napi_ok || napi_get_value_uint32(env, arguments[3], &to) != napi_ok || from > to ||
+      to > size) {
+    return refuse(env, "sendNow: a handle, a Uint8Array and two places in it are needed");
+  }
+  ssize_t sent;
+  do {
+    sent = send(handle, static_cast<const char*>(bytes) + from, to - from, kSendFlags);
+  } while (sent < 0 && errno == EINTR);
+  // Whatever else is wrong shows when the rest is sent in the usual way.
+  napi_value result = nullptr;
+  napi_create_double(env, sent < 0 ? 0 : static_cast<double>(sent), &result);
+  return result;
+}
+
 }  // namespace
 
 NAPI_MODULE_INIT() {
@@ -417,6 +507,8 @@ NAPI_MODULE_INIT() {
       {"detach", nullptr, detach, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"duplicateHandle", nullptr, duplicate_handle, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"writeHits", nullptr, write_hits, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"sendNow", nullptr, send_now, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
   napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties);
   return exports;

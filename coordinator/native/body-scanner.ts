@@ -7,10 +7,11 @@ export interface BodyScannerAddon {
   /**
    * Checks a JSON body and extracts the number arrays of vectors, in one pass; see body_scanner.h. `list`: the key,
    * with its quotes, of the root's member whose elements are returned one by one, or ''. `bounds`: six numbers from 1
-   * to 2^31: vector length, list length, depth, values, bytes, keys.
+   * to 2^31: vector length, list length, depth, values, bytes, keys. The numbers of a body without a list are written to
+   * `room`, from the element `used` on, if they are no more than an eighth of it and fit.
    */
-  scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): ScanAnswer;
-  /** The same on a thread of libuv's pool. Nobody may write to `body` until it has ended. */
+  scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array, room: Float32Array, used: number): ScanAnswer;
+  /** The same on a thread of libuv's pool, without a room. Nobody may write to `body` until it has ended. */
   scanAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): Promise<ScanAnswer>;
   /**
    * Writes the list of a bulk's body to `target` as the operations of a write, on a thread of libuv's pool, if the body holds
@@ -25,10 +26,20 @@ export interface BodyScannerAddon {
   duplicateHandle(handle: number): number;
   /** The vector as a JSON array of shortest decimals. */
   formatVector(vector: Float32Array): string;
+  /**
+   * Writes hits (shared/rpc/hit-codec.ts, encoded as bytes) to `target` from `at` on, as the JSON array that hitJson makes of them.
+   * Answers the place behind it; 0: they have no room there, or are malformed.
+   */
+  writeHits(hits: Uint8Array, target: Uint8Array, at: number): number;
+  /**
+   * Gives bytes to an open connection, as far as the system takes them at once, and answers how many: 0 also where the
+   * connection fails, which who sends them in another way finds out.
+   */
+  sendNow(handle: number, bytes: Uint8Array, from: number, to: number): number;
 }
 
-/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}. */
-export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer];
+/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room. */
+export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer | number];
 
 /**
  * What is wrong (a `FLAW` of http/body/body-scanner.ts), the byte where it was found, and the index of the list's

@@ -3,6 +3,7 @@ import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { hitsFromBytes } from '../../shared/rpc/hit-codec';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -11,7 +12,7 @@ import { type DeepReads, isDeep } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
+import type { HybridInput, ScoredHit, SearchAnswer, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { fusionDepth } from './fusion';
@@ -20,6 +21,13 @@ import { mergeHits } from './merge';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+/** The best hits of all shards; `packedHits` in their place, where they were asked for so. */
+interface Nearest {
+  hits: Hit[];
+  packedHits?: Buffer | undefined;
+  totalCount: number;
+}
 
 /**
  * The searches: each asks all shards and merges their answers, so an answer does not depend on the number of shards.
@@ -57,16 +65,46 @@ export class ShardedSearchService implements SearchService {
     this.clock = options.clock;
   }
 
-  async search(name: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }> {
+  /** Errors are thrown, or the promise is rejected with them. */
+  search(name: string, request: SearchInput, { packed = false }: { packed?: boolean } = {}): SearchAnswer | Promise<SearchAnswer> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
+    const collection = this.catalog.known(name);
+    return collection === null || request.source.vector === undefined
+      ? this.searchLater(name, request, packed, call, startMs)
+      : this.searchIn(collection, this.givenVector(collection, request.source)!, request, packed, call, startMs, null);
+  }
+
+  private async searchLater(name: string, request: SearchInput, packed: boolean, call: CallOptions, startMs: number): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = this.givenVector(collection, request.source);
+    if (given !== null) return this.searchIn(collection, given, request, packed, call, startMs, null);
     this.noteStep(call, 'route', startMs);
-    const vector = given ?? (await this.embedOne(collection, request.source, call));
-    const embeddedMs = this.clock.monotonicMs();
-    const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
-    return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
+    const vector = await this.embedOne(collection, request.source, call);
+    return this.searchIn(collection, vector, request, packed, call, startMs, this.clock.monotonicMs());
+  }
+
+  /** `embeddedMs`: when the vector was made of a text; null where it was given. */
+  private searchIn(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    request: SearchInput,
+    packed: boolean,
+    call: CallOptions,
+    startMs: number,
+    embeddedMs: number | null,
+  ): SearchAnswer | Promise<SearchAnswer> {
+    if (embeddedMs === null) this.noteStep(call, 'route', startMs);
+    // Of one shard, without anything left out: what it answers is the answer.
+    const isWhole = packed && collection.shards === 1 && request.offset === 0 && request.minScore === undefined;
+    const found = this.nearest(collection, vector, request, false, call, isWhole);
+    const answered = ({ hits, packedHits, totalCount }: Nearest): SearchAnswer => ({
+      hits: atLeast(hits, request.minScore),
+      packedHits,
+      totalCount,
+      timing: this.timingFrom(startMs, embeddedMs),
+    });
+    return found instanceof Promise ? found.then(answered) : answered(found);
   }
 
   /** All texts are embedded in one call, then all queries run at once. */
@@ -81,7 +119,7 @@ export class ShardedSearchService implements SearchService {
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
-    const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, queryCall(call, i))));
+    const results = await Promise.all(queries.map(async (query, i) => this.nearest(collection, vectors[i], query, false, queryCall(call, i))));
     return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
   }
 
@@ -159,24 +197,31 @@ export class ShardedSearchService implements SearchService {
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
-  private async nearest(
+  private nearest(
     collection: CollectionRecord,
     vector: Float32Array,
     request: { k: number; offset: number; filter: Filter | null; effort: SearchEffort },
     texts: boolean,
     call: CallOptions,
-  ): Promise<{ hits: Hit[]; totalCount: number }> {
+    isPacked = false,
+  ): Nearest | Promise<Nearest> {
     const { k, offset, filter, effort } = request;
-    const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
+    const shardRequest: VectorSearch = isPacked ? { vector, k, filter, effort, texts, packed: true } : { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results =
-      this.atOnce(collection, shardRequest, call) ??
-      (await this.deep.run(shardRequest.k, call, () =>
-        this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
-      ));
+    const now = this.atOnce(collection, shardRequest, call);
+    if (now !== null) return this.merged(now, offset, k, call, askedMs);
+    const asked = this.deep.run(shardRequest.k, call, () =>
+      this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
+    );
+    return asked.then((results) => this.merged(results, offset, k, call, askedMs));
+  }
+
+  private merged(results: VectorSearchResult[], offset: number, k: number, call: CallOptions, askedMs: number): Nearest {
     const answeredMs = this.clock.monotonicMs();
-    const lists = results.map(({ hits }) => hits);
-    const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
+    const nearest =
+      results.length === 1
+        ? { hits: mergeHits([results[0].hits], offset, k), packedHits: results[0].packedHits, totalCount: results[0].vectorCount }
+        : { hits: mergeHits(results.map(hitsOf), offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
     this.noteStep(call, 'node', askedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
     return nearest;
@@ -232,6 +277,11 @@ export class ShardedSearchService implements SearchService {
     const endMs = this.clock.monotonicMs();
     return { embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs, searchMs: endMs - (embeddedMs ?? startMs), totalMs: endMs - startMs };
   }
+}
+
+/** Another set of shards may have come meanwhile, so that there are several answers of a kind that was asked of one. */
+function hitsOf({ hits, packedHits }: VectorSearchResult): Hit[] {
+  return packedHits === undefined ? hits : hitsFromBytes(packedHits);
 }
 
 /** The call of one query of a bulk. */

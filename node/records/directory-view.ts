@@ -32,6 +32,9 @@ interface KnownFile {
   chunks: number;
 }
 
+/** Up to so many bytes are copied one by one. */
+const COPIED_SINGLY = 96;
+
 interface StoredChunk {
   file: KnownFile;
   position: number;
@@ -112,7 +115,11 @@ export class DirectoryView implements TextsBySlot {
     const from = page.offsets[place];
     const chunk = this.chunks[page.chunks[place]];
     // What changes at this moment may name a place that is none; copying from there throws.
-    if (chunk !== undefined && from <= chunk.length) chunk.copy(target, at, from, from + page.idBytes[place] + page.metadataBytes[place]);
+    if (chunk === undefined || from > chunk.length) return;
+    const bytes = page.idBytes[place] + page.metadataBytes[place];
+    // For so few, a view of them costs more than the loop.
+    if (bytes > COPIED_SINGLY) chunk.copy(target, at, from, from + bytes);
+    else for (let i = 0; i < bytes; i++) target[at + i] = chunk[from + i];
   }
 
   /** "" for a slot that is not live. */

@@ -1,5 +1,5 @@
-import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
-import { sentHitsOf } from '../../shared/rpc/hit-codec';
+import type { Hit, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import { packedHitsOf, sentHitsOf } from '../../shared/rpc/hit-codec';
 import { ChangeWatch } from '../records/change-counter';
 import { filterProgram } from '../filter/filter-program';
 import { conditionsIn } from '../filter/prepared-filters';
@@ -13,6 +13,9 @@ const HITS_MAX = 256;
 
 /** A filter of more conditions takes long to pass on; what it takes to evaluate one is judged by the addon. */
 const CONDITIONS_MAX = 64;
+
+/** Of answers that have their hits in another form. Nobody changes it. */
+const NO_HITS: Hit[] = [];
 
 /** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
 export class SharedShard {
@@ -38,7 +41,7 @@ export class SharedShard {
 
   /** As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form (`sentHits`). */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
-    const { vector, k, filter, effort, texts, counted } = request;
+    const { vector, k, filter, effort, texts, counted, packed } = request;
     if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
     if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
     const counter = counted === true ? new SearchCounter() : null;
@@ -53,7 +56,8 @@ export class SharedShard {
     if (found === null) return null;
     counter?.searched(found);
     const sentHits = isSent && counter === null ? sentHitsOf(this.directory, found, k) : null;
-    const hits = sentHits === null ? hitsNow(this.directory, found, k) : [];
+    const packedHits = packed === true && !isSent && counter === null ? packedHitsOf(this.directory, found, k) : null;
+    const hits = sentHits === null && packedHits === null ? hitsNow(this.directory, found, k) : NO_HITS;
     const vectorCount = this.changes.liveCount;
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
@@ -61,6 +65,7 @@ export class SharedShard {
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
     if (sentHits !== null) return { hits, sentHits, vectorCount };
+    if (packedHits !== null) return { hits, packedHits, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

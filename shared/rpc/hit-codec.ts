@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
+import { Slab } from '../memory/slab';
 import type { Hit } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
@@ -7,13 +8,17 @@ import { encodingOf } from '../text/text-encoding';
  * Hits as bytes, which takes a third of the time of protobuf messages. Little-endian; lengths count UTF-16 code units, so
  * that all strings together are one piece of text, encoded and decoded in one step:
  *
- *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode)
+ *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode; 2 UTF-8, and
+ *   lengths count bytes: never sent)
  *   each: f64 score, u32 length of id, u32 length of metadata, u32 length of text (NO_TEXT: none)
  *   id, metadata, text of the first hit, then of the second, …
  */
 const HEADER_BYTES = 8;
 const HIT_BYTES = 20;
 const NO_TEXT = 0xffffffff;
+const ENCODING = { utf8: 0, utf16le: 1, bytes: 2 } as const;
+/** Hits as bytes are forgotten as soon as they are sent. */
+const slab = new Slab();
 
 export function hitsToBytes(hits: readonly Hit[]): Buffer {
   let strings = '';
@@ -22,7 +27,7 @@ export function hitsToBytes(hits: readonly Hit[]): Buffer {
   const stringsAt = HEADER_BYTES + hits.length * HIT_BYTES;
   const bytes = Buffer.allocUnsafe(stringsAt + Buffer.byteLength(strings, encoding));
   bytes.writeUInt32LE(hits.length, 0);
-  bytes.writeUInt32LE(encoding === 'utf8' ? 0 : 1, 4);
+  bytes.writeUInt32LE(ENCODING[encoding], 4);
   let at = HEADER_BYTES;
   for (const hit of hits) {
     bytes.writeDoubleLE(hit.score, at);
@@ -45,12 +50,28 @@ export interface TextsBySlot {
   copyText(slot: number, target: Buffer, at: number): void;
 }
 
+export interface ScoredSlots {
+  slots: ArrayLike<number>;
+  scores: ArrayLike<number>;
+  count: number;
+}
+
 /**
  * What {@link hitsToBytes} makes of the best `k` of these slots, without making a string of any. null: it is to be done in that way,
  * because a slot has no text in memory, two have the same score, whose order is that of their ids, or a text is not ASCII, whose
  * bytes are its code units.
  */
-export function sentHitsOf(items: TextsBySlot, { slots, scores, count }: { slots: ArrayLike<number>; scores: ArrayLike<number>; count: number }, k: number): Buffer | null {
+export function sentHitsOf(items: TextsBySlot, found: ScoredSlots, k: number): Buffer | null {
+  const bytes = bytesOf(items, found, k, ENCODING.utf8);
+  return bytes !== null && isAscii(bytes.subarray(HEADER_BYTES + bytes.readUInt32LE(0) * HIT_BYTES)) ? bytes : null;
+}
+
+/** The same for whoever makes text of them in this process, with texts of all kinds, whose lengths count bytes. */
+export function packedHitsOf(items: TextsBySlot, found: ScoredSlots, k: number): Buffer | null {
+  return bytesOf(items, found, k, ENCODING.bytes);
+}
+
+function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: number, encoding: number): Buffer | null {
   const hits = Math.min(count, k);
   let textBytes = 0;
   for (let i = 0; i < hits; i++) {
@@ -61,9 +82,9 @@ export function sentHitsOf(items: TextsBySlot, { slots, scores, count }: { slots
   }
   if (count > hits && hits > 0 && scores[hits] === scores[hits - 1]) return null;
   const textsAt = HEADER_BYTES + hits * HIT_BYTES;
-  const bytes = Buffer.allocUnsafe(textsAt + textBytes);
+  const bytes = slab.take(textsAt + textBytes);
   bytes.writeUInt32LE(hits, 0);
-  bytes.writeUInt32LE(0, 4);
+  bytes.writeUInt32LE(encoding, 4);
   let at = HEADER_BYTES;
   let textAt = textsAt;
   for (let i = 0; i < hits; i++) {
@@ -80,7 +101,7 @@ export function sentHitsOf(items: TextsBySlot, { slots, scores, count }: { slots
     at += HIT_BYTES;
     textAt += both;
   }
-  return textAt === bytes.length && isAscii(bytes.subarray(textsAt)) ? bytes : null;
+  return textAt === bytes.length ? bytes : null;
 }
 
 /** The hits that `bytes` hold. Errors: internal when they are malformed. */
@@ -88,7 +109,10 @@ export function hitsFromBytes(bytes: Buffer): Hit[] {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
   const stringsAt = HEADER_BYTES + count * HIT_BYTES;
   if (count < 0 || stringsAt > bytes.length) throw new QuiverError('internal', 'malformed hits');
-  const strings = bytes.toString(bytes.readUInt32LE(4) === 0 ? 'utf8' : 'utf16le', stringsAt);
+  const encoding = bytes.readUInt32LE(4);
+  // Where lengths count bytes, a character for each of them is cut in the right places.
+  const isBytes = encoding === ENCODING.bytes;
+  const strings = bytes.toString(isBytes ? 'latin1' : encoding === ENCODING.utf8 ? 'utf8' : 'utf16le', stringsAt);
   const hits: Hit[] = new Array(count);
   let from = 0;
   for (let i = 0, at = HEADER_BYTES; i < count; i++, at += HIT_BYTES) {
@@ -104,5 +128,10 @@ export function hitsFromBytes(bytes: Buffer): Hit[] {
     hits[i] = hit;
   }
   if (from !== strings.length) throw new QuiverError('internal', 'malformed hits');
-  return hits;
+  return isBytes ? hits.map(decoded) : hits;
+}
+
+function decoded({ externalId, score, metadata }: Hit): Hit {
+  const text = (bytes: string): string => Buffer.from(bytes, 'latin1').toString();
+  return { externalId: text(externalId), score, metadata: text(metadata) };
 }

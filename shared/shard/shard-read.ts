@@ -83,6 +83,8 @@ export interface VectorSearch {
   texts: boolean;
   /** Whether the answer says what it took. */
   counted?: true;
+  /** Whether whoever asks takes `packedHits`, too. */
+  packed?: true;
 }
 
 export interface VectorSearchResult {
@@ -90,6 +92,8 @@ export interface VectorSearchResult {
   hits: Hit[];
   /** The hits as they are sent (shared/rpc/hit-codec.ts): `hits` is empty then. Only where somebody asked for them in this form. */
   sentHits?: Buffer;
+  /** The hits as bytes with lengths in bytes (packedHitsOf), found in this process: `hits` is empty then. */
+  packedHits?: Buffer;
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
   /** Of a search that is counted; a node of an earlier version does not say it. */

@@ -65,7 +65,7 @@ const FLOORS: Record<string, string[][]> = {
     ['rpc/'],
     ['cluster-store/', 'shard/'],
     ['backup/', 'filter/', 'process/', 'trace/'],
-    ['config/', 'files/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
+    ['config/', 'files/', 'logs/', 'memory/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
     ['errors/'],
   ],
 };

@@ -12,6 +12,11 @@ import type { BodyMemory } from './body-memory';
  */
 const SCANS_ASIDE_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
 
+/** Numbers of the vectors of small bodies, which are forgotten soon: in one memory, as in Slab. */
+const ROOM_FLOATS = 16 * 1024;
+/** More never have a place in a room. */
+const ROOM_FLOATS_MAX = ROOM_FLOATS / 8;
+
 /** Numbers are mostly written with a point and some digits, in twice their four bytes. */
 const ROOM_SHARE = 0.5;
 
@@ -31,6 +36,9 @@ export class NativeBodyScanner implements BodyScanner {
    * four: an item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two.
    */
   private roomShare = ROOM_SHARE;
+  private room = new Float32Array(0);
+  /** How many numbers of the room are taken. */
+  private used = 0;
   private scansAside = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -42,7 +50,22 @@ export class NativeBodyScanner implements BodyScanner {
 
   scan(body: Buffer, list: ListPlace | null): BodyScan {
     const question = this.questionFor(list);
-    return this.judged(this.addon.scan(body, this.nonce, question.list, question.bounds));
+    const answer = this.addon.scan(body, this.nonce, question.list, question.bounds, this.room, this.used);
+    return Array.isArray(answer) ? this.small(answer[0], answer[1]) : this.judged(answer);
+  }
+
+  private small(root: string, floats: ArrayBuffer | number): JudgedBody {
+    if (typeof floats === 'number') {
+      const first = this.used;
+      this.used += floats;
+      return new NativelyJudgedBody({ root, floats: this.room.buffer as ArrayBuffer }, this.nonce, this.bounds.vectorDimMax, first);
+    }
+    // They had no room, which the next ones have if they are not many.
+    if (this.room.length - this.used < ROOM_FLOATS_MAX) {
+      this.room = new Float32Array(ROOM_FLOATS);
+      this.used = 0;
+    }
+    return new NativelyJudgedBody({ root, floats }, this.nonce, this.bounds.vectorDimMax);
   }
 
   async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
@@ -102,7 +125,7 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   private judged(answer: ScanAnswer): BodyScan {
-    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] }, this.nonce, this.bounds.vectorDimMax);
+    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] as ArrayBuffer }, this.nonce, this.bounds.vectorDimMax);
     return answer.flaw === undefined ? new NativelyJudgedBody(answer, this.nonce, this.bounds.vectorDimMax) : answer;
   }
 }
@@ -112,6 +135,8 @@ class NativelyJudgedBody implements JudgedBody {
     private readonly answer: AcceptedScan,
     private readonly nonce: string,
     private readonly vectorDimMax: number,
+    /** Where the body's numbers begin among the floats. */
+    private readonly first = 0,
   ) {}
 
   get root(): string {
@@ -137,6 +162,6 @@ class NativelyJudgedBody implements JudgedBody {
     const colon = value.indexOf(':');
     const start = Number(value.slice(this.nonce.length, colon));
     const end = Number(value.slice(colon + 1));
-    return new Float32Array(this.answer.floats, start * Float32Array.BYTES_PER_ELEMENT, end - start);
+    return new Float32Array(this.answer.floats, (this.first + start) * Float32Array.BYTES_PER_ELEMENT, end - start);
   }
 }

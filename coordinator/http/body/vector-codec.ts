@@ -1,4 +1,5 @@
 import { type BodyScannerAddon, loadBodyScanner } from '../../native/body-scanner';
+import { AnswerRoom } from '../answer-room';
 import type { Turns } from '../turns';
 import { BodyMemory } from './body-memory';
 import type { BodyScanner, ScanBounds } from './body-scanner';
@@ -14,6 +15,8 @@ export interface VectorCodec {
   kind: 'native' | 'plain';
   /** For large bodies; absent without the addon. */
   memory?: BodyMemory;
+  /** For answers with hits as bytes; absent without the addon. */
+  answers?: AnswerRoom;
 }
 
 /** The codec over `addon`, by default the built one. For null it is the plain codec. */
@@ -21,5 +24,5 @@ export function openVectorCodec(parts: { bounds: ScanBounds; turns: Turns }, add
   if (addon === null) return { scanner: new PlainBodyScanner(parts), formats: { array: formatVectorPlainly, base64: formatVectorAsBase64 }, kind: 'plain' };
   const formats: VectorFormats = { array: (vector) => addon.formatVector(vector), base64: formatVectorAsBase64 };
   const memory = new BodyMemory((buffer) => addon.detach(buffer));
-  return { scanner: new NativeBodyScanner({ addon, bounds: parts.bounds, memory }), formats, kind: 'native', memory };
+  return { scanner: new NativeBodyScanner({ addon, bounds: parts.bounds, memory }), formats, kind: 'native', memory, answers: new AnswerRoom(addon) };
 }

@@ -1,7 +1,7 @@
-import type { SearchService } from '../../service';
+import type { SearchAnswer, SearchService } from '../../service';
 import { hitJson, hitListsPieces, listPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
-import type { Endpoint } from '../endpoint';
+import type { Answer, Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../schema/issue';
@@ -9,6 +9,7 @@ import * as schemas from '../schema/search-schemas';
 import { vectorPath } from '../schema/vector-schemas';
 
 const tag = 'Search';
+const PACKED = { packed: true };
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
 
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
@@ -28,11 +29,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
-      handle: async ({ path, body, profile }) => {
-        const { hits, totalCount, timing } = await search.search(path.name, body.search);
-        const { k, offset } = body.search;
-        const page = `"total_count":${totalCount},"k":${k},"offset":${offset}`;
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${page}${timingMember(timing, body.includeTiming)}${profile()}}`), worked: timing };
+      handle: ({ path, body, profile }) => {
+        const answer = ({ hits, packedHits, totalCount, timing }: SearchAnswer): Answer => {
+          const { k, offset } = body.search;
+          const behind = `,"total_count":${totalCount},"k":${k},"offset":${offset}${timingMember(timing, body.includeTiming)}${profile()}}`;
+          if (packedHits !== undefined) return { type: 'hits', before: '{"results":', hits: packedHits, behind, worked: timing };
+          return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, behind), worked: timing };
+        };
+        const found = search.search(path.name, body.search, PACKED);
+        return found instanceof Promise ? found.then(answer) : answer(found);
       },
     }),
     defineEndpoint({

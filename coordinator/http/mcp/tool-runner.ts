@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Caller } from '../../keys/caller';
+import { hitsPieces } from '../answer-json';
 import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
 import { type HandlerOnce, handedTo, IDEMPOTENCY_KEY_LENGTH_MAX, NOT_ONCE, RequestOnce } from '../request-once';
@@ -110,9 +111,9 @@ export class ToolRunner {
 
 async function textOf(answer: Answer): Promise<string> {
   if (answer.type === 'data') return answer.json;
-  assert(answer.type === 'pieces');
+  assert(answer.type === 'pieces' || answer.type === 'hits');
   let text = '';
-  for await (const piece of answer.pieces) {
+  for await (const piece of answer.type === 'hits' ? hitsPieces(answer) : answer.pieces) {
     text += piece;
     if (text.length > ANSWER_CHARACTERS_MAX) throw new QuiverError('limit_exceeded', `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`);
   }

@@ -3,8 +3,8 @@ import { type RequestHead, RequestHeads } from './request-head';
 import { WholeRequest } from './whole-request';
 import { WholeResponse } from './whole-response';
 
-/** What the server of HTTP/1.1 adds to a socket, for itself. */
-type ServedSocket = Socket & { _httpMessage?: unknown };
+/** What the server of HTTP/1.1 adds to a socket, for itself, and the handle of one without TLS. */
+type ServedSocket = Socket & { _httpMessage?: unknown; _handle?: { fd?: number } | null };
 
 type Listener = (chunk: Buffer) => void;
 
@@ -65,13 +65,18 @@ class WatchedConnection {
   /** What came before the answer to the request under way was sent. */
   private ahead: Buffer[] = [];
   private aheadBytes = 0;
+  /** Where TLS encrypts what is sent, there is none to send to directly. */
+  private readonly handle: number;
 
   constructor(
     private readonly socket: ServedSocket,
     private readonly server: Listener,
     private readonly parts: WholeRequestsParts,
     private readonly keepAlive: string,
-  ) {}
+  ) {
+    const { _handle: inner } = socket;
+    this.handle = 'encrypted' in socket || !Number.isInteger(inner?.fd) ? -1 : inner!.fd!;
+  }
 
   arrived(chunk: Buffer): void {
     if (this.isAnswering || this.ahead.length > 0) {
@@ -150,7 +155,7 @@ class WatchedConnection {
 
   private serve(head: RequestHead, bytes: Buffer): void {
     const request = new WholeRequest(head, bytes.subarray(head.bytes), this.socket);
-    const response = new WholeResponse(this.socket, this.keepAlive, this.answered);
+    const response = new WholeResponse(this.socket, this.keepAlive, this.answered, this.handle);
     this.isAnswering = true;
     this.socket._httpMessage = response;
     if (this.parts.take(request, response)) return;

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { AnswerRoom } from '../answer-room';
 
 /** Statuses whose answers have no body and say no length (RFC 9110, 6.4.1). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 304]);
@@ -37,11 +38,12 @@ export class WholeResponse {
   /** For `finish`; made for the few answers of which somebody waits for the end. */
   private emitter: EventEmitter | null = null;
 
-  /** `keepAlive`: the line of the header of that name. `done` is called once, when all of the answer was given to the system, or the client is gone. */
+  /** `keepAlive`: the line of the header of that name. `handle`: of the open connection, if bytes may be given to it directly. `done` is called once, when all of the answer was given to the system, or the client is gone. */
   constructor(
     readonly socket: Socket,
     private readonly keepAlive: string,
     private readonly done: () => void,
+    private readonly handle = -1,
   ) {}
 
   get destroyed(): boolean {
@@ -111,6 +113,21 @@ export class WholeResponse {
     }
     if (!this.shouldKeepAlive) this.socket.destroySoon();
     return this;
+  }
+
+  /** Ends the answer with what `room` holds, whose length its head says. What the system takes at once costs no writing of a stream. */
+  endWith(room: AnswerRoom): void {
+    const { socket } = this;
+    this.writableEnded = true;
+    this.isHeadWritten = true;
+    if (socket.destroyed) return;
+    const isTogether = room.writeHead(`${this.head}\r\n`);
+    if (!isTogether) socket.write(`${this.head}\r\n`, 'latin1');
+    // Behind what is still to be written, it has to wait in any case.
+    const left = socket.writableLength > 0 || this.handle < 0 ? null : room.sendNow(this.handle);
+    if (left === 0) this.sent();
+    else socket.write(room.copy(left ?? undefined), this.sent);
+    if (!this.shouldKeepAlive) socket.destroySoon();
   }
 
   /** Breaks the connection off, and with it an answer that has begun. */

@@ -155,7 +155,7 @@ describe('a collection', () => {
       service.vectors.fetch('nope', [], { vectors: true }),
       service.vectors.scroll('nope', { cursor: null, limit: 1, filter: null, vectors: true }),
       service.vectors.export('nope', 1),
-      service.search.search('nope', { source: { vector }, k: 1, offset: 0, filter: null, effort }),
+      (async () => service.search.search('nope', { source: { vector }, k: 1, offset: 0, filter: null, effort }))(),
       service.search.bulkSearch('nope', []),
       service.search.hybridSearch('nope', { queryText: 'x', vector, k: 1, offset: 0, alpha: 0.5, filter: null }),
       service.search.rerank('nope', { source: { vector }, candidates: [] }),

@@ -66,7 +66,7 @@ describe('search', () => {
 
   test('refuses another dimension, of the vector or of the model', async () => {
     const { search } = await setUp({ embedding: new PlainEmbedding([markingModel('mini', 384, 1)]) });
-    await expect(search.search('c', vectorSearch([1, 2, 3]))).rejects.toMatchObject({
+    await expect(async () => search.search('c', vectorSearch([1, 2, 3]))).rejects.toMatchObject({
       kind: 'dimension_mismatch',
       message: 'dimension mismatch: the vector has dimension 3, but collection "c" has dimension 2',
     });

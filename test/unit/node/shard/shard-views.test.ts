@@ -207,6 +207,8 @@ describe('answers', () => {
       const request = at(7, { k, vector: Float32Array.of(7.3, 0.1, 1, 0) });
       const { hits, vectorCount } = views.search(SPEC, request)!;
       expect(views.search(SPEC, request, true)).toEqual({ hits: [], sentHits: hitsToBytes(hits), vectorCount });
+      const packed = views.search(SPEC, { ...request, packed: true })!;
+      expect({ ...packed, packedHits: hitsFromBytes(packed.packedHits!) }).toEqual({ hits: [], packedHits: hits, vectorCount });
     }
     expect(views.search(SPEC, at(7, { counted: true }), true)).toMatchObject({ hits: Array.from({ length: 10 }, () => expect.anything()), cost: expect.anything() });
     // The order of those that score the same is that of their ids, which are read then.
