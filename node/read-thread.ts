@@ -5,6 +5,7 @@ import { RpcServer } from '../shared/rpc/rpc-server';
 import { credentialsOfThread } from '../shared/threads/thread-credentials';
 import { threadLog } from '../shared/threads/thread-log';
 import { ThreadPeer } from '../shared/threads/thread-peer';
+import { ReadRoom } from '../shared/threads/read-room';
 import { takenConnection } from '../shared/threads/taken-connection';
 import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/threads/thread-state';
 import { systemClock } from '../shared/time/clock';
@@ -51,8 +52,11 @@ const server = new RpcServer({ services: [service], ...credentials, addressOf: (
 const accept = { http2: server.acceptor(), frames: server.framesAcceptor(service.frames) };
 const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);
 
+/** What TLS reads, it reads by itself, and so does gRPC. */
+const room = data.credentials.tls === null ? new ReadRoom() : undefined;
+
 function take(handle: number, form: ReadsForm): void {
-  const socket = takenConnection(state, handle);
+  const socket = takenConnection(state, handle, { room: form === 'frames' ? room : undefined });
   if (socket === null) return;
   socket.on('error', () => undefined);
   socket.setNoDelay(true);

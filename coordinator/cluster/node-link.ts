@@ -133,7 +133,7 @@ export class NodeLink {
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
     const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openLongReads()) : this.shortReads(kind);
     refuseWhenFull(stream.queuedBytes, bytes);
-    const answer = new ReadAnswer(kind);
+    const answer = new ReadAnswer(kind, (request as { packed?: true } | null)?.packed);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
     const { noted } = to;
     if (noted === undefined) return attempt(stream, entriesOf, (part) => answer.add(part));

@@ -26,7 +26,7 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
   }
 
   private notedRead<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    const counted = kind === 'search' ? { ...(request as object), counted: true } : request;
+    const counted = kind === 'search' ? { ...(request as object), counted: true, packed: undefined } : request;
     return this.noted(id, kind, call, async (noted, note) => {
       const answer = await this.shards.read(id, kind, counted as RequestOf<Kind>, noted);
       if (kind === 'search') {

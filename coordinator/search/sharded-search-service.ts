@@ -3,7 +3,7 @@ import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
-import { hitsFromBytes } from '../../shared/rpc/hit-codec';
+import { hitsFromBytes, mergedPackedHits } from '../../shared/rpc/hit-codec';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -95,8 +95,8 @@ export class ShardedSearchService implements SearchService {
     embeddedMs: number | null,
   ): SearchAnswer | Promise<SearchAnswer> {
     if (embeddedMs === null) this.noteStep(call, 'route', startMs);
-    // Of one shard, without anything left out: what it answers is the answer.
-    const isWhole = packed && collection.shards === 1 && request.offset === 0 && request.minScore === undefined;
+    // Without anything left out, what shards answer is put together as it is.
+    const isWhole = packed && request.offset === 0 && request.minScore === undefined;
     const found = this.nearest(collection, vector, request, false, call, isWhole);
     const answered = ({ hits, packedHits, totalCount }: Nearest): SearchAnswer => ({
       hits: atLeast(hits, request.minScore),
@@ -218,10 +218,9 @@ export class ShardedSearchService implements SearchService {
 
   private merged(results: VectorSearchResult[], offset: number, k: number, call: CallOptions, askedMs: number): Nearest {
     const answeredMs = this.clock.monotonicMs();
-    const nearest =
-      results.length === 1
-        ? { hits: mergeHits([results[0].hits], offset, k), packedHits: results[0].packedHits, totalCount: results[0].vectorCount }
-        : { hits: mergeHits(results.map(hitsOf), offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
+    const totalCount = results.length === 1 ? results[0].vectorCount : results.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+    const packedHits = mergedPacked(results, k);
+    const nearest = packedHits === null ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount } : { hits: [], packedHits, totalCount };
     this.noteStep(call, 'node', askedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
     return nearest;
@@ -279,7 +278,17 @@ export class ShardedSearchService implements SearchService {
   }
 }
 
-/** Another set of shards may have come meanwhile, so that there are several answers of a kind that was asked of one. */
+/** The best hits of all as bytes, if all are; null: they have to be merged one by one. */
+function mergedPacked(results: readonly VectorSearchResult[], k: number): Buffer | null {
+  if (results.length === 1) return results[0].packedHits ?? null;
+  const lists: Buffer[] = [];
+  for (const { packedHits } of results) {
+    if (packedHits === undefined) return null;
+    lists.push(packedHits);
+  }
+  return lists.length === 0 ? null : mergedPackedHits(lists, k);
+}
+
 function hitsOf({ hits, packedHits }: VectorSearchResult): Hit[] {
   return packedHits === undefined ? hits : hitsFromBytes(packedHits);
 }

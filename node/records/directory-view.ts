@@ -1,4 +1,5 @@
 import type { Hit } from '../../shared/shard/shard-read';
+import { copyBytes } from '../../shared/memory/slab';
 import type { TextsBySlot } from '../../shared/rpc/hit-codec';
 import { ChunkFile } from './chunk-file';
 import {
@@ -31,9 +32,6 @@ interface KnownFile {
   reader: ChunkFile;
   chunks: number;
 }
-
-/** Up to so many bytes are copied one by one. */
-const COPIED_SINGLY = 96;
 
 interface StoredChunk {
   file: KnownFile;
@@ -116,10 +114,7 @@ export class DirectoryView implements TextsBySlot {
     const chunk = this.chunks[page.chunks[place]];
     // What changes at this moment may name a place that is none; copying from there throws.
     if (chunk === undefined || from > chunk.length) return;
-    const bytes = page.idBytes[place] + page.metadataBytes[place];
-    // For so few, a view of them costs more than the loop.
-    if (bytes > COPIED_SINGLY) chunk.copy(target, at, from, from + bytes);
-    else for (let i = 0; i < bytes; i++) target[at + i] = chunk[from + i];
+    copyBytes(chunk, from, target, at, page.idBytes[place] + page.metadataBytes[place]);
   }
 
   /** "" for a slot that is not live. */

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
-import { Slab } from '../memory/slab';
+import { copyBytes, Slab } from '../memory/slab';
 import type { Hit } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
@@ -102,6 +102,78 @@ function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: n
     textAt += both;
   }
   return textAt === bytes.length ? bytes : null;
+}
+
+/** What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII, or are malformed. */
+export function packedFromSent(bytes: Buffer): Buffer | null {
+  const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
+  let end = HEADER_BYTES + count * HIT_BYTES;
+  if (count < 0 || end > bytes.length || bytes.readUInt32LE(4) !== ENCODING.utf8) return null;
+  for (let i = 0, at = HEADER_BYTES; i < count; i++, at += HIT_BYTES) {
+    if (bytes.readUInt32LE(at + 16) !== NO_TEXT) return null;
+    end += bytes.readUInt32LE(at + 8) + bytes.readUInt32LE(at + 12);
+  }
+  // Of several bytes, a character is fewer code units.
+  if (end !== bytes.length) return null;
+  bytes.writeUInt32LE(ENCODING.bytes, 4);
+  return bytes;
+}
+
+/**
+ * The best `k` of several lists of packed hits, each of them in the order of answers. null: two lists have the same score, whose
+ * order is that of ids.
+ */
+export function mergedPackedHits(lists: readonly Buffer[], k: number): Buffer | null {
+  const heads = lists.map(() => 0);
+  const counts = lists.map((list) => list.readUInt32LE(0));
+  const order: number[] = [];
+  let textBytes = 0;
+  while (order.length < k) {
+    const best = bestHead(lists, heads, counts);
+    if (best === TIED) return null;
+    if (best === NONE) break;
+    const at = HEADER_BYTES + heads[best]++ * HIT_BYTES;
+    textBytes += lists[best].readUInt32LE(at + 8) + lists[best].readUInt32LE(at + 12);
+    order.push(best);
+  }
+  const merged = slab.take(HEADER_BYTES + order.length * HIT_BYTES + textBytes);
+  merged.writeUInt32LE(order.length, 0);
+  merged.writeUInt32LE(ENCODING.bytes, 4);
+  const textsFrom = counts.map((count) => HEADER_BYTES + count * HIT_BYTES);
+  heads.fill(0);
+  let at = HEADER_BYTES;
+  let textAt = HEADER_BYTES + order.length * HIT_BYTES;
+  for (const one of order) {
+    const list = lists[one];
+    const from = HEADER_BYTES + heads[one]++ * HIT_BYTES;
+    const bytes = list.readUInt32LE(from + 8) + list.readUInt32LE(from + 12);
+    copyBytes(list, from, merged, at, HIT_BYTES);
+    copyBytes(list, textsFrom[one], merged, textAt, bytes);
+    textsFrom[one] += bytes;
+    at += HIT_BYTES;
+    textAt += bytes;
+  }
+  return merged;
+}
+
+const NONE = -1;
+const TIED = -2;
+
+/** The list whose next hit scores best; NONE: there are no more; TIED: there are two of them. */
+function bestHead(lists: readonly Buffer[], heads: readonly number[], counts: readonly number[]): number {
+  let best = NONE;
+  let score = NaN;
+  let isTied = false;
+  for (let i = 0; i < lists.length; i++) {
+    if (heads[i] === counts[i]) continue;
+    const own = lists[i].readDoubleLE(HEADER_BYTES + heads[i] * HIT_BYTES);
+    if (best === NONE || own > score) {
+      [best, score, isTied] = [i, own, false];
+    } else {
+      isTied ||= !(own < score);
+    }
+  }
+  return isTied ? TIED : best;
 }
 
 /** The hits that `bytes` hold. Errors: internal when they are malformed. */

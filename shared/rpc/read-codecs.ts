@@ -16,7 +16,7 @@ import type {
   SearchCost__Output,
 } from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
-import { hitsFromBytes, hitsToBytes } from './hit-codec';
+import { hitsFromBytes, hitsToBytes, packedFromSent } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
 import { drawnFromBytes, drawnToBytes } from './sample-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
@@ -32,7 +32,8 @@ export interface ReadCodec<Kind extends ReadKind> {
   /** Makes one of the results of Answer. */
   answerToProto(answer: AnswerOf<Kind>): SizedAnswer;
   /** undefined when the message holds a result of another kind. */
-  answerFromProto(proto: Answer__Output): AnswerOf<Kind> | undefined;
+  /** `packed`: of a search, whether its hits may stay bytes. */
+  answerFromProto(proto: Answer__Output, packed?: boolean): AnswerOf<Kind> | undefined;
 }
 
 /** A message, with an upper bound of the bytes of its parts that vary in length. */
@@ -81,7 +82,12 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       const answer = sentHits === undefined ? hitsToProto(hits, vectorCount) : { message: { hits: sentHits, vectorCount }, bytes: sentHits.length };
       return cost === undefined ? answer : { message: { ...answer.message, cost: costToProto(cost) }, bytes: answer.bytes + COST_BYTES };
     },
-    answerFromProto: ({ hits, vectorCount, cost }) => hits && { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) },
+    answerFromProto: ({ hits, vectorCount, cost }, packed = false) => {
+      if (!hits) return undefined;
+      const packedHits = packed ? packedFromSent(hits) : null;
+      if (packedHits !== null) return { hits: [], packedHits, vectorCount };
+      return { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost: costFromProto(cost) }) };
+    },
   },
   score: {
     requestToProto: ({ vector, externalIds }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds) }),

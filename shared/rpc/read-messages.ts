@@ -68,7 +68,11 @@ export function readErrorToProto(id: number, error: unknown): SizedAnswer {
 export class ReadAnswer<Kind extends ReadKind> {
   private readonly parts: Buffer[] = [];
 
-  constructor(private readonly kind: Kind) {}
+  /** `packed`: of a search, whether its hits may stay bytes. */
+  constructor(
+    private readonly kind: Kind,
+    private readonly packed = false,
+  ) {}
 
   /** Adds the next message; undefined while more follow. Errors: what the other side reported; internal when malformed. */
   add(message: Answer__Output): AnswerOf<Kind> | undefined {
@@ -80,7 +84,7 @@ export class ReadAnswer<Kind extends ReadKind> {
       message[message.hits ? 'hits' : 'items'] = Buffer.concat(parts);
     }
     if (message.failure) throw failureFromProto(message.failure);
-    const answer = READ_CODECS[this.kind].answerFromProto(message);
+    const answer = READ_CODECS[this.kind].answerFromProto(message, this.packed);
     if (answer === undefined) throw new QuiverError('internal', `a node answered ${this.kind} with ${message.result ?? 'nothing that is known here'}`);
     return answer;
   }

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { hitJson, scoreJson } from '../../coordinator/http/answer-json';
 import { loadBodyScanner } from '../../coordinator/native/body-scanner';
-import { hitsFromBytes, hitsToBytes, packedHitsOf, type TextsBySlot } from '../../shared/rpc/hit-codec';
+import { mergeHits } from '../../coordinator/search/merge';
+import { hitsFromBytes, hitsToBytes, mergedPackedHits, packedFromSent, packedHitsOf, type TextsBySlot } from '../../shared/rpc/hit-codec';
+import { compareHits } from '../../shared/shard/shard-read';
 import type { Hit } from '../../shared/shard/shard-read';
 import { anyText } from '../support/any-text';
 
@@ -54,6 +56,57 @@ test('hits as bytes are the hits, and their text is that of the hits', () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+test('hits that were sent are packed as they are, if they are ASCII without texts', () => {
+  const anySent = fc.array(
+    fc.record({ externalId: anyText, score: fc.double({ noNaN: true }), metadata: anyMetadata, text: anyText }, { requiredKeys: ['externalId', 'score', 'metadata'], noNullPrototype: true }),
+    { maxLength: 6 },
+  );
+  let packedCount = 0;
+  fc.assert(
+    fc.property(anySent, fc.nat(), (hits, cut) => {
+      const isPlain = hits.every(({ externalId, metadata, text }) => text === undefined && /^[\0-\x7f]*$/.test(externalId + metadata));
+      const bytes = packedFromSent(hitsToBytes(hits));
+      expect(bytes !== null).toBe(isPlain);
+      if (bytes === null) return;
+      packedCount += 1;
+      expect(hitsFromBytes(bytes)).toEqual(hits);
+      // Nothing that is cut off is taken for whole.
+      const sent = hitsToBytes(hits);
+      expect(packedFromSent(sent.subarray(0, cut % sent.length))).toBeNull();
+    }),
+    { numRuns: 1000 },
+  );
+  expect(packedCount).toBeGreaterThan(100);
+});
+
+test('lists of packed hits are merged as hits are; those whose order is that of ids are left to them', () => {
+  const fewScores = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.double({ noNaN: true }));
+  const anyList = fc.array(fc.record({ externalId: anyId, score: fewScores, metadata: anyMetadata }, { noNullPrototype: true }), { maxLength: 6 });
+  let merged = 0;
+  let tied = 0;
+  fc.assert(
+    fc.property(fc.array(anyList, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 20 }), (lists, k) => {
+      const sorted = lists.map((list) => [...list].sort(compareHits).filter(({ score }, i, all) => i === 0 || score !== all[i - 1].score));
+      const bytes = mergedPackedHits(
+        sorted.map((list) => packed(list)!),
+        k,
+      );
+      const wanted = mergeHits(sorted, 0, k);
+      // -0 and 0 are one score.
+      const isTied = wanted.some(({ score }, i) => sorted.flat().filter((hit) => hit.score === score).length > 1 && i >= 0);
+      expect(bytes === null).toBe(isTied);
+      if (bytes === null) {
+        tied += 1;
+        return;
+      }
+      merged += 1;
+      expect(hitsFromBytes(bytes)).toEqual(wanted);
+    }),
+    { numRuns: 2000 },
+  );
+  expect(Math.min(merged, tied)).toBeGreaterThan(200);
 });
 
 test('numbers are written as JavaScript writes them', () => {
