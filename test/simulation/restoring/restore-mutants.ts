@@ -35,11 +35,12 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
   },
   {
     name: 'B3',
-    title: 'a restore does not hold its backup',
+    title: 'neither a backup nor a restore claims what it needs',
     seed: 24,
     target: (target) => ({
       ...targetCalls(target),
       put: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve() : target.put(key, bytes)),
+      create: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve(true) : target.create(key, bytes)),
     }),
   },
   {
