@@ -167,11 +167,14 @@ export class BackupDriver {
       } catch (error) {
         // Somebody else goes on with it, or gives it up.
         if (stop.aborted || error instanceof Superseded) throw error;
+        // Who was replaced must not make it void: the next driver may have finished it. From here on every driver does.
+        await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
         log.error({ error, backup: id, target }, 'a backup failed');
-        await repository.makeVoid(id).catch((cause: unknown) => log.warn({ error: cause, backup: id }, 'what a failed backup wrote is left in the target for now'));
-        await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString(), error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
-        observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
+        await this.fail(owned, repository);
       }
+      await this.sweep(repository).catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
+    } else if (state === 'cancelling' && owned.content.error !== null) {
+      await this.fail(owned, repository);
       await this.sweep(repository).catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
     } else if (state === 'verifying') {
       let storedMs = clock.monotonicMs();
@@ -196,6 +199,15 @@ export class BackupDriver {
     await this.entries.refresh();
   }
 
+  /** Ends a backup as failed, whether its target can be told or not. */
+  private async fail(owned: OwnedEntry<BackupRecord>, repository: BackupRepository): Promise<void> {
+    const { clock, log, observer } = this.options;
+    const { id } = owned.content;
+    await repository.makeVoid(id).catch((error: unknown) => log.warn({ error, backup: id }, 'what a failed backup wrote is left in the target for now'));
+    await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString() });
+    observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
+  }
+
   private async sweep(repository: BackupRepository): Promise<void> {
     const unreadable = await repository.sweep();
     const { log, observer } = this.options;
@@ -214,7 +226,7 @@ export class BackupDriver {
     const repository = new BackupRepository(this.options.openTarget(target), () => clock.wallMs());
     if (state === 'running') {
       try {
-        await this.hold(repository, owned.content);
+        await this.hold(repository, owned);
         const deleted = await pass.run();
         if (owned.content.keys) await restoreKeys(store, (await repository.held(backup)).keys);
         const warnings = [...(owned.content.warnings ?? []), ...deleted.map(deletedSince)];
@@ -233,12 +245,16 @@ export class BackupDriver {
   }
 
   /** A target that this service can only read is not cleaned up by it, either. */
-  private async hold(repository: BackupRepository, record: RestoreRecord): Promise<void> {
-    const { id, backup, startedAt } = record;
-    await repository.hold(claimIdOf(id), basesOf(record), startedAt).catch((error: unknown) => {
+  private async hold(repository: BackupRepository, owned: OwnedEntry<RestoreRecord>): Promise<void> {
+    const { id, backup, startedAt, isHeld = false } = owned.content;
+    try {
+      await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld });
+    } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'storage_failed') throw error;
       this.options.log.warn({ error, restore: id, backup }, 'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail');
-    });
+      return;
+    }
+    if (!isHeld) await owned.change({ isHeld: true });
   }
 
   private async undo(owned: OwnedEntry<RestoreRecord>, pass: RestorePass): Promise<void> {

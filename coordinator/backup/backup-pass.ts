@@ -45,15 +45,12 @@ export class BackupPass {
     this.storedMs = parts.clock.monotonicMs();
   }
 
-  /** Errors: those that make the backup fail; Superseded and `stop` when somebody else goes on. */
+  /** Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail; Superseded and `stop` when somebody else goes on. */
   async run(): Promise<BackupManifest> {
     const { id, startedAt } = this.owned.content;
     // A process before this one may have been stopped between the last two steps.
     const finished = await this.repository.find(id);
-    if (finished !== null) {
-      await this.repository.publish(finished);
-      return finished;
-    }
+    if (finished !== null) return this.repository.publish(finished);
     const base = await this.repository.claim(id, startedAt);
     const chosen = await this.chosen();
     const progress = chosen.map(({ name, shards }) => ({
@@ -83,8 +80,7 @@ export class BackupPass {
       copiedBytes: sum(progress.flatMap((one) => one.shards.map(({ copiedBytes }) => copiedBytes))),
       totalBytes: sum(shards.map(({ totalBytes }) => totalBytes)),
     };
-    await this.repository.publish(manifest);
-    return manifest;
+    return this.repository.publish(manifest);
   }
 
   private async chosen(): Promise<CollectionRecord[]> {

@@ -4,8 +4,9 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 /**
  * What is to be done with a backup, one entry each. What is finished is in the target alone, and has no entry.
  *
- *   running ──▶ (none): it is in the target       running ──failed, or given up──▶ failed
- *   deleting ──its data are gone──▶ (none)        verifying ──its objects were read──▶ (none)
+ *   running ──▶ (none): it is in the target       running ──given up──▶ cancelling ──its data are gone──▶ (none)
+ *   deleting ──its data are gone──▶ (none)        running ──an error──▶ cancelling, with the error ──it is void──▶ failed
+ *   verifying ──its objects were read──▶ (none)
  */
 export const BACKUPS_PATH = '/q/backups/';
 /** What is being restored, and what failed to be. */
@@ -68,6 +69,11 @@ export interface RestoreRecord {
    * deleted by a client since. Missing from records of earlier versions.
    */
   isPublishing?: boolean | undefined;
+  /**
+   * Its claim was in the target before its backups were void, so their data stay until it is over. Absent: not yet, or the
+   * target refuses claims, or a program wrote it that did not note it.
+   */
+  isHeld?: boolean | undefined;
   keys: boolean;
   /** What whoever asked for it should know. Missing from records of earlier versions. */
   warnings?: string[] | undefined;

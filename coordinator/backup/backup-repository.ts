@@ -78,31 +78,37 @@ export class BackupRepository {
     return null;
   }
 
-  /** Claims the newest backup as the base of another one, and answers it; null: there is none. */
+  /**
+   * Claims the newest backup as the base of another one, and answers it; null: there is none. A claim is made once: what a
+   * process before claimed is the base of all, since shards and a manifest on its way may be building upon it. Where that is
+   * deleted by now, there is none.
+   */
   async claim(id: string, startedAt: string): Promise<BackupManifest | null> {
-    // What a process before claimed for this backup counts on: shards may be building upon it.
-    const before = await this.claimOf(claimKey(id));
-    for (const own of before?.bases ?? []) {
-      const base = await this.find(own);
+    const key = claimKey(id);
+    let claim = await this.claimOf(key);
+    if (claim === null) {
+      const newest = await this.newest();
+      const own: BackupClaim = { id, startedAt, bases: newest === null ? [] : [newest.id] };
+      claim = (await this.target.create(key, sealedText(own))) ? own : await this.claimOf(key);
+    }
+    for (const claimed of claim?.bases ?? []) {
+      const base = await this.find(claimed);
       if (base !== null) return base;
     }
-    const base = await this.newest();
-    const bases = [...(before?.bases ?? []), ...(base === null ? [] : [base.id])];
-    await this.target.put(claimKey(id), sealedText({ id, startedAt, bases } satisfies BackupClaim));
-    if (base === null || (await this.find(base.id)) !== null) return base;
     return null;
   }
 
   /**
    * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile. `id`: of the restore, in the form of
-   * a backup's. Errors: not_found; those of the target.
+   * a backup's; `isHeld`: a call before has succeeded. Errors: not_found; those of the target.
    */
-  async hold(id: string, backups: string[], startedAt: string): Promise<void> {
-    const isHeld = (await this.target.get(claimKey(id))) !== null;
-    if (!isHeld) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
+  async hold(id: string, backups: string[], { startedAt, isHeld }: { startedAt: string; isHeld: boolean }): Promise<void> {
+    const isClaimed = (await this.target.get(claimKey(id))) !== null;
+    if (!isClaimed) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
     for (const backup of backups) {
-      // What is held may be void, but it stays. Whoever claimed it may have ended before it looked, and have come too late.
-      const isThere = isHeld ? (await this.target.get(manifestKey(backup))) !== null : (await this.find(backup)) !== null;
+      // What is held may be void, but it stays. A claim alone says nothing: who made it may have come too late, and have ended
+      // before it looked, while a sweep has removed some of the data.
+      const isThere = isHeld && isClaimed ? (await this.target.get(manifestKey(backup))) !== null : (await this.find(backup)) !== null;
       if (!isThere) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
     }
   }
@@ -111,11 +117,17 @@ export class BackupRepository {
     await this.target.delete(claimKey(id));
   }
 
-  /** Puts the backup in force. Errors: unavailable when somebody made it void meanwhile. */
-  async publish(manifest: BackupManifest): Promise<void> {
-    await this.target.put(manifestKey(manifest.id), sealedText(manifest));
-    if ((await this.find(manifest.id)) === null) throw new QuiverError('unavailable', 'the backup was given up meanwhile');
+  /**
+   * Puts the backup in force, and answers what it is: the manifest of who came first, which stays. Another driver's names
+   * data that are there, and stay, because both have the same claim (docs/decisions/0051-backups-published-once.md). Errors:
+   * unavailable when somebody made it void meanwhile.
+   */
+  async publish(manifest: BackupManifest): Promise<BackupManifest> {
+    await this.target.create(manifestKey(manifest.id), sealedText(manifest));
+    const inForce = await this.find(manifest.id);
+    if (inForce === null) throw new QuiverError('unavailable', 'the backup was given up meanwhile');
     await this.target.delete(claimKey(manifest.id));
+    return inForce;
   }
 
   /** From here on there is no such backup, whatever somebody still does for it. */

@@ -350,7 +350,7 @@ function keysWarning(startedAt: string): string {
   return `keys are as they were at ${startedAt}: one that was deleted or got another secret since works again as it was then, unless this service still knows of that; look through GET /v1/admin/keys`;
 }
 
-function restoreView({ collections, warnings = [], isPublishing: _isPublishing, ...record }: RestoreRecord): RestoreView {
+function restoreView({ collections, warnings = [], isPublishing: _isPublishing, isHeld: _isHeld, ...record }: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };

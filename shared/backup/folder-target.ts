@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { link, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { QuiverError } from '../errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../files/stable-folder';
@@ -7,6 +7,8 @@ import type { BackupObject, BackupTarget } from './backup-target';
 
 /** The ending of files that are being written. Object names never end so. */
 const UNFINISHED = '.unfinished';
+/** What file systems without hard links answer to `link`: FAT and some network shares. */
+const LINKLESS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /**
  * Backups in a folder: one file for each object. An object is on stable storage when its `put` resolves. In a cluster, the
@@ -18,11 +20,39 @@ export class FolderTarget implements BackupTarget {
     private readonly folder: string,
   ) {}
 
-  put(key: string, bytes: Buffer): Promise<void> {
+  async put(key: string, bytes: Buffer): Promise<void> {
+    await this.write(key, bytes, async (aside, path) => {
+      await rename(aside, path);
+      return true;
+    });
+  }
+
+  /** By a hard link, which never takes the place of a file. A file system that knows none looks first, and then renames. */
+  create(key: string, bytes: Buffer): Promise<boolean> {
+    return this.write(key, bytes, async (aside, path) => {
+      const code = await link(aside, path).then(
+        () => null,
+        (error: NodeJS.ErrnoException) => {
+          if (error.code !== 'EEXIST' && !LINKLESS.has(error.code)) throw error;
+          return error.code;
+        },
+      );
+      if (code !== null && code !== 'EEXIST' && (await orMissing(stat(path), null)) === null) {
+        await rename(aside, path);
+        return true;
+      }
+      await rm(aside);
+      return code === null;
+    });
+  }
+
+  /** Writes a file aside, and brings it to its place by `place`, which takes it away; answers what that does. */
+  private write(key: string, bytes: Buffer, place: (aside: string, path: string) => Promise<boolean>): Promise<boolean> {
     return this.attempt('write', async () => {
       const path = this.pathOf(key);
       await makeStableFolder(dirname(path), 0o700);
       const aside = `${path}.${randomUUID()}${UNFINISHED}`;
+      let isPlaced: boolean;
       try {
         const file = await open(aside, 'wx', 0o600);
         try {
@@ -31,12 +61,14 @@ export class FolderTarget implements BackupTarget {
         } finally {
           await file.close();
         }
-        await rename(aside, path);
+        isPlaced = await place(aside, path);
       } catch (error) {
         await rm(aside, { force: true });
         throw error;
       }
+      // Also of what somebody else has just placed, and may not have synced.
       await syncFolder(dirname(path));
+      return isPlaced;
     });
   }
 

@@ -27,6 +27,31 @@ const PACE_BYTES = 256 * 1024;
 const OBJECT_BYTES = 8 * 1024 * 1024;
 /** Of an answer that is read: no object is larger than some segments. */
 const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
+/** What passes with another attempt, whatever its status is: among them that two wrote the same object at once. */
+const PASSING: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'ConditionalRequestConflict', 'OperationAborted']);
+
+/** A store has answered that it does not do what it was asked for. */
+class S3Refusal extends QuiverError {
+  /** `status`: of HTTP; `s3Code`: the store's word for the reason, empty where it gave none. */
+  constructor(
+    kind: 'unavailable' | 'storage_failed',
+    verb: string,
+    readonly status: number,
+    readonly s3Code: string,
+  ) {
+    super(kind, `the backup target refuses to ${verb} an object: ${status}${s3Code === '' ? '' : ` ${s3Code}`}`);
+  }
+
+  /** There is one by that name (304: as earlier versions of MinIO say it). */
+  get isPresent(): boolean {
+    return this.status === 412 || this.status === 304;
+  }
+
+  /** It knows no writes with a condition. */
+  get isUnknown(): boolean {
+    return this.status === 501 || this.s3Code === 'NotImplemented';
+  }
+}
 
 /**
  * Backups in a bucket of an S3-compatible store, under a prefix. Objects are at most some 8 MiB, so each is one request: a
@@ -54,8 +79,27 @@ export class S3Target implements BackupTarget {
 
   private readonly prefix: string;
 
-  async put(key: string, bytes: Buffer): Promise<void> {
-    const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream' };
+  put(key: string, bytes: Buffer): Promise<void> {
+    return this.write(key, bytes, {});
+  }
+
+  /** By `If-None-Match: *`. A store that refuses the header is looked at first; one that passes over it overwrites. */
+  async create(key: string, bytes: Buffer): Promise<boolean> {
+    try {
+      await this.write(key, bytes, { 'if-none-match': '*' });
+      return true;
+    } catch (error) {
+      if (!(error instanceof S3Refusal)) throw error;
+      if (error.isPresent) return false;
+      if (!error.isUnknown) throw error;
+    }
+    if ((await this.get(key)) !== null) return false;
+    await this.put(key, bytes);
+    return true;
+  }
+
+  private async write(key: string, bytes: Buffer, condition: Record<string, string>): Promise<void> {
+    const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream', ...condition };
     if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
     await this.persistently('write', `${this.base}/${this.prefix}${key}`, { method: 'PUT', headers, body: bytes });
   }
@@ -128,9 +172,9 @@ export class S3Target implements BackupTarget {
       const renewed = await this.credentials.renewed();
       if (renewed !== credentials) return this.attempt(verb, url, request, renewed);
     }
-    const may = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout' || code === 'SlowDown';
+    const may = (answer.status >= 500 && answer.status !== 501) || answer.status === 429 || answer.status === 408 || PASSING.has(code);
     const isFull = answer.status === 507 || /Quota|StorageFull|InsufficientStorage/i.test(code);
-    throw new QuiverError(may && !isFull ? 'unavailable' : 'storage_failed', `the backup target refuses to ${verb} an object: ${answer.status}${code === '' ? '' : ` ${code}`}`);
+    throw new S3Refusal(may && !isFull ? 'unavailable' : 'storage_failed', verb, answer.status, code);
   }
 
   private signer(credentials: S3Credentials): AwsClient {

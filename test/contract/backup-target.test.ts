@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BackupTarget } from '../../shared/backup/backup-target';
@@ -68,6 +69,59 @@ describe.each(targets)('%s', (_name, open) => {
     await target.delete('data/one/a');
     expect(await target.list('')).toEqual([]);
   });
+
+  test('of many who create an object one does, and what it has written stays until it is deleted', async () => {
+    const target = open();
+    const contents = Array.from({ length: 8 }, (_, i) => `content ${i}`);
+    const created = await Promise.all(contents.map((content) => target.create('backups/created.json', Buffer.from(content))));
+    expect(created.filter((isCreated) => isCreated)).toHaveLength(1);
+    const first = contents[created.indexOf(true)];
+    expect(await target.create('backups/created.json', Buffer.from('another'))).toBe(false);
+    expect((await target.get('backups/created.json'))?.toString()).toBe(first);
+    expect(await target.list('backups/')).toEqual([{ key: 'backups/created.json', bytes: first.length }]);
+    await target.put('backups/created.json', Buffer.from('put'));
+    expect((await target.get('backups/created.json'))?.toString()).toBe('put');
+    await target.delete('backups/created.json');
+    expect(await target.create('backups/created.json', Buffer.from('again'))).toBe(true);
+    expect((await target.get('backups/created.json'))?.toString()).toBe('again');
+    await target.delete('backups/created.json');
+  });
+});
+
+describe('a folder', () => {
+  const open = (): FolderTarget => new FolderTarget('file:x', folder);
+  const filesIn = (name: string): string[] => readdirSync(join(folder, name));
+
+  test('leaves nothing beside an object that is created, or was there', async () => {
+    await open().create('claims/a', Buffer.from('one'));
+    await open().create('claims/a', Buffer.from('two'));
+    expect(filesIn('claims')).toEqual(['a']);
+    await open().delete('claims/a');
+  });
+
+  test.each(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])('on a file system without hard links (%s) creates what it does not find', async (code) => {
+    const link = jest.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error(code), { code }));
+    try {
+      expect(await open().create('claims/b', Buffer.from('one'))).toBe(true);
+      expect(await open().create('claims/b', Buffer.from('two'))).toBe(false);
+      expect(link).toHaveBeenCalledTimes(2);
+      expect((await open().get('claims/b'))?.toString()).toBe('one');
+      expect(filesIn('claims')).toEqual(['b']);
+    } finally {
+      link.mockRestore();
+      await open().delete('claims/b');
+    }
+  });
+
+  test('that can not link for another reason says so, and leaves nothing', async () => {
+    const link = jest.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error('EIO'), { code: 'EIO' }));
+    try {
+      await expect(open().create('claims/c', Buffer.from('one'))).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('EIO') });
+      expect(filesIn('claims')).toEqual([]);
+    } finally {
+      link.mockRestore();
+    }
+  });
 });
 
 describe('an S3 target', () => {
@@ -76,6 +130,7 @@ describe('an S3 target', () => {
   afterEach(() => {
     tiny.fault = () => null;
     tiny.delayMs = 0;
+    tiny.conditions = 'known';
     tiny.requests.length = 0;
     tiny.objects.clear();
   });
@@ -99,6 +154,42 @@ describe('an S3 target', () => {
     await expect(new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }).get('a')).rejects.toMatchObject({ kind: 'storage_failed' });
     await expect(open({ accessKeyId: undefined }).get('a')).rejects.toMatchObject({ message: expect.stringContaining('BACKUP_S3_ACCESS_KEY_ID') });
     expect(tiny.requests.length).toBeLessThanOrEqual(3);
+  });
+
+  test('creates by a condition that the store checks, and tries again when two write at once', async () => {
+    const target = open();
+    let left = 2;
+    tiny.fault = () => (left-- > 0 ? { status: 409, code: 'ConditionalRequestConflict' } : null);
+    expect(await target.create('a', Buffer.from('one'))).toBe(true);
+    expect(tiny.requests.map(({ method, headers }) => [method, headers['if-none-match']])).toEqual(Array.from({ length: 3 }, () => ['PUT', '*']));
+    // What earlier versions of MinIO answer.
+    tiny.fault = () => ({ status: 304, code: '' });
+    expect(await target.create('a', Buffer.from('two'))).toBe(false);
+    tiny.fault = () => ({ status: 403, code: 'AccessDenied' });
+    await expect(target.create('a', Buffer.from('two'))).rejects.toMatchObject({ kind: 'storage_failed' });
+  });
+
+  test('that created an object and lost the answer finds it there', async () => {
+    const target = open();
+    let left = 1;
+    tiny.fault = () => (left-- > 0 ? 'cut' : null);
+    expect(await target.create('a', Buffer.from('one'))).toBe(false);
+    expect((await target.get('a'))?.toString()).toBe('one');
+  });
+
+  test('looks first where the store refuses conditions, and overwrites where it passes over them', async () => {
+    const target = open();
+    tiny.conditions = 'refused';
+    expect(await target.create('a', Buffer.from('one'))).toBe(true);
+    expect(await target.create('a', Buffer.from('two'))).toBe(false);
+    expect((await target.get('a'))?.toString()).toBe('one');
+    expect(tiny.requests.filter(({ headers }) => headers['if-none-match'] !== undefined)).toHaveLength(2);
+    tiny.fault = ({ headers }) => (headers['if-none-match'] === undefined ? null : { status: 400, code: 'NotImplemented' });
+    expect(await target.create('a', Buffer.from('two'))).toBe(false);
+    tiny.fault = () => null;
+    tiny.conditions = 'ignored';
+    expect(await target.create('a', Buffer.from('two'))).toBe(true);
+    expect((await target.get('a'))?.toString()).toBe('two');
   });
 
   test('asks for encryption, and takes credentials from a file that changes', async () => {

@@ -71,7 +71,7 @@ export async function backupRounds({ target, rounds, seed, kills = 0.3, onRound 
           report.kills += 1;
         }
         let backup: any;
-        await eventually(`backup ${id} is over`, async () => (backup = await persistently(call)('GET', `/v1/admin/backups/${id}`)).state !== 'running', OVER_WITHIN_MS);
+        await eventually(`backup ${id} is over`, async () => !['running', 'cancelling'].includes((backup = await persistently(call)('GET', `/v1/admin/backups/${id}`)).state), OVER_WITHIN_MS);
         const returnedMs = performance.now();
         report.backups += 1;
         if (backup.state !== 'done') {

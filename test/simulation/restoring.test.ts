@@ -29,6 +29,18 @@ test('a restore whose target refuses that it is held may fail when the backup is
   await run(765);
 });
 
+test.each([1251, 1403, 3194])('a backup whose driver was replaced stays the one that was published first, as in the schedule of seed %i', async (seed) => {
+  await run(seed);
+});
+
+test('what is stored before the faults begin may have to wait until they are healed, as in the schedule of seed 2877', async () => {
+  await run(2877);
+});
+
+test('a restore whose claim came too late fails, whoever goes on with it, as in the schedules of seeds 164 and 351', async () => {
+  for (const seed of [164, 351]) await run(seed);
+});
+
 test('the same seed gives the same run', async () => {
   expect(await run(FROM)).toEqual(await run(FROM));
 });

@@ -17,7 +17,7 @@ export async function backupEnded(call: AdminCall, id: string, { target }: { tar
     `backup ${id} is over`,
     async () => {
       last = await call('GET', path);
-      return last.state !== 'running';
+      return last.state !== 'running' && last.state !== 'cancelling';
     },
     120_000,
   );

@@ -9,6 +9,12 @@ export class MemoryTarget implements BackupTarget {
     this.objects.set(key, Buffer.from(bytes));
   }
 
+  async create(key: string, bytes: Buffer): Promise<boolean> {
+    if (this.objects.has(key)) return false;
+    this.objects.set(key, Buffer.from(bytes));
+    return true;
+  }
+
   async get(key: string): Promise<Buffer | null> {
     return this.objects.get(key) ?? null;
   }

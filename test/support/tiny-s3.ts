@@ -13,6 +13,8 @@ export class TinyS3 {
   fault: (request: IncomingMessage) => 'break' | 'cut' | { status: number; code: string } | null = () => null;
   /** How long it takes for each. */
   delayMs = 0;
+  /** What it does with `If-None-Match` of a write: what S3 does, overwrite all the same, or refuse the header. */
+  conditions: 'known' | 'ignored' | 'refused' = 'known';
   private constructor(
     private readonly server: Server,
     readonly bucket: string,
@@ -56,7 +58,11 @@ export class TinyS3 {
     if (bucket !== this.bucket) return refuse(answer, 404, 'NoSuchBucket');
     const key = rest.join('/');
     if (request.method === 'PUT') {
+      const isConditional = request.headers['if-none-match'] === '*' && this.conditions !== 'ignored';
+      if (isConditional && this.conditions === 'refused') return refuse(answer, 501, 'NotImplemented');
+      if (isConditional && this.objects.has(key)) return refuse(answer, 412, 'PreconditionFailed');
       this.objects.set(key, body);
+      if (fault === 'cut') return void request.socket.destroy();
       answer.end();
     } else if (request.method === 'DELETE') {
       this.objects.delete(key);

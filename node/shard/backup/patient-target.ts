@@ -37,6 +37,10 @@ export class PatientTarget implements BackupTarget {
     return this.target.put(key, bytes);
   }
 
+  create(key: string, bytes: Buffer): Promise<boolean> {
+    return this.target.create(key, bytes);
+  }
+
   delete(key: string): Promise<void> {
     return this.target.delete(key);
   }

@@ -151,7 +151,7 @@ export abstract class CoordinatedWorld implements Shards {
     network.duplicates = chance.happens(0.4) ? chance.unit() * 0.2 : 0;
     network.longDelays = chance.happens(0.4) ? chance.unit() * 0.04 : 0;
     schedule.after(chance.around(COORDINATOR_FAULT_MS), () => this.troubleCoordinators());
-    await time.runUntil(READY_MS + FAULTS_MS);
+    await time.runUntil(Math.max(schedule.now, this.ground.faultsUntil));
     this.heal();
   }
 
@@ -277,13 +277,17 @@ export abstract class CoordinatedWorld implements Shards {
 
   /** Runs until it is done. */
   protected async within(what: string, ms: number, done: Promise<unknown>): Promise<void> {
+    if (!(await this.isDoneBy(this.schedule.now + ms, done))) throw this.violation(`liveness: not in time: ${what}`);
+  }
+
+  /** Runs until it is done, or for so long. */
+  protected async isDoneBy(until: number, done: Promise<unknown>): Promise<boolean> {
     const { schedule, time } = this;
-    const until = schedule.now + ms;
     let isDone = false;
     void done.then(() => (isDone = true));
     do await time.runUntil(schedule.now + LOOK_MS);
     while (!isDone && schedule.now < until);
-    if (!isDone) throw this.violation(`liveness: not in time: ${what}`);
+    return isDone;
   }
 
   protected violation(sentence: string): Violation {

@@ -1,5 +1,5 @@
 import type { BackupTarget } from '../../../shared/backup/backup-target';
-import { CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
+import { BACKUPS_PREFIX, CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { isAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ShardClient } from '../../../shared/shard/shard-client';
@@ -35,11 +35,12 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
   },
   {
     name: 'B3',
-    title: 'a restore does not hold its backup',
+    title: 'neither a backup nor a restore claims what it needs',
     seed: 24,
     target: (target) => ({
       ...targetCalls(target),
       put: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve() : target.put(key, bytes)),
+      create: (key, bytes) => (key.startsWith(CLAIMS_PREFIX) ? Promise.resolve(true) : target.create(key, bytes)),
     }),
   },
   {
@@ -66,6 +67,15 @@ export const RESTORE_MUTANTS: RestoreMutant[] = [
     seed: 3,
     shards: (client) => ({ ...callsOf(client), drop: () => Promise.resolve() }),
   },
+  {
+    name: 'B8',
+    title: 'a manifest takes the place of another one of its backup',
+    seed: 1210,
+    target: (target) => ({
+      ...targetCalls(target),
+      create: (key, bytes) => (key.startsWith(BACKUPS_PREFIX) ? target.put(key, bytes).then(() => true) : target.create(key, bytes)),
+    }),
+  },
 ];
 
 function storeCalls(store: ClusterStore): ClusterStore {
@@ -82,6 +92,7 @@ function targetCalls(target: BackupTarget): BackupTarget {
   return {
     name: target.name,
     put: (key, bytes) => target.put(key, bytes),
+    create: (key, bytes) => target.create(key, bytes),
     get: (key) => target.get(key),
     list: (prefix) => target.list(prefix),
     delete: (key) => target.delete(key),

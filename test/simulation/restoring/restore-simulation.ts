@@ -46,7 +46,7 @@ const UNHELD_REASONS = /there is no backup \S+ any more|is damaged/;
 export const REQUIRED = [
   ...COORDINATED_HAPPENS,
   ...['restoresDone', 'restoresFailed', 'restoresGivenUp', 'restoredIntoOtherShards', 'seenCopies', 'filled', 'lostFolders', 'resharded'],
-  ...['publishedBackups', 'failedTargetCalls', 'lostTargetAnswers', 'refusedPuts', 'sweptObjects', 'goneOnWhile_running'],
+  ...['publishedBackups', 'failedTargetCalls', 'lostTargetAnswers', 'refusedPuts', 'refusedCreates', 'sweptObjects', 'goneOnWhile_running'],
   ...['backup', 'restore', 'restore_already_exists', 'cancel_restore', 'delete_backup', 'delete_backup_conflict', 'delete_copy'],
 ];
 
@@ -87,6 +87,9 @@ class RestoreWorld extends CoordinatedWorld {
   private readonly restores = new Map<string, { record: RestoreRecord; end: 'done' | 'failed' | 'given up' | null }>();
   /** By the id of a backup: ends the read that it is. */
   private readonly promised = new Map<string, { end: (end: OperationEnd) => Operation; items: Map<string, PlainItem[]> | null }>();
+  /** Backups that somebody wanted to have deleted; and the state of each that is in the cluster store, 'done' when it was taken out. */
+  private readonly unwanted = new Set<string>();
+  private readonly states = new Map<string, string>();
   private broken: Violation | null = null;
   private isStopped = false;
   private values = 0;
@@ -110,7 +113,12 @@ class RestoreWorld extends CoordinatedWorld {
     const clients = Array.from({ length: CLIENTS }, (_, i) => this.client(`c${i}`, COLLECTION, this.history));
     const still = this.client('s', STILL, this.still);
     await this.within('the collections are made', MADE_MS, Promise.all([clients[0].make(FIRST_SHARDS), still.make(FIRST_SHARDS)]));
-    await this.within('what stays is written', MADE_MS, Promise.all([still.fill(), clients[0].fill()]));
+    const filled = Promise.all([still.fill(), clients[0].fill()]);
+    // A shard's faults begin soon after it is made. A write is promised to succeed only when they have ended and are healed.
+    if (!(await this.isDoneBy(this.ground.faultsUntil, filled))) {
+      this.heal();
+      await this.within('what stays is written', MADE_MS, filled);
+    }
     const stop = (): boolean => this.isStopped;
     const restoring = [0, 1].map(
       () =>
@@ -120,6 +128,7 @@ class RestoreWorld extends CoordinatedWorld {
           known: () => this.finishedBackups(),
           isBusy: () => [...this.promised.values()].filter(({ items }) => items === null).length >= UNDER_WAY_MAX,
           onDelete: (name) => this.noteDelete(name),
+          onDeleteBackup: (id) => void this.unwanted.add(id),
         }),
     );
     while (this.finishedBackups().length === 0 && schedule.now < FIRST_BACKUP_MS) {
@@ -165,7 +174,7 @@ class RestoreWorld extends CoordinatedWorld {
       for (const event of events) if (event.type === 'put') this.noteCollection(event);
     });
     store.watch('/q/backups/', 0, (events) => {
-      for (const event of events) if (event.type === 'put') this.noteBackup(event.key.slice('/q/backups/'.length), event.value);
+      for (const event of events) this.noteBackup(event.key.slice('/q/backups/'.length), event.type === 'put' ? event.value : null);
     });
     store.watch('/q/reshards/', 0, (events) => {
       for (const event of events) if (event.type === 'put' && event.value.includes('"state":"retiring"')) this.counts.resharded += 1;
@@ -205,17 +214,31 @@ class RestoreWorld extends CoordinatedWorld {
   }
 
   /** A backup is a read of every id, between its call and its end. */
-  private noteBackup(id: string, value: string): void {
+  private noteBackup(id: string, value: string | null): void {
+    if (value === null) {
+      if (this.states.get(id) === 'running') this.states.set(id, 'done');
+      return this.checkStays(id);
+    }
     const { state, collections } = JSON.parse(value) as { state: string; collections: string[] | null };
+    this.states.set(id, state);
     this.strike();
     if (state !== 'running' || this.promised.has(id) || collections?.includes(COLLECTION) === false) return;
     this.promised.set(id, { end: this.history.begin({ client: `backup ${id}`, kind: 'fetch', ids: [...IDS], coordinator: 'http://backup:1' }), items: null });
   }
 
+  /** A backup that is done stays until somebody deletes it. */
+  private checkStays(id: string): void {
+    const isGone = this.objects.present.has(`${VOIDS_PREFIX}${id}.json`);
+    if (isGone && this.states.get(id) === 'done' && !this.unwanted.has(id)) this.breaks(`backup ${id} was done, and is void though nobody deleted it`);
+  }
+
   private notePut(key: string, bytes: Buffer): void {
+    const voided = idOfKey(key, VOIDS_PREFIX);
+    if (voided !== null) this.checkStays(voided);
     const id = idOfKey(key, BACKUPS_PREFIX);
     if (id === null) return this.strike();
     this.counts.publishedBackups += 1;
+    if (!this.objects.ever.get(key)![0].equals(bytes)) this.breaks(`backup ${id} is another one than it was`);
     const manifest = contentOf<BackupManifest>(key, bytes);
     const promise = this.promised.get(id);
     if (promise === undefined) return;
@@ -388,11 +411,13 @@ class RestoreWorld extends CoordinatedWorld {
       const id = idOfKey(key, BACKUPS_PREFIX);
       if (id === null || present.has(`${VOIDS_PREFIX}${id}.json`)) continue;
       for (const { uid } of contentOf<BackupManifest>(key, bytes).collections) {
-        await readArchive({ name: '', get, put: async () => undefined, list: async () => [], delete: async () => undefined }, { target: '', backup: id, collectionUid: uid, shards: 0 }, 0).catch(
-          (error: Error) => {
-            throw this.violation(`backup ${id} is there, but ${error.message}`);
-          },
-        );
+        await readArchive(
+          { name: '', get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined },
+          { target: '', backup: id, collectionUid: uid, shards: 0 },
+          0,
+        ).catch((error: Error) => {
+          throw this.violation(`backup ${id} is there, but ${error.message}`);
+        });
       }
     }
   }

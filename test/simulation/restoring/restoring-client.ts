@@ -25,8 +25,9 @@ export interface RestoringClientParts {
   isBusy: () => boolean;
   /** Names of restored collections that can be seen. */
   copies: () => string[];
-  /** Told before a collection is deleted. */
+  /** Told before a collection is deleted, and a backup. */
   onDelete: (name: string) => void;
+  onDeleteBackup: (id: string) => void;
 }
 
 /** Who takes backups, deletes them, restores them, gives that up, and deletes what was restored, by the coordinators' services. */
@@ -49,13 +50,18 @@ export class RestoringClient {
     const done = this.parts.known();
     if (draw < 0.25 || done.length === 0) return this.parts.isBusy() ? undefined : this.backUp();
     if (draw < 0.7) return this.restore(chance.pick(done.slice(0, 3)));
-    if (draw < 0.85) return void (await this.call('delete_backup', ({ backups }) => backups.delete(chance.pick(done.slice(0, 3)).id)));
+    if (draw < 0.85) return this.deleteBackup(chance.pick(done.slice(0, 3)).id);
     if (draw < 0.9) return void (await this.call('list_backups', ({ backups }) => backups.list()));
     const copies = this.parts.copies();
     if (copies.length === 0) return;
     const name = chance.pick(copies);
     this.parts.onDelete(name);
     await this.call('delete_copy', ({ collections }) => collections.delete(name));
+  }
+
+  private async deleteBackup(id: string): Promise<void> {
+    this.parts.onDeleteBackup(id);
+    await this.call('delete_backup', ({ backups }) => backups.delete(id));
   }
 
   async backUp(): Promise<void> {

@@ -53,14 +53,22 @@ export class SimulatedTarget implements BackupTarget {
   constructor(private readonly parts: TargetParts) {}
 
   put(key: string, bytes: Buffer): Promise<void> {
-    const { objects, weather, counts } = this.parts;
     return this.call(() => {
-      if (weather.isFull) {
-        counts.refusedPuts += 1;
-        objects.hasRefusedClaims ||= key.startsWith(CLAIMS_PREFIX);
-        throw new QuiverError('storage_failed', 'the simulated target has no room');
+      this.checkRoom(key);
+      this.parts.objects.put(key, bytes);
+    });
+  }
+
+  create(key: string, bytes: Buffer): Promise<boolean> {
+    const { objects, counts } = this.parts;
+    return this.call(() => {
+      this.checkRoom(key);
+      if (objects.present.has(key)) {
+        counts.refusedCreates += 1;
+        return false;
       }
       objects.put(key, bytes);
+      return true;
     });
   }
 
@@ -76,6 +84,14 @@ export class SimulatedTarget implements BackupTarget {
     return this.call(() => {
       if (this.parts.objects.present.delete(key)) this.parts.counts.sweptObjects += 1;
     });
+  }
+
+  private checkRoom(key: string): void {
+    const { objects, weather, counts } = this.parts;
+    if (!weather.isFull) return;
+    counts.refusedPuts += 1;
+    objects.hasRefusedClaims ||= key.startsWith(CLAIMS_PREFIX);
+    throw new QuiverError('storage_failed', 'the simulated target has no room');
   }
 
   private call<Result>(run: () => Result): Promise<Result> {

@@ -9,14 +9,23 @@ const BEGUN_MS = Date.UTC(2026, 0, 1);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
 class InterruptedTarget extends MemoryTarget {
-  /** Run before the next object is put. */
-  meanwhile: (() => Promise<void>) | null = null;
+  /** Run before the next object is put or created. */
+  meanwhile: (() => Promise<unknown>) | null = null;
 
   override async put(key: string, bytes: Buffer): Promise<void> {
+    await this.interrupt();
+    await super.put(key, bytes);
+  }
+
+  override async create(key: string, bytes: Buffer): Promise<boolean> {
+    await this.interrupt();
+    return super.create(key, bytes);
+  }
+
+  private async interrupt(): Promise<void> {
     const { meanwhile } = this;
     this.meanwhile = null;
     await meanwhile?.();
-    await super.put(key, bytes);
   }
 }
 
@@ -39,22 +48,36 @@ async function written(target: BackupTarget, attempt: string, { id = ID, shard =
   };
 }
 
-test('a driver that was replaced, and whose manifest comes last, leaves a whole backup; what is not needed goes later', async () => {
+async function damagedOf(repository: BackupRepository, id: string): Promise<string[]> {
+  return (await repository.verify(id, () => undefined, { pace: new Pace(Infinity), stop: new AbortController().signal })).damaged;
+}
+
+test('of two drivers whose manifests are on their way, the first to come is the backup for both; what is not needed goes later', async () => {
   const target = new InterruptedTarget();
   let wallMs = BEGUN_MS;
   const repository = new BackupRepository(target, () => wallMs);
-  const early = await written(target, 'one');
-  const late = await written(target, 'two');
-  target.meanwhile = () => repository.publish(late);
-  await repository.publish(early);
-  const damaged = async (): Promise<string[]> => (await repository.verify(ID, () => undefined, { pace: new Pace(Infinity), stop: new AbortController().signal })).damaged;
-  expect(await repository.find(ID)).toEqual(early);
+  const late = await written(target, 'one');
+  const first = await written(target, 'two');
+  target.meanwhile = async () => expect(await repository.publish(first)).toEqual(first);
+  expect(await repository.publish(late)).toEqual(first);
+  expect(await repository.find(ID)).toEqual(first);
   await repository.sweep();
-  expect(await damaged()).toEqual([]);
+  expect(await damagedOf(repository, ID)).toEqual([]);
   wallMs += 2 * WEEK_MS;
   await repository.sweep();
-  expect(await damaged()).toEqual([]);
-  expect((await target.list('data/')).map(({ key }) => key.split('/')[3])).toEqual(['one', 'one']);
+  expect(await damagedOf(repository, ID)).toEqual([]);
+  expect((await target.list('data/')).map(({ key }) => key.split('/')[3])).toEqual(['two', 'two']);
+});
+
+test('a backup that was made void stays so, whichever manifest comes later', async () => {
+  const target = new InterruptedTarget();
+  const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
+  const late = await written(target, 'one');
+  await repository.publish(await written(target, 'two'));
+  await repository.makeVoid(ID);
+  await repository.sweep();
+  await expect(repository.publish(late)).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(await repository.ids()).toEqual([]);
 });
 
 const [FIRST, SECOND, THIRD, FOURTH] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
@@ -93,30 +116,64 @@ test('a claim that can not be read keeps what was there when it began, and nothi
   expect([keys(FIRST).length, keys(SECOND).length, keys(FOURTH).length]).toEqual([2, 1, 0]);
 });
 
-test('a claim that came when the backup was gone holds nothing', async () => {
+test('all drivers of a backup build upon what the first of them has claimed', async () => {
+  const { target, repository } = await fourBackups();
+  const [id, other] = [5, 6].map((n) => `2026010${n}T000000Z-00000000`);
+  // Two at once, between which another backup is published.
+  target.meanwhile = async () => {
+    await repository.publish(await written(target, 'other', { id: other, shard: 'uid.1' }));
+    expect((await repository.claim(id, ''))?.id).toBe(other);
+  };
+  expect((await repository.claim(id, ''))?.id).toBe(other);
+});
+
+test('a driver whose base was deleted builds upon none, and what the one before it has named of the base stays', async () => {
+  const { target, repository, keys } = await fourBackups();
+  const id = '20260105T000000Z-00000000';
+  for (const other of [SECOND, THIRD, FOURTH]) await repository.makeVoid(other);
+  expect((await repository.claim(id, ''))?.id).toBe(FIRST);
+  const late = await written(target, 'late', { id, base: firstRecords(target) });
+  await repository.makeVoid(FIRST);
+  expect(await repository.claim(id, '')).toBeNull();
+  await repository.sweep();
+  expect(keys(FIRST)).toHaveLength(2);
+  target.meanwhile = () => repository.publish(late);
+  expect(await repository.publish(await written(target, 'whole', { id }))).toEqual(late);
+  await repository.sweep();
+  expect(keys(FIRST)).toEqual([`data/${FIRST}/uid.0/one/0`]);
+  expect(await damagedOf(repository, id)).toEqual([]);
+});
+
+test.each([
+  ['is gone', true],
+  ['was void, and a sweep had not yet removed its manifest', false],
+])('a claim that came when the backup %s holds nothing', async (_, isSwept) => {
   const { target, repository } = await fourBackups();
   const reader = '20260105T000000Z-00000000';
   await repository.makeVoid(FOURTH);
-  await repository.sweep();
+  if (isSwept) await repository.sweep();
   // Of a process that ended before it looked whether the backup was still there.
   await target.put(`claims/${reader}.json`, sealedText({ id: reader, startedAt: '', bases: [FOURTH] }));
-  await expect(repository.hold(reader, [FOURTH], '')).rejects.toMatchObject({ kind: 'not_found', message: `backup "${FOURTH}" does not exist any more` });
+  await expect(repository.hold(reader, [FOURTH], { startedAt: '', isHeld: false })).rejects.toMatchObject({ kind: 'not_found', message: `backup "${FOURTH}" does not exist any more` });
 });
 
 test('what a restore holds stays until it is over, deleted or not', async () => {
   const { repository, keys } = await fourBackups();
   const reader = '20260105T000000Z-00000000';
-  await repository.hold(reader, [SECOND], '');
+  await repository.hold(reader, [SECOND], { startedAt: '', isHeld: false });
   for (const id of [FIRST, SECOND]) await repository.makeVoid(id);
   await repository.sweep();
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([1, 1]);
   expect((await repository.held(SECOND)).id).toBe(SECOND);
   // The driver after this one goes on.
-  await repository.hold(reader, [SECOND], '');
+  await repository.hold(reader, [SECOND], { startedAt: '', isHeld: true });
+  await repository.release(reader);
+  // Who comes after that, a week late say, holds it no more.
+  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({ kind: 'not_found' });
   await repository.release(reader);
   await repository.sweep();
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([0, 0]);
-  await expect(repository.hold(reader, [SECOND], '')).rejects.toMatchObject({ kind: 'not_found' });
+  await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({ kind: 'not_found' });
 });
 
 describe('what begins while it is swept is left alone', () => {

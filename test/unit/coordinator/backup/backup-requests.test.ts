@@ -21,6 +21,7 @@ beforeEach(async () => {
     name: 'file:/x',
     get: async (key) => objects.get(key) ?? null,
     put: async (key, bytes) => void objects.set(key, bytes),
+    create: async (key, bytes) => !objects.has(key) && objects.set(key, bytes).has(key),
     delete: async (key) => void objects.delete(key),
     list: async () => [],
   };

@@ -20,6 +20,7 @@ test.each([
       if (isAway) throw new QuiverError('unavailable', 'the target is away');
       objects.set(key, bytes);
     },
+    create: async () => true,
     get: async (key) => objects.get(key) ?? null,
     list: async () => [],
     delete: async () => undefined,

@@ -12,7 +12,7 @@ function targetWith(fail: () => ErrorKind | null): BackupTarget {
     if (kind !== null) throw new QuiverError(kind, 'the store is away');
     return CONTENT;
   };
-  return { name: 'x', get, put: async () => undefined, list: async () => [], delete: async () => undefined };
+  return { name: 'x', get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined };
 }
 
 /** Soon at its end with who fails for good; one that is to succeed has time for a machine that is busy. */

@@ -1,0 +1,171 @@
+import { BackupDriver, type BackupObserver } from '../../../../coordinator/backup/backup-driver';
+import { type BackupRecord, backupPath, type RestoreRecord, restoreFromEntry, restorePath } from '../../../../coordinator/backup/backup-record';
+import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
+import { newBackupRecord } from '../../../../coordinator/backup/backup-requests';
+import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
+import type { ClusterStore, Guard } from '../../../../shared/cluster-store/cluster-store';
+import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
+import { silentLogger } from '../../../../shared/logs/logger';
+import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
+import { ManualClock } from '../../../../shared/time/clock';
+import { Pace } from '../../../../shared/time/pace';
+import { eventually } from '../../../support/eventually';
+import { MemoryTarget } from '../../../support/memory-target';
+
+/** Who drives backups and restores while others believe that they do. */
+
+const NOBODY: BackupObserver = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
+const DONE: ShardBackupState = { state: 'done', copiedBytes: 1, totalBytes: 1, items: 1, manifest: { key: 'data/x', bytes: 1, sha256: '' }, position: null, needs: [], error: null };
+const FAILED: ShardBackupState = { ...DONE, state: 'failed', manifest: null, error: 'the disk is gone' };
+
+const COLLECTION: CollectionRecord = {
+  uid: 'u',
+  identity: 'u',
+  name: 'c',
+  dim: 2,
+  metric: 'l2',
+  description: null,
+  language: null,
+  quantization: 'int8',
+  shards: 1,
+  replicas: 1,
+  minInSync: 1,
+  createdAt: '',
+  embeddingModel: null,
+  state: 'ready',
+};
+
+let store: ClusterStore;
+let target: MemoryTarget;
+let repository: BackupRepository;
+const clock = new ManualClock(0);
+const drivers: BackupDriver[] = [];
+const warnings: string[] = [];
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  target = new MemoryTarget();
+  repository = new BackupRepository(target, () => clock.wallMs());
+  warnings.length = 0;
+});
+
+afterEach(async () => {
+  for (const driver of drivers.splice(0)) await driver.close();
+  await store.close();
+});
+
+/** The next controller, as far as it knows. */
+async function elected(name: string): Promise<{ guard: Guard }> {
+  const result = await store.transact([], [{ type: 'put', key: CONTROLLER_PATH, value: name }]);
+  return { guard: { key: CONTROLLER_PATH, revision: result.applied ? result.revision : 0 } };
+}
+
+/** `readShard`: what shards answer to the order of a backup. */
+async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>): Promise<void> {
+  const never = (): never => {
+    throw new Error('nothing here asks for it');
+  };
+  const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
+  const driver = new BackupDriver({
+    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget: () => target },
+    shards: { read: readShard as never, open: never },
+    ...{ reshards: { plannedRestore: never, mustBeEmpty: never }, catalog: null as never, quota: null as never, drop: never },
+  });
+  drivers.push(driver);
+  await driver.start();
+}
+
+describe('a backup', () => {
+  let record: BackupRecord;
+  const state = async (): Promise<string | null> => {
+    const entry = await store.get(backupPath(record.id));
+    return entry === null ? null : (JSON.parse(entry.value) as BackupRecord).state;
+  };
+
+  beforeEach(async () => {
+    record = newBackupRecord(clock.wallMs(), target.name, { collections: null, scheduled: false });
+    await store.transact(
+      [],
+      [
+        { type: 'put', key: collectionPath('c'), value: collectionToValue(COLLECTION) },
+        { type: 'put', key: backupPath(record.id), value: JSON.stringify(record) },
+      ],
+    );
+  });
+
+  test('that another driver has finished is not made void by one that was replaced and fails', async () => {
+    let answer: (state: ShardBackupState) => void = () => undefined;
+    let isAsked = false;
+    await drive(await elected('first'), () => {
+      isAsked = true;
+      return new Promise((resolve) => (answer = resolve));
+    });
+    await eventually('the first driver asks the shard', async () => isAsked);
+    await drive(await elected('second'), async () => DONE);
+    await eventually('the second driver has finished it', async () => (await state()) === null);
+    answer(FAILED);
+    await eventually('the first driver hears that it was replaced', async () => warnings.some((message) => message.includes('did not get on')));
+    expect(await repository.find(record.id)).not.toBeNull();
+    expect(await target.list('void/')).toEqual([]);
+  });
+
+  test('that fails is void, and shown as failed', async () => {
+    await drive(await elected('first'), async () => FAILED);
+    await eventually('it has failed', async () => (await state()) === 'failed');
+    expect((await target.list('void/')).map(({ key }) => key)).toEqual([`void/${record.id}.json`]);
+  });
+
+  test('whose driver ends between the two is void and failed by the next one', async () => {
+    const { value } = (await store.get(backupPath(record.id)))!;
+    await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling', error: 'the disk is gone' }) }]);
+    await drive(await elected('second'), async () => DONE);
+    await eventually('it has failed', async () => (await state()) === 'failed');
+    expect(JSON.parse((await store.get(backupPath(record.id)))!.value)).toMatchObject({ error: 'the disk is gone' });
+    expect(await target.list('void/')).toHaveLength(1);
+  });
+
+  test('is what another driver has published by the time that this one does', async () => {
+    const late: BackupManifest = { id: record.id, startedAt: record.startedAt, finishedAt: 'before', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 7, totalBytes: 7 };
+    await drive(await elected('second'), async () => {
+      await repository.publish(late);
+      return DONE;
+    });
+    await eventually('it is over', async () => (await state()) === null);
+    expect(await repository.find(record.id)).toEqual(late);
+  });
+});
+
+describe('a restore of a backup that was deleted, and is claimed', () => {
+  const BACKUP = '20260101T000000Z-00000000';
+  const CLAIM = '20260102T000000Z-00000000';
+
+  async function restoredWith(held: Pick<RestoreRecord, 'isHeld'>): Promise<RestoreRecord> {
+    const manifest: BackupManifest = { id: BACKUP, startedAt: '', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+    await target.put(`backups/${BACKUP}.json`, sealedText(manifest));
+    await target.put(`void/${BACKUP}.json`, sealedText({ id: BACKUP, at: '' }));
+    await target.put(`claims/${CLAIM}.json`, sealedText({ id: CLAIM, startedAt: '', bases: [BACKUP] }));
+    const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BACKUP, target: target.name, state: 'running', collections: [], ...held, keys: false, startedAt: '', endedAt: null, error: null };
+    await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
+    await drive(await elected('next'), async () => DONE);
+    const found = async (): Promise<RestoreRecord> => restoreFromEntry((await store.get(restorePath(record.id)))!);
+    await eventually('it is over', async () => ['done', 'failed'].includes((await found()).state));
+    return found();
+  }
+
+  test('goes on where it is noted that the claim was in time', async () => {
+    expect(await restoredWith({ isHeld: true })).toMatchObject({ state: 'done', error: null });
+  });
+
+  test('fails where it is not: the claim may have come too late', async () => {
+    expect(await restoredWith({})).toMatchObject({ state: 'failed', error: `backup "${BACKUP}" does not exist any more` });
+  });
+
+  test('notes it once it has looked', async () => {
+    const present = target.get.bind(target);
+    target.get = async (key) => (key.startsWith('void/') ? null : present(key));
+    expect(await restoredWith({})).toMatchObject({ state: 'done', isHeld: true });
+  });
+});
