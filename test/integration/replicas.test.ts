@@ -32,7 +32,7 @@ class Group {
   constructor(
     nodes: string[],
     minInSync = 1,
-    private readonly restsAfter: { unreadAfterMs: number; dormantAfterMs: number } | undefined = undefined,
+    private readonly restsAfter?: { unreadAfterMs: number; dormantAfterMs: number },
   ) {
     const inSync = nodes.map((node) => ({ node, store: `${node}-store` }));
     this.assignment = {
