@@ -20,6 +20,7 @@ const BENCHES = {
   map: ['../test/bench/map-bench.mjs', 'mapBench', { etcd: true }],
   quiet: ['../test/bench/quiet-bench.mjs', 'quietBench', { etcd: true }],
   links: ['../test/bench/links-bench.mjs', 'linksBench'],
+  members: ['../test/bench/members-bench.mjs', 'membersBench', { etcd: true }],
   filters: ['../test/bench/filters-bench.mjs', 'filtersBench'],
   loading: ['../test/bench/loading-bench.mjs', 'loadingBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],

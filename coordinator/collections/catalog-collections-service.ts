@@ -41,6 +41,8 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly shards: ShardClient;
   private readonly scatter: ScatterGather;
   private readonly stamps: StampClock;
+  /** By uid, the collections whose shards were opened and whose stamps are known. */
+  private readonly opened = new Set<string>();
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly defaults: CollectionDefaults;
@@ -189,19 +191,23 @@ export class CatalogCollectionsService implements CollectionsService {
   /**
    * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones. Then
    * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
-   * collection answers `unavailable`, the others serve. May be called again. Collections reserved within the last
-   * `creationMs` are left alone, because another process may still be creating them. Once `stop` is aborted, no more
-   * are opened. Errors: unavailable when the cluster store can't be reached.
+   * collection answers `unavailable`, the others serve. May be called again: the shards of a collection that all answered are
+   * not asked again. Collections reserved within the last `creationMs` are left alone, because another process may still be
+   * creating them. Once `stop` is aborted, no more are opened. Errors: unavailable when the cluster store can't be reached.
    */
   async recover(creationMs = 0, stop?: AbortSignal): Promise<void> {
     await this.catalog.follow();
     await this.catalog.abandonReservations((record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
     await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
-    await inBatches(await this.catalog.list(), async (record) => {
-      if (stop?.aborted === true) return;
+    const records = await this.catalog.list();
+    for (const uid of [...this.opened]) if (!records.some((record) => record.uid === uid)) this.opened.delete(uid);
+    await inBatches(records, async (record) => {
+      // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what it does.
+      if (stop?.aborted === true || this.opened.has(record.uid)) return;
       try {
         await this.openShards(record);
         await this.learnStamps(record);
+        this.opened.add(record.uid);
       } catch (error) {
         this.log.error({ collection: record.name, error }, 'a collection could not be opened');
       }

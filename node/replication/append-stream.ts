@@ -6,8 +6,9 @@ import { everyoneKnows, type MemberVersion } from '../../shared/process/member-v
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { beatToWire } from './beat-frames';
-import { SentLanes } from './core/beat-lanes';
+import { LANES, SentLanes } from './core/beat-lanes';
 import type { AppendAck, AppendMessage } from './core/messages';
+import type { SeldomPace } from './core/pace';
 import { entryBytes } from './entry-cache';
 import { exchangeFrames } from './exchange-frames';
 import { type AckFrame, type AppendFrame, exchangeMethod } from './replication-definition';
@@ -55,7 +56,7 @@ export class AppendStream {
     this.stream = parts.channel.open<AppendFrame, AckFrame>(isFramed ? exchangeFrames : exchangeMethod, {
       ready: (version) => {
         this.sender.release();
-        if (everyoneKnows('node-beats', [version])) this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), areTwo: everyoneKnows('beat-lanes', [version]) });
+        if (everyoneKnows('node-beats', [version])) this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), count: lanesOf(version) });
         listener.ready(version);
       },
       frame: (frame) => {
@@ -87,10 +88,10 @@ export class AppendStream {
     });
   }
 
-  /** `isUnread`: as in the effect `sendAppend`. */
-  send(shard: ShardId, message: AppendMessage, isUnread = false): void {
+  /** `pace`: as in the effect `sendAppend`. */
+  send(shard: ShardId, message: AppendMessage, pace?: SeldomPace): void {
     if (this.isOver) return;
-    if (this.beats !== null && !this.isBulk(shard) && this.beats.take(shard, message, isUnread)) return this.flushSoon();
+    if (this.beats !== null && !this.isBulk(shard) && this.beats.take(shard, message, pace)) return this.flushSoon();
     this.sendAlone(shard, message);
   }
 
@@ -163,4 +164,10 @@ export class AppendStream {
     }
     return payloadId;
   }
+}
+
+/** How many lanes the other side tells apart. */
+function lanesOf(version: MemberVersion): number {
+  if (everyoneKnows('dormant-shards', [version])) return LANES;
+  return everyoneKnows('beat-lanes', [version]) ? 2 : 1;
 }

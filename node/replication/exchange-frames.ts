@@ -81,6 +81,7 @@ function ackFrameFromBytes(bytes: Buffer): AckFrame {
 /** For the side that sends appends, and for the one that takes them. */
 export const exchangeFrames = {
   path: PATH,
+  isQuiet: true,
   requestSerialize: appendFrameToBytes,
   requestDeserialize: appendFrameFromBytes,
   responseSerialize: ackFrameToBytes,

@@ -10,6 +10,7 @@ import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backof
 import type { AckStream } from './ack-stream';
 import { AppendStream } from './append-stream';
 import type { AppendAck, AppendMessage } from './core/messages';
+import type { SeldomPace } from './core/pace';
 import type { ReplicationLinks, ReplicationReceiver } from './replication-links';
 
 /** The pauses between attempts to reach a node. */
@@ -77,8 +78,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     this.receiver = receiver;
   }
 
-  sendAppend(to: string, shard: ShardId, message: AppendMessage, isUnread?: boolean): void {
-    this.streamTo(to)?.send(shard, message, isUnread);
+  sendAppend(to: string, shard: ShardId, message: AppendMessage, pace?: SeldomPace): void {
+    this.streamTo(to)?.send(shard, message, pace);
   }
 
   sendAck(to: string, shard: ShardId, ack: AppendAck): void {

@@ -16,6 +16,8 @@ import type { ReplicaEffect, WriteAnswer } from './core/effects';
 import type { ReplicaEvent } from './core/events';
 import type { AppendAck, AppendMessage, LogPosition, OutgoingAppend } from './core/messages';
 import type { LogEntry } from './core/replica-state';
+import type { SeldomPace } from './core/pace';
+import type { RestTimes } from './core/primary';
 import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
 import type { UnappliedWrite } from './core/write-ledger';
 import { entryBytes, EntryCache } from './entry-cache';
@@ -58,9 +60,12 @@ const ASKED_AGAIN_MS = 5;
 
 /** So often the core is told that clients read: each time is a full step. Well below TIMINGS.unreadAfterMs. */
 const READ_NOTED_EVERY_MS = 1_000;
+/** The same of the lease being waited for: as often as the heartbeats that may go out for it. */
+const RENEWED_EVERY_MS = 100;
 
 const TICK: ReplicaEvent = { type: 'tick' };
 const READ: ReplicaEvent = { type: 'read' };
+const RENEW: ReplicaEvent = { type: 'renew' };
 const NO_ENTRIES: LogEntry[] = [];
 
 /** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
@@ -125,6 +130,8 @@ export class Replica implements ShippableLog {
   private readonly ticking: Ticking = { act: (nowMs) => this.tick(nowMs), moment: null };
   /** When the core was told of a read last. */
   private readNotedMs = -Infinity;
+  /** When it was told last that the lease is waited for. */
+  private renewedMs = -Infinity;
   /** Nodes that a copy is on its way to. */
   private readonly copying = new Set<string>();
   private trimming = false;
@@ -155,6 +162,8 @@ export class Replica implements ShippableLog {
     isShipped?: boolean | undefined;
     /** Told to other threads, which answer reads by it. */
     permit?: ReadPermit | null | undefined;
+    /** See ShardReplicaOptions. */
+    restsAfter?: Partial<RestTimes>;
   }) {
     this.unshippedFrom = options.isShipped === true ? 0 : Infinity;
     this.id = options.id;
@@ -173,6 +182,8 @@ export class Replica implements ShippableLog {
       state: options.storage.state,
       unapplied: options.unapplied,
       isNew: options.isNew,
+      // A log is shipped only while the lease says that nobody else leads.
+      restsAfter: this.isShipped ? { ...options.restsAfter, dormantAfterMs: Infinity } : options.restsAfter,
       nowMs: this.clock.monotonicMs(),
     });
     this.handle({ type: 'tick' });
@@ -249,6 +260,7 @@ export class Replica implements ShippableLog {
     if (!this.closed && !this.installing && this.permit?.isOutdated() === true) this.tellPermit();
     if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
     for (;;) {
+      this.renewLease();
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       // A follower that got a share meanwhile: it has not noted up to where it must have applied.
       if (this.core.role === 'follower') throw this.elsewhere();
@@ -264,6 +276,14 @@ export class Replica implements ShippableLog {
     if (this.core.role !== 'primary' || nowMs - this.readNotedMs < READ_NOTED_EVERY_MS) return;
     this.readNotedMs = nowMs;
     this.handle(READ, nowMs);
+  }
+
+  /** A dormant shard has none until somebody needs it, and then after a round trip. */
+  private renewLease(): void {
+    const nowMs = this.clock.monotonicMs();
+    if (this.core.role !== 'primary' || nowMs - this.renewedMs < RENEWED_EVERY_MS || this.core.mayServe(nowMs) !== 'wait') return;
+    this.renewedMs = nowMs;
+    this.handle(RENEW, nowMs);
   }
 
   /** Errors: misrouted, when the caller should ask the primary. */
@@ -467,7 +487,7 @@ export class Replica implements ShippableLog {
         return;
       }
       case 'sendAppend':
-        return this.sendAppend(effect.to, effect.message, effect.isUnread);
+        return this.sendAppend(effect.to, effect.message, effect.pace);
       case 'sendAck':
         return this.surroundings.links.sendAck(effect.to, this.id, effect.ack);
       case 'answer': {
@@ -508,9 +528,9 @@ export class Replica implements ShippableLog {
     }
   }
 
-  private sendAppend(to: string, message: OutgoingAppend, isUnread?: true): void {
+  private sendAppend(to: string, message: OutgoingAppend, pace?: SeldomPace): void {
     const before = this.outgoing.get(to);
-    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), isUnread);
+    if (message.range === null && before === undefined) return this.surroundings.links.sendAppend(to, this.id, this.heartbeatOf(message), pace);
     const { range, ...rest } = message;
     const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
     if (before === undefined && range !== null) {

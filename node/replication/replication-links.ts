@@ -1,13 +1,14 @@
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
+import type { SeldomPace } from './core/pace';
 
 /**
  * The connections between the replicas of a shard: messages to other nodes, in order as long as a stream lasts, and
  * lost when it breaks. Sending never waits and never fails. Implementations: gRPC streams; in one process for tests.
  */
 export interface ReplicationLinks {
-  /** `isUnread`: as in the effect `sendAppend`. */
-  sendAppend(to: string, shard: ShardId, message: AppendMessage, isUnread?: boolean): void;
+  /** `pace`: as in the effect `sendAppend`. */
+  sendAppend(to: string, shard: ShardId, message: AppendMessage, pace?: SeldomPace): void;
   sendAck(to: string, shard: ShardId, ack: AppendAck): void;
 }
 

@@ -36,6 +36,8 @@ export const FEATURES = [
   'beat-lanes',
   /** A node takes the replication streams of others on connections that carry frames (NODES_GREETING). */
   'replication-frames',
+  /** A node tells the beats of dormant shards from those of others that nobody reads (a third lane). */
+  'dormant-shards',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

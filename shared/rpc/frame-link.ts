@@ -29,6 +29,11 @@ const HANDSHAKE_BYTES_MAX = 16 * 1024;
  */
 const LOOK_MS = 700;
 const SILENT_LOOKS_MAX = 3;
+/**
+ * On a connection that is quiet by intent, whoever owes no answer may say nothing for so many looks before it is asked: longer
+ * than the pauses of what is said there (TIMINGS.dormantHeartbeatMs), or signs of life would be most of it.
+ */
+const QUIET_LOOKS = 8;
 
 /** Cuts a stream of bytes into frames. */
 export class FrameReader {
@@ -110,13 +115,22 @@ export class FrameLink {
   private readonly look = (): void => this.watch();
   private hasHeard = true;
   private silentLooks = 0;
+  private quietLooks = 0;
+  /** A message was sent that is answered, and nothing was heard since. */
+  private isOwed = false;
+  private isAdmitted = false;
   private isOver = false;
   private error: Error | null = null;
 
   /** `frame` may throw: the connection is cut then. `ended` is called once, not within the constructor; nothing follows. */
   constructor(
     private readonly socket: Socket,
-    private readonly parts: { frame: (type: number, bytes: Buffer) => void; ended: (reason: string) => void },
+    private readonly parts: {
+      frame: (type: number, bytes: Buffer) => void;
+      ended: (reason: string) => void;
+      /** What is said here comes seldom: this end asks or answers. Absent: often. */
+      quiet?: 'asks' | 'answers' | undefined;
+    },
   ) {
     this.reader = new FrameReader((type, bytes) => this.take(type, bytes));
     socket.setNoDelay(true);
@@ -136,11 +150,13 @@ export class FrameLink {
   /** The other side has proven itself: messages may follow. */
   admit(): void {
     this.reader.bytesMax = MESSAGE_BYTES_MAX;
+    this.isAdmitted = true;
   }
 
   /** Sends a frame. `taken` is called when the connection has it, but never after the end. */
   send(type: FrameType, bytes: Buffer | null, taken?: () => void): void {
     if (this.isOver) return;
+    if (type === FRAME_TYPES.message) this.isOwed = this.parts.quiet === 'asks';
     const length = bytes === null ? 0 : bytes.length;
     const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
     frame.writeUInt32LE(length, 0);
@@ -175,6 +191,7 @@ export class FrameLink {
 
   private hear(chunk: Buffer): void {
     this.hasHeard = true;
+    this.isOwed = false;
     try {
       this.reader.take(chunk);
     } catch (error) {
@@ -192,12 +209,21 @@ export class FrameLink {
     if (this.hasHeard || this.socket.isPaused()) {
       this.hasHeard = false;
       this.silentLooks = 0;
+      this.quietLooks = 0;
+      return;
+    }
+    if (this.maySayNothing()) {
+      this.quietLooks += 1;
       return;
     }
     this.silentLooks += 1;
     if (this.silentLooks < SILENT_LOOKS_MAX) return this.send(FRAME_TYPES.ping, null);
     // What came while this process stood still is read first.
     setImmediate(() => !this.hasHeard && this.cut('the other side says nothing'));
+  }
+
+  private maySayNothing(): boolean {
+    return this.parts.quiet !== undefined && this.isAdmitted && !this.isOwed && this.silentLooks === 0 && this.quietLooks < QUIET_LOOKS;
   }
 
   private end(reason: string): void {

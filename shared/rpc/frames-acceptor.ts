@@ -10,6 +10,8 @@ import type { ClusterTls } from './transport-security';
 /** A method that is served over connections that carry frames. */
 export interface FramesMethod<In, Out> {
   path: string;
+  /** As StreamMethod says. */
+  isQuiet?: boolean;
   requestDeserialize: (bytes: Buffer) => In;
   responseSerialize: (frame: Out) => Buffer;
   serve: (call: ServedCall<In, Out>) => void;
@@ -76,6 +78,7 @@ export class FramesAcceptor<In, Out> {
         }
       },
       ended: () => call?.lost(),
+      quiet: method.isQuiet === true ? 'answers' : undefined,
     });
   }
 }

@@ -149,6 +149,7 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
         else this.shake(type, bytes, clientNonce);
       },
       ended: (reason) => this.end(false, reason),
+      quiet: this.method.isQuiet === true ? 'asks' : undefined,
     });
     this.link.send(FRAME_TYPES.hello, metadataToBytes(metadata));
   }

@@ -29,7 +29,11 @@ class Group {
   private requestNumber = 0;
   private starts = 0;
 
-  constructor(nodes: string[], minInSync = 1) {
+  constructor(
+    nodes: string[],
+    minInSync = 1,
+    private readonly restsAfter?: { unreadAfterMs: number; dormantAfterMs: number },
+  ) {
     const inSync = nodes.map((node) => ({ node, store: `${node}-store` }));
     this.assignment = {
       spec: { ...ID, dim: 2, metric: 'cosine' },
@@ -70,6 +74,7 @@ class Group {
       changeIdPrefix: `${node}-${++this.starts}`,
       clock: systemClock,
       log: silentLogger,
+      ...(this.restsAfter && { restsAfter: this.restsAfter }),
       surroundings: {
         links: {
           sendAppend: (to, _shard, message: AppendMessage) => this.deliver(node, to, (target) => target.received(message)),
@@ -265,6 +270,32 @@ test('a call that waits here for a later epoch is not answered when a share in t
   replica.received = received;
   for (const message of held) received(message);
   await read;
+});
+
+test('a dormant shard answers each read after a round trip, and its followers do so again once it is read', async () => {
+  group = new Group(['a', 'b', 'c'], 2, { unreadAfterMs: 2_000, dormantAfterMs: 2_000 });
+  await group.write('one');
+  // Whoever looks at a permit counts as a reader.
+  const hasLease = (): boolean => (group.replicas.get('a') as Replica).view() !== null;
+  const isAsleep = (): Promise<void> => eventually('the lease is over', () => !hasLease());
+  for (const text of ['two', 'three']) {
+    await isAsleep();
+    const beganMs = systemClock.monotonicMs();
+    const kinds = await Promise.all(Array.from({ length: 100 }, async () => (await group.read()).length));
+    // Neither of them waited for the next heartbeat, which is seconds away.
+    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(1_000);
+    expect(new Set(kinds)).toEqual(new Set([text === 'two' ? 1 : 2]));
+    // What is no client's read leaves it as it is.
+    await isAsleep();
+    expect(await group.write(text)).toEqual(['inserted']);
+  }
+  await isAsleep();
+  await expect(group.read('b', 8000, ANY_REPLICA)).rejects.toMatchObject({ kind: 'misrouted' });
+  (group.replicas.get('a') as Replica).noteRead();
+  await eventually('a follower answers', async () => (await group.read('b', 8000, ANY_REPLICA).catch(() => [])).length === 3);
+  expect(hasLease()).toBe(true);
+  expect(group.current.inSync).toHaveLength(3);
+  expect(group.failures).toEqual([]);
 });
 
 test('a follower that hears nothing declines reads', async () => {

@@ -1,6 +1,6 @@
 import type { Proposal } from '../../node/replication/core/membership';
 import type { Peer } from '../../node/replication/core/peer';
-import type { HeartbeatPace } from '../../node/replication/core/peers';
+import type { HeartbeatPace } from '../../node/replication/core/pace';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
 import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';

@@ -131,6 +131,8 @@ export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<Faul
 /** Long enough to be quiet, and ends at another moment of the other faults each time. */
 const LULL_MS = 1700;
 const LULL_EVERY_MS = 2900;
+/** So much longer where shards become dormant: for most of the pause between two heartbeats of such a shard. */
+const DORMANT_LULL_MS = 4500;
 
 /** The first primary of a shard ends this soon at most, when it does: most of the others have not opened the shard by then. */
 const EARLY_DEATH_MS = 300;
@@ -224,9 +226,10 @@ export class Faults {
   private lull(): void {
     const { schedule, counts } = this.around;
     if (schedule.now > this.until) return;
-    this.around.lullUntil = schedule.now + LULL_MS;
+    const longerMs = (this.around.unread?.dormantAfterMs ?? Infinity) < Infinity ? DORMANT_LULL_MS : 0;
+    this.around.lullUntil = schedule.now + LULL_MS + longerMs;
     counts.lulls++;
-    schedule.after(LULL_EVERY_MS, () => this.lull());
+    schedule.after(LULL_EVERY_MS + longerMs, () => this.lull());
   }
 
   private strike(): void {

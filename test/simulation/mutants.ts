@@ -660,7 +660,7 @@ export const MUTANTS: Mutant[] = [
     minInSync: 1,
     seed: 226,
     threads: true,
-    unread: { afterMs: 0, toldEveryMs: Infinity },
+    unread: { afterMs: 0, dormantAfterMs: Infinity, toldEveryMs: Infinity },
     faults: { lulls: true, pauses: true, zombies: true },
     strikes: ['pauses', 'zombies'],
     core: (replica) =>
@@ -674,7 +674,7 @@ export const MUTANTS: Mutant[] = [
     title: 'followers of a shard that nobody reads have shares until its next heartbeat',
     minInSync: 1,
     seed: 282,
-    unread: { afterMs: 0, toldEveryMs: Infinity },
+    unread: { afterMs: 0, dormantAfterMs: Infinity, toldEveryMs: Infinity },
     faults: { lulls: true, partitions: true },
     strikes: ['partitions'],
     core: (replica) => {
@@ -683,6 +683,21 @@ export const MUTANTS: Mutant[] = [
       share.isValid = (nowMs) => nowMs < share.until + TIMINGS.unreadHeartbeatMs;
       onLeading(replica, ({ peers }) => void (peers.sharesSince = peers.shareWith));
     },
+  },
+  {
+    name: 'M55',
+    title: 'a dormant shard keeps its lease until its next heartbeat',
+    minInSync: 1,
+    seed: 122,
+    threads: true,
+    unread: { afterMs: 0, dormantAfterMs: 0, toldEveryMs: Infinity },
+    faults: { lulls: true, pauses: true, zombies: true },
+    strikes: ['pauses', 'zombies'],
+    core: (replica) =>
+      onLeading(replica, (primary) => {
+        const readableUntil = primary.readableUntil.bind(primary);
+        primary.readableUntil = () => (primary.peers.pace === 'dormant' ? Infinity : readableUntil());
+      }),
   },
 ];
 

@@ -28,7 +28,7 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** How often what happened: in a run of many schedules, each has to, or the run proves nothing of it. */
 export const HAPPENS = [
-  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'beatAcks', 'snapshots'],
+  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'dormantBeats', 'dormantReads', 'beatAcks', 'snapshots'],
   ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
   ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
 ];
@@ -83,6 +83,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     unread: options.mutant === undefined ? drawUnread(new Chance(options.seed + UNREAD)) : options.mutant.unread,
     makeReplica: options.makeReplica,
   };
+  // Nobody writes for long enough, or it never came to that.
+  if (around.unread !== undefined && around.unread.dormantAfterMs < Infinity) mix.lulls = true;
   etcd.onChanged = (author, before, after) => {
     if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);
   };
@@ -140,10 +142,11 @@ function drawReplicas(chance: Chance, minInSync: number): number {
   return minInSync >= 2 ? chance.pick([3, 3, 3, 2]) : chance.pick([2, 2, 3, 1]);
 }
 
-/** From shards that are unread whenever they are quiet to those that come and go. Reads are told as seldom as nodes tell of them, or not. */
+/** From shards that are unread, or dormant, whenever they are quiet to those that come and go. Reads are told as seldom as nodes tell of them, or not. */
 function drawUnread(chance: Chance): NodeSurroundings['unread'] {
   if (!chance.happens(UNREAD_SHARE)) return undefined;
-  return { afterMs: chance.pick([0, 300, 1200, 2500]), toldEveryMs: chance.pick([0, 200, 1000, Infinity]) };
+  const [afterMs, toldEveryMs] = [chance.pick([0, 300, 1200, 2500]), chance.pick([0, 200, 1000, Infinity])];
+  return { afterMs, toldEveryMs, dormantAfterMs: chance.pick([0, 0, 1500, Infinity]) };
 }
 
 function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['current']['assignment'] {

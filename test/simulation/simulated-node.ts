@@ -1,10 +1,11 @@
 import { strict as assert } from 'node:assert';
 import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { ReceivedLanes, SentLanes } from '../../node/replication/core/beat-lanes';
+import { LANES, ReceivedLanes, SentLanes } from '../../node/replication/core/beat-lanes';
 import type { Beat } from '../../node/replication/core/beat';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import type { AppendMessage, OutgoingAppend } from '../../node/replication/core/messages';
+import type { SeldomPace } from '../../node/replication/core/pace';
 import { ShardReplica, type ShardReplicaOptions } from '../../node/replication/core/shard-replica';
 import { type PermitClocks, PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { LogEntry } from '../../node/replication/core/replica-state';
@@ -40,8 +41,8 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   wallClocks?: Chance;
   /** Reads come to other threads of the nodes. */
   threads?: boolean;
-  /** When a shard counts as unread, and how often replicas are told of reads; absent: after too long to come up. */
-  unread?: { afterMs: number; toldEveryMs: number } | undefined;
+  /** When a shard counts as unread and dormant, and how often replicas are told of reads; absent: after too long to come up. */
+  unread?: { afterMs: number; dormantAfterMs: number; toldEveryMs: number } | undefined;
   /** Absent: the protocol's core as it is. */
   makeReplica?: (options: ShardReplicaOptions) => ShardReplica;
 }
@@ -57,6 +58,8 @@ export interface Filling {
 }
 
 const SHARD = { collectionUid: 'c', shard: 0 };
+/** How beats are counted, by their lane. */
+const BEATS_OF_LANES = ['beats', 'unreadBeats', 'dormantBeats'];
 
 /** Clocks run up to this much too fast or too slow. */
 const CLOCK_ERROR = 0.05;
@@ -72,6 +75,8 @@ const ASLEEP_LOOK_MS = 10;
 /** A follower's read waits this often and long for what the primary committed. */
 const LAGGING_LOOKS = 20;
 const LAGGING_LOOK_MS = 5;
+/** A read that waits for the lease asks for it so often at most. */
+const RENEWED_EVERY_MS = 100;
 
 /** A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store. */
 export class SimulatedNode<Machine extends StateMachine = StateMachine> {
@@ -120,6 +125,8 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private readonly beatsFrom = new Map<string, ReceivedLanes>();
   private streams = 0;
   private readToldAt = -Infinity;
+  private renewedAt = -Infinity;
+  private isRenewing = false;
 
   constructor(id: string, around: NodeSurroundings<Machine>) {
     this.id = id;
@@ -262,7 +269,10 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     this.tellRead();
     const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
     if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
-    if (verdict === 'wait') return this.after(20, () => this.read(see, answer, patience - 1));
+    if (verdict === 'wait') {
+      this.renewLease();
+      return this.after(20, () => this.read(see, answer, patience - 1));
+    }
     const { epoch, role, readPosition } = replica;
     assert(replica.leaseValid(epoch, this.clock()), 'a read is let in although its answer does not count: the shell would ask again without end');
     const finish = (value: Seen): void => {
@@ -322,6 +332,14 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     if (unread === undefined || this.replica?.role !== 'primary' || this.clock() - this.readToldAt < unread.toldEveryMs) return;
     this.readToldAt = this.clock();
     this.step({ type: 'read' });
+  }
+
+  private renewLease(): void {
+    if (this.clock() - this.renewedAt < RENEWED_EVERY_MS) return;
+    this.renewedAt = this.clock();
+    this.isRenewing = true;
+    this.step({ type: 'renew' });
+    this.isRenewing = false;
   }
 
   private whenApplied(position: number, replica: ShardReplica, then: (isThere: boolean) => void, patience = LAGGING_LOOKS): void {
@@ -434,8 +452,17 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private open(isNew = false): void {
     const state = this.storage.state();
     const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
+    const { unread } = this.around;
     const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
-    const options = { self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, isNew, unreadAfterMs: this.around.unread?.afterMs, nowMs: this.clock() };
+    const options = {
+      self: { node: this.id, store: this.storage.store },
+      changeIdPrefix,
+      state,
+      unapplied,
+      isNew,
+      restsAfter: unread && { unreadAfterMs: unread.afterMs, dormantAfterMs: unread.dormantAfterMs },
+      nowMs: this.clock(),
+    };
     this.readToldAt = -Infinity;
     this.replica = this.around.makeReplica?.(options) ?? new ShardReplica(options);
     this.committed = this.storage.applied;
@@ -462,7 +489,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   private beatsOf(to: string): SentLanes {
     let beats = this.beatsTo.get(to);
     if (beats === undefined) {
-      beats = new SentLanes({ to, sessionPrefix: `${this.id}.${this.generation}.${++this.streams}`, areTwo: true });
+      beats = new SentLanes({ to, sessionPrefix: `${this.id}.${this.generation}.${++this.streams}`, count: LANES });
       for (const lane of beats.lanes) this.around.mutant?.beatSender?.(lane);
       this.beatsTo.set(to, beats);
     }
@@ -485,7 +512,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
       for (const { message } of alone) this.transmit(to, message);
       const target = this.around.nodes.get(to)!;
       for (const beat of beats) {
-        this.around.counts[beat.lane === 0 ? 'beats' : 'unreadBeats']++;
+        this.around.counts[BEATS_OF_LANES[beat.lane]]++;
         this.stream(to, () => target.receive(() => target.hear(this.id, beat)));
       }
     }
@@ -543,7 +570,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
           this.step({ type: 'applied', upTo: effect.upTo, results: this.storage.apply(effect.upTo) });
         });
       case 'sendAppend':
-        return this.sendAppend(effect.to, effect.message, effect.isUnread === true);
+        return this.sendAppend(effect.to, effect.message, effect.pace);
       case 'sendAck': {
         around.oracle.says(this.id, effect.to, effect.ack);
         if (this.beatsFrom.get(effect.to)?.covers(SHARD, effect.ack) === true) return undefined;
@@ -601,15 +628,16 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     });
   }
 
-  private sendAppend(to: string, outgoing: OutgoingAppend, isUnread: boolean): void {
+  private sendAppend(to: string, outgoing: OutgoingAppend, pace?: SeldomPace): void {
     const { nodes } = this.around;
     const { range, ...header } = outgoing;
+    if (this.isRenewing && pace === 'dormant') this.around.counts.dormantReads++;
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
     const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
     if (range === null) this.around.oracle.says(this.id, to, message);
     // An outdated program knows no beats either.
-    if (target.isOutdated || !this.beatsOf(to).take(SHARD, message, isUnread)) this.transmit(to, message);
+    if (target.isOutdated || !this.beatsOf(to).take(SHARD, message, pace)) this.transmit(to, message);
   }
 
   private transmit(to: string, message: AppendMessage): void {

@@ -46,6 +46,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   repair a                       the controller makes what a knows the assignment, under a new epoch
  *   adopt a                        an operator makes a lead alone, whatever it lacks
  *   read a                         a is told that a client reads
+ *   renew a                        a is told that something waits for its lease
  *   may a                          whether a takes writes and serves reads
  *   status                         what each replica knows of itself
  */
@@ -189,6 +190,8 @@ class ReplicaStory {
         return this.change({ epoch: this.assignment.epoch + 1, primary: this.idOf(node), inSync: [this.idOf(node)], eligible: [] });
       case 'read':
         return this.step(node, { type: 'read' });
+      case 'renew':
+        return this.step(node, { type: 'renew' });
       case 'may':
         return this.say(`${node.id} writes: ${node.replica?.mayWrite(this.nowMs)}, reads: ${this.mayRead(node)}`);
       case 'status':

@@ -3,9 +3,11 @@ import type { Beat, BeatAck } from './beat';
 import { BeatReceiver } from './beat-receiver';
 import { BeatSender, type Flushed } from './beat-sender';
 import type { AppendAck, AppendMessage } from './messages';
+import { PAUSES } from './pace';
 
-/** Of quiet shards, and of those that nobody reads either, whose heartbeats come less often. */
-const LANES = 2;
+/** By pace: of quiet shards, of those that nobody reads either, and of those for which that has been so for long. */
+const PACES = ['quiet', 'unread', 'dormant'] as const;
+export const LANES = PACES.length;
 
 /** As Flushed, with a beat of each lane that has one. */
 export interface FlushedLanes {
@@ -20,15 +22,15 @@ export interface FlushedLanes {
 export class SentLanes {
   readonly lanes: readonly BeatSender[];
 
-  /** `areTwo`: the receiver tells lanes apart. Otherwise all share one. */
-  constructor(options: { to: string; sessionPrefix: string; areTwo: boolean }) {
-    const { to, sessionPrefix, areTwo } = options;
-    this.lanes = Array.from({ length: areTwo ? LANES : 1 }, (_, lane) => new BeatSender({ to, sessionPrefix: `${sessionPrefix}.${lane}`, lane }));
+  /** `count`: so many lanes the receiver tells apart. What would be in others shares the last. */
+  constructor(options: { to: string; sessionPrefix: string; count: number }) {
+    const { to, sessionPrefix, count } = options;
+    this.lanes = Array.from({ length: count }, (_, lane) => new BeatSender({ to, sessionPrefix: `${sessionPrefix}.${lane}`, lane, pauseMs: PAUSES[PACES[lane]] }));
   }
 
-  /** As BeatSender.take. */
-  take(shard: ShardId, message: AppendMessage, isUnread: boolean): boolean {
-    return this.lanes[isUnread ? this.lanes.length - 1 : 0].take(shard, message);
+  /** As BeatSender.take. `pace`: as in the effect `sendAppend`. */
+  take(shard: ShardId, message: AppendMessage, pace: (typeof PACES)[number] = 'quiet'): boolean {
+    return this.lanes[Math.min(PACES.indexOf(pace), this.lanes.length - 1)].take(shard, message);
   }
 
   flush(): FlushedLanes {

@@ -6,7 +6,7 @@ import type { AppendAck, AppendMessage, LogPosition, RecordedMatch } from './mes
 const JOINED_MAX = 500;
 /** Beats whose answers are waited for: a replica that is silent for so many has left the in-sync set long ago. */
 const SENT_MAX = 32;
-/** When most members of a set had no heartbeat together for so long, in milliseconds, they have left: several of the longest pauses. */
+/** When most members of a set had no heartbeat together for so long, in milliseconds, they have left: several pauses of its lane. */
 const FEW_FOR_MS = 3_000;
 /** What was said last is remembered of so many shards, and of all members. */
 const KNOWN_MAX = 4096;
@@ -45,6 +45,7 @@ export class BeatSender {
   private readonly to: string;
   private readonly sessionPrefix: string;
   private readonly lane: number;
+  private readonly fewForMs: number;
   private sessions = 0;
   private ids = 0;
   private session!: string;
@@ -66,10 +67,11 @@ export class BeatSender {
   /** When most of the members had a heartbeat at one moment, or the set was made anew. */
   private mostAt = -Infinity;
 
-  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. `lane`: see Beat. */
-  constructor(options: { to: string; sessionPrefix: string; lane?: number }) {
+  /** `to`: the receiver's name. `sessionPrefix`: unique, of this sender. `lane`: see Beat. `pauseMs`: the longest in this lane. */
+  constructor(options: { to: string; sessionPrefix: string; lane?: number; pauseMs?: number }) {
     this.to = options.to;
     this.lane = options.lane ?? 0;
+    this.fewForMs = Math.max(FEW_FOR_MS, 2 * (options.pauseMs ?? 0));
     this.sessionPrefix = options.sessionPrefix;
     this.begin();
   }
@@ -108,7 +110,7 @@ export class BeatSender {
     for (const { shard, message } of others.flat()) alone.push({ shard, message });
     // A few that came late, or are not as quiet as the others, don't change the set. But those that most have left for good do.
     const { sentAt } = together[0].message;
-    if (together.length * 2 < this.members.size && sentAt - this.mostAt < FEW_FOR_MS) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
+    if (together.length * 2 < this.members.size && sentAt - this.mostAt < this.fewForMs) return { beat: null, alone: [...alone, ...together.map(({ shard, message }) => ({ shard, message }))] };
     this.mostAt = sentAt;
     return { beat: this.beatOf(together, alone), alone };
   }

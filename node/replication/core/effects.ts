@@ -1,6 +1,7 @@
 import type { ReplicaId, ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { AppendAck, OutgoingAppend } from './messages';
+import type { SeldomPace } from './pace';
 import type { LogChange } from './replica-state';
 
 /** What the shell must do for the replica, in order. */
@@ -9,8 +10,8 @@ export type ReplicaEffect =
   | ({ type: 'append'; token: number } & LogChange)
   /** Pass to ReplicaStorage.apply; answer with `applied`. One at a time. */
   | { type: 'apply'; upTo: number }
-  /** Send on the stream to the node; may be lost. `isUnread`: a heartbeat of a shard that nobody reads, which comes less often. */
-  | { type: 'sendAppend'; to: string; message: OutgoingAppend; isUnread?: true }
+  /** Send on the stream to the node; may be lost. `pace`: of a heartbeat of a shard that nobody reads, which comes less often. */
+  | { type: 'sendAppend'; to: string; message: OutgoingAppend; pace?: SeldomPace }
   | { type: 'sendAck'; to: string; ack: AppendAck }
   | { type: 'answer'; writeId: number; answer: WriteAnswer }
   /**

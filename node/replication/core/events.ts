@@ -25,6 +25,8 @@ export type ReplicaEvent =
   | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer; at?: number }
   /** A client has read, or is about to: some time of it is enough (`READ_NOTED_EVERY_MS`). Changes nothing but the pace of heartbeats. */
   | { type: 'read' }
+  /** Something waits for the lease, which a dormant shard lets run out: heartbeats go out at once, and nothing else changes. */
+  | { type: 'renew' }
   /** A read waits until this follower has applied `ShardReplica.readPosition`. */
   | { type: 'readWaits' }
   | { type: 'append'; message: AppendMessage }

@@ -115,7 +115,13 @@ export class Follower {
       this.latestSentAt = message.sentAt;
     }
     if (message.withdrawsShare) this.share.giveUp();
-    else if (message.sharesSince > 0) this.share.take(message.sharesSince);
+    else if (message.sharesSince > 0 && this.isMeant(message)) this.share.take(message.sharesSince);
+  }
+
+  /** Whether the share is this store's. One that took the place of a lost one may get what was said to that, and late twice. */
+  private isMeant({ recorded }: AppendMessage): boolean {
+    for (const { replica } of recorded) if (replica.node === this.self.node) return replica.store === this.self.store;
+    return false;
   }
 
   /**

@@ -78,7 +78,7 @@ export function decideAbdication(view: MembershipView): Proposal | null {
 function isDeserted({ assignment, self, peers, awakeMs, nowMs }: MembershipView): boolean {
   if (assignment.inSync.length >= minInSyncOf(assignment) || awakeMs < TIMINGS.desertedTimeoutMs) return false;
   const others = [...assignment.inSync, ...assignment.eligible].filter((member) => !isSameReplica(member, self));
-  return others.every(({ node }) => nowMs - (peers.get(node)?.lastAckAt ?? nowMs) > TIMINGS.desertedTimeoutMs);
+  return others.every(({ node }) => (peers.get(node)?.silentMs(nowMs) ?? 0) > TIMINGS.desertedTimeoutMs);
 }
 
 export function decideShrink(view: MembershipView): Proposal | null {

@@ -2,6 +2,7 @@ import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import type { AppendAck, LogPosition, OutgoingAppend, RecordedMatch } from './messages';
+import { type HeartbeatPace, isSeldom, PAUSES, sharedMoment } from './pace';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
 import { MeanStorePace } from './store-pace';
@@ -9,10 +10,6 @@ import { TIMINGS } from './timings';
 
 /** What only heartbeats carry. */
 const NO_BEAT = { recorded: [], sharesSince: 0 };
-
-/** How often heartbeats go out: most often while something happens, least while nobody reads either. */
-export type HeartbeatPace = 'quick' | 'quiet' | 'unread';
-const PAUSES: Record<HeartbeatPace, number> = { quick: TIMINGS.heartbeatMs, quiet: TIMINGS.quietHeartbeatMs, unread: TIMINGS.unreadHeartbeatMs };
 
 /** What the heartbeats to one peer have in common while nothing happens. */
 export interface Rest {
@@ -117,9 +114,19 @@ export class Peers {
     this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, this.lastHeartbeatAt + TIMINGS.heartbeatMs);
   }
 
+  /** When the next step is due that nothing makes but time, if that is late by intent; else -Infinity. */
+  get sleepsUntil(): number {
+    return this.pace === 'dormant' ? this.nextHeartbeatAt : -Infinity;
+  }
+
+  /** The log is about to grow: whoever has all of it had nothing to store until now. */
+  grows(nowMs: number): void {
+    for (const peer of this.byNode.values()) if (peer.match >= this.log.lastSequence) peer.lastProgressAt = nowMs;
+  }
+
   /** Somebody reads the shard, and is likely to go on: followers get their shares soon. */
   read(nowMs: number): void {
-    if (this.pace === 'unread' && this.withdrawsSharesSince === null) this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, nowMs);
+    if (isSeldom(this.pace) && this.withdrawsSharesSince === null) this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, nowMs);
   }
 
   /** `pace`: how late the next one may be. */
@@ -171,7 +178,7 @@ export class Peers {
   }
 
   /** As `heartbeat` of a quiet shard. */
-  heartbeatAgain(rest: readonly Rest[], nowMs: number, pace: 'quiet' | 'unread'): void {
+  heartbeatAgain(rest: readonly Rest[], nowMs: number, pace: Exclude<HeartbeatPace, 'quick'>): void {
     if (nowMs < this.nextHeartbeatAt) return;
     this.beginPause(nowMs, pace);
     for (const { peer, prev, recorded } of rest) {
@@ -284,25 +291,18 @@ export class Peers {
   }
 
   private emitAppend(to: string, message: OutgoingAppend, isHeartbeat: boolean): void {
-    this.emit(isHeartbeat && this.pace === 'unread' ? { type: 'sendAppend', to, message, isUnread: true } : { type: 'sendAppend', to, message });
+    const { pace } = this;
+    this.emit(isHeartbeat && isSeldom(pace) ? { type: 'sendAppend', to, message, pace } : { type: 'sendAppend', to, message });
   }
 
   private beginPause(nowMs: number, pace: HeartbeatPace): void {
     this.pace = pace;
     this.lastHeartbeatAt = nowMs;
-    this.nextHeartbeatAt = pace === 'quick' ? nowMs + PAUSES.quick : sharedMoment(nowMs, PAUSES[pace]);
+    this.nextHeartbeatAt = pace === 'quick' ? nowMs + PAUSES.quick : sharedMoment(nowMs, pace);
   }
 
   /** A share would be over before the next heartbeat of a shard that nobody reads: none is given. */
   private sharesSince(peer: Peer, nowMs: number): number {
-    return this.pace === 'unread' ? 0 : this.shareWith(peer, nowMs);
+    return isSeldom(this.pace) ? 0 : this.shareWith(peer, nowMs);
   }
-}
-
-/**
- * The next moment at which all shards of this node with this pause have heartbeats. One grid for all of them: on a finer
- * one they would fall into groups that take turns, and each beat would have other members than the one before.
- */
-function sharedMoment(nowMs: number, pauseMs: number): number {
-  return Math.floor((nowMs + pauseMs) / pauseMs) * pauseMs;
 }

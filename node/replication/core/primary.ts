@@ -8,7 +8,8 @@ import { decideAbdication, decideExpand, decideMembership, wantsHandover, type M
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
-import { type HeartbeatPace, Peers, type Rest } from './peers';
+import type { HeartbeatPace } from './pace';
+import { Peers, type Rest } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 import { StorePace, Syncs } from './store-pace';
@@ -27,6 +28,12 @@ export type PrimaryPhase = 'promising' | 'waiting' | 'active' | 'serving';
 
 /** Whether something may be done now; `wait`: ask again after the next step. */
 export type Clearance = 'yes' | 'wait' | 'misrouted' | 'unavailable';
+
+/** After how long without a read a quiet shard is unread, and without a write too dormant, in milliseconds. */
+export interface RestTimes {
+  unreadAfterMs: number;
+  dormantAfterMs: number;
+}
 
 /** The leading half of a replica, for one epoch. */
 export class Primary {
@@ -52,7 +59,7 @@ export class Primary {
   private heard = { revision: 0, atMs: -Infinity };
   /** When it was told of a read last. */
   private readAt: number;
-  private readonly unreadAfterMs: number;
+  private readonly restsAfter: RestTimes;
   private askedAt = -Infinity;
   /**
    * Not null: nothing happened since a quiet shard's last heartbeat, and nothing can happen but by time or by what is not said
@@ -77,7 +84,7 @@ export class Primary {
     grant: ReadGrant;
     shares: GivenShares;
     inherited: RecordedMatch[];
-    unreadAfterMs: number;
+    restsAfter: RestTimes;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
   }) {
@@ -102,7 +109,7 @@ export class Primary {
     this.grown = { sequence: this.log.lastSequence, atMs: options.nowMs };
     this.steppedAt = options.nowMs;
     this.readAt = options.nowMs;
-    this.unreadAfterMs = options.unreadAfterMs;
+    this.restsAfter = options.restsAfter;
     this.awakeSince = options.nowMs;
   }
 
@@ -134,7 +141,7 @@ export class Primary {
    * is asked here: that a peer does not answer, or that the process stood still. False, with nothing done, if so.
    */
   private advanceAtRest(rest: Rest[], nowMs: number): boolean {
-    if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs || !this.peers.areAnswering(rest, nowMs)) return false;
+    if (this.stoodStill(nowMs) || !this.peers.areAnswering(rest, nowMs)) return false;
     this.steppedAt = nowMs;
     this.own.atMs = nowMs;
     this.shares.expire(nowMs);
@@ -156,7 +163,7 @@ export class Primary {
   }
 
   private advanceFully(nowMs: number): void {
-    if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs) this.awakeSince = nowMs;
+    if (this.stoodStill(nowMs)) this.awakeSince = nowMs;
     this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
     if (underway === null || underway !== this.own.underway) {
@@ -167,7 +174,7 @@ export class Primary {
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
     if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
-    if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
+    if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier(nowMs);
     this.commit(nowMs);
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
     const isQuiet = this.isQuiet(nowMs);
@@ -179,9 +186,15 @@ export class Primary {
     if (isQuiet) this.rest = this.restOf(nowMs);
   }
 
+  /** Whether no step came when one was due, for so long that others may have been heard of meanwhile. */
+  private stoodStill(nowMs: number): boolean {
+    return nowMs - Math.max(this.steppedAt, this.peers.sleepsUntil) > TIMINGS.replicaTimeoutMs;
+  }
+
   /** Appends a write as the log's next entry; answers its sequence. Call only when mayWrite says yes. */
-  append(write: LogEntry['write']): number {
+  append(write: LogEntry['write'], nowMs: number): number {
     assert(this.phase === 'active' || this.phase === 'serving');
+    this.peers.grows(nowMs);
     const sequence = this.log.lastSequence + 1;
     this.log.append({ entries: [{ epoch: this.epoch, sequence, write }] });
     return sequence;
@@ -198,6 +211,11 @@ export class Primary {
   read(nowMs: number): void {
     this.readAt = nowMs;
     this.peers.read(nowMs);
+  }
+
+  /** Something waits for the lease. */
+  renew(): void {
+    this.peers.quicken();
   }
 
   mayWrite(nowMs: number): Clearance {
@@ -266,7 +284,9 @@ export class Primary {
   }
 
   private restingPace(nowMs: number): Exclude<HeartbeatPace, 'quick'> {
-    return nowMs - this.readAt < this.unreadAfterMs ? 'quiet' : 'unread';
+    const unreadMs = nowMs - this.readAt;
+    if (unreadMs < this.restsAfter.unreadAfterMs) return 'quiet';
+    return Math.min(unreadMs, nowMs - this.grown.atMs) < this.restsAfter.dormantAfterMs ? 'unread' : 'dormant';
   }
 
   /** Whether a learner would be in sync but for the shares, whose end its promise has to reach. */
@@ -361,9 +381,9 @@ export class Primary {
   }
 
   /** Reads by earlier primaries are over now: none of them has this replica's lease. */
-  private writeBarrier(): void {
+  private writeBarrier(nowMs: number): void {
     this.phase = 'active';
-    this.barrier = this.append(null);
+    this.barrier = this.append(null, nowMs);
   }
 
   /**

@@ -9,7 +9,7 @@ import { GivenShares } from './given-shares';
 import { Membership } from './membership';
 import type { AppendAck, AppendMessage, LogPosition } from './messages';
 import type { PeerState } from './peer';
-import { Primary, type PrimaryPhase, type Clearance } from './primary';
+import { Primary, type PrimaryPhase, type Clearance, type RestTimes } from './primary';
 import { ReadGrant } from './read-grant';
 import { StableLog } from './stable-log';
 import { LIMITS, TIMINGS } from './timings';
@@ -32,8 +32,8 @@ export interface ShardReplicaOptions {
   unapplied: UnappliedWrite[];
   /** The replica was made just now: it has acknowledged nothing to anyone, even if it starts with a promise. */
   isNew?: boolean;
-  /** TIMINGS.unreadAfterMs, unless a test can't wait for that. */
-  unreadAfterMs?: number | undefined;
+  /** When it is unread, and when dormant, if not after the usual times: a test can't wait for that, or it needs its lease. */
+  restsAfter?: Partial<RestTimes> | undefined;
   /** The time of the process's monotonic clock; every later `nowMs` is from the same clock. */
   nowMs: number;
 }
@@ -92,14 +92,14 @@ export class ShardReplica {
   private readonly grant: ReadGrant;
   private readonly shares = new GivenShares();
   private readonly follower: Follower;
-  private readonly unreadAfterMs: number;
+  private readonly restsAfter: RestTimes;
 
   constructor(options: ShardReplicaOptions) {
     const emit = (effect: ReplicaEffect): void => {
       this.effects.push(effect);
     };
     this.self = options.self;
-    this.unreadAfterMs = options.unreadAfterMs ?? TIMINGS.unreadAfterMs;
+    this.restsAfter = { unreadAfterMs: TIMINGS.unreadAfterMs, dormantAfterMs: TIMINGS.dormantAfterMs, ...options.restsAfter };
     this.log = new StableLog({ state: options.state, emit });
     this.progress = new CommitProgress({ applied: options.state.appliedSequence, emit });
     this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
@@ -278,6 +278,8 @@ export class ShardReplica {
         return this.write(event, nowMs);
       case 'read':
         return this.primary?.read(nowMs);
+      case 'renew':
+        return this.primary?.renew();
       case 'readWaits':
         return this.primary === null ? this.follower.await() : undefined;
       case 'append':
@@ -351,7 +353,7 @@ export class ShardReplica {
       grant: this.grant,
       shares: this.shares,
       inherited,
-      unreadAfterMs: this.unreadAfterMs,
+      restsAfter: this.restsAfter,
       nowMs,
       emit: (effect) => this.effects.push(effect),
     });
@@ -418,7 +420,7 @@ export class ShardReplica {
       return answer({ ok: false, kind: 'overloaded', reason: 'too many writes of the shard wait for its replicas' });
     }
     const { payload, at } = event;
-    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at: Math.max(at, this.log.latestTimeMs) });
+    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at: Math.max(at, this.log.latestTimeMs) }, nowMs);
     this.ledger.appended(sequence, source);
     this.pendingWrites.added(writeId, sequence, event.payload.length);
   }

@@ -68,6 +68,15 @@ export const TIMINGS = {
    */
   unreadAfterMs: 30_000,
   /**
+   * The same while a quiet shard has been neither read nor written for long, as nearly all of a cluster of many: with a hundred
+   * nodes, what such shards say is most of what a node does. It has no lease between two of these, so a first read waits for a
+   * round trip. A follower that fell silent is noticed as much later than from an unread shard, if nobody reads or writes: seconds
+   * after its session, by which all others notice. Eight unread pauses, so that the moments of both fall together.
+   */
+  dormantHeartbeatMs: 4800,
+  /** A shard is dormant when it was unread and unwritten for this long: who comes back within minutes finds it awake. */
+  dormantAfterMs: 180_000,
+  /**
    * An unanswered change of the assignment is sent again after this time, which is well above slow answers of the
    * cluster store. A refused one is requested again after this time, too, then after twice as long each time.
    */

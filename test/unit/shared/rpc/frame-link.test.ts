@@ -21,10 +21,10 @@ class OtherEnd extends Duplex {
   }
 }
 
-function link(frame: (type: number, bytes: Buffer) => void = () => undefined) {
+function link(frame: (type: number, bytes: Buffer) => void = () => undefined, quiet?: 'asks' | 'answers') {
   const socket = new OtherEnd();
   const ended: string[] = [];
-  return { socket, ended, link: new FrameLink(socket as unknown as Socket, { frame, ended: (reason) => void ended.push(reason) }) };
+  return { socket, ended, link: new FrameLink(socket as unknown as Socket, { frame, ended: (reason) => void ended.push(reason), quiet }) };
 }
 
 const settled = (): Promise<void> => new Promise((done) => jest.requireActual<typeof import('node:timers')>('node:timers').setImmediate(done));
@@ -62,6 +62,36 @@ test('who says nothing is asked, and cut when that is not answered; who answers 
   await jest.advanceTimersByTimeAsync(701);
   expect(ended).toEqual(['the other side says nothing']);
   expect(socket.destroyed).toBe(true);
+});
+
+const MESSAGE = Buffer.from([0, 0, 0, 0, FRAME_TYPES.message]);
+
+test.each(['asks', 'answers'] as const)('where messages come seldom by intent, the end that %s asks for no sign of life between them, and later than usual after that', async (quiet) => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+  const { socket, ended, link: end } = link(() => undefined, quiet);
+  end.admit();
+  for (let round = 0; round < 5; round += 1) {
+    if (quiet === 'asks') end.send(FRAME_TYPES.message, Buffer.of(1));
+    socket.push(MESSAGE);
+    if (quiet === 'answers') end.send(FRAME_TYPES.message, Buffer.of(1));
+    await jest.advanceTimersByTimeAsync(4_800);
+    expect(socket.types()).toEqual([FRAME_TYPES.message]);
+  }
+  await jest.advanceTimersByTimeAsync(2_100);
+  expect(socket.types()).toContain(FRAME_TYPES.ping);
+  await jest.advanceTimersByTimeAsync(2_100);
+  expect(ended).toEqual(['the other side says nothing']);
+});
+
+test('there, too, who owes an answer is asked as soon as ever, and who has not been admitted', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+  const [owing, stranger] = [link(() => undefined, 'asks'), link(() => undefined, 'answers')];
+  owing.link.admit();
+  owing.link.send(FRAME_TYPES.message, Buffer.of(1));
+  await jest.advanceTimersByTimeAsync(1_400);
+  expect([owing.socket.types(), stranger.socket.types()]).toEqual([[FRAME_TYPES.message, FRAME_TYPES.ping], [FRAME_TYPES.ping]]);
+  await jest.advanceTimersByTimeAsync(1_401);
+  expect([owing.ended, stranger.ended]).toEqual([['the other side says nothing'], ['the other side says nothing']]);
 });
 
 test('what has come while this process stood still is heard before it is judged', async () => {

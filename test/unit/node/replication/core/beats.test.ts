@@ -1,6 +1,6 @@
 import type { Beat, BeatAck } from '../../../../../node/replication/core/beat';
 import { beatFromWire, beatToWire } from '../../../../../node/replication/beat-frames';
-import { ReceivedLanes, SentLanes } from '../../../../../node/replication/core/beat-lanes';
+import { LANES, ReceivedLanes, SentLanes } from '../../../../../node/replication/core/beat-lanes';
 import { BeatReceiver } from '../../../../../node/replication/core/beat-receiver';
 import { BeatSender } from '../../../../../node/replication/core/beat-sender';
 import type { AppendAck, AppendMessage } from '../../../../../node/replication/core/messages';
@@ -76,12 +76,14 @@ test('a set that most have left for good becomes that of those who stay', () => 
 });
 
 test('heartbeats that come less often have a lane of their own, so neither set changes by the other', () => {
-  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', areTwo: true });
+  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', count: LANES });
   const receiver = new ReceivedLanes({ self: 'b', from: 'a' });
-  const isUnread = (shard: number): boolean => shard >= 4;
+  const paceOf = (shard: number): 'quiet' | 'unread' | 'dormant' => (shard < 3 ? 'quiet' : shard < 6 ? 'unread' : 'dormant');
+  const pauses = { quiet: 200, unread: 600, dormant: 4800 };
+  const isDue = (shard: number, sentAt: number): boolean => sentAt % pauses[paceOf(shard)] === 0;
   const counted: number[][] = [];
-  for (let sentAt = 600; sentAt <= 3600; sentAt += 200) {
-    for (let shard = 0; shard < SHARDS; shard += 1) if (!isUnread(shard) || sentAt % 600 === 0) sender.take(shardOf(shard), heartbeat(shard, sentAt), isUnread(shard));
+  for (let sentAt = 4800; sentAt <= 19_200; sentAt += 200) {
+    for (let shard = 0; shard < SHARDS; shard += 1) if (isDue(shard, sentAt)) sender.take(shardOf(shard), heartbeat(shard, sentAt), paceOf(shard));
     const answered: number[] = [];
     for (const beat of sender.flush().beats) {
       const delivered: number[] = [];
@@ -89,21 +91,39 @@ test('heartbeats that come less often have a lane of their own, so neither set c
         delivered.push(shard.shard);
         expect(receiver.covers(shard, match(shard.shard, message.sentAt))).toBe(true);
       })!;
-      expect(delivered.every((shard) => isUnread(shard) === (beat.lane === 1))).toBe(true);
-      if (sentAt > 1800) expect([beat.joined, beat.left]).toEqual([[], []]);
+      expect(new Set(delivered.map(paceOf))).toEqual(new Set([['quiet', 'unread', 'dormant'][beat.lane]]));
+      if (sentAt > 14_400) expect([beat.joined, beat.left]).toEqual([[], []]);
       answered.push(...sender.answered(ack).map(({ shard }) => shard.shard));
     }
     counted.push([sentAt, answered.length]);
   }
-  expect(counted.filter(([sentAt]) => sentAt > 1200)).toEqual(counted.filter(([sentAt]) => sentAt > 1200).map(([sentAt]) => [sentAt, sentAt % 600 === 0 ? SHARDS : 4]));
+  const later = counted.filter(([sentAt]) => sentAt > 9_600);
+  expect(later).toEqual(later.map(([sentAt]) => [sentAt, Array.from({ length: SHARDS }, (_, shard) => isDue(shard, sentAt)).filter(Boolean).length]));
 });
 
-test('a receiver of an earlier version gets the heartbeats of both in one lane, and one of a later version none in a lane unknown here', () => {
-  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', areTwo: false });
-  for (const sentAt of [600, 1200]) for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(shard, sentAt), shard > 4);
+test.each([
+  [1, [[0, SHARDS]]],
+  [
+    2,
+    [
+      [0, 4],
+      [1, SHARDS - 4],
+    ],
+  ],
+  [
+    3,
+    [
+      [0, 4],
+      [1, 2],
+      [2, SHARDS - 6],
+    ],
+  ],
+])('a receiver that knows %i lanes gets what would be in others in the last of them, and none in a lane unknown here', (count, expected) => {
+  const sender = new SentLanes({ to: 'b', sessionPrefix: 's', count });
+  for (const sentAt of [2400, 4800]) for (let shard = 0; shard < SHARDS; shard += 1) sender.take(shardOf(shard), heartbeat(shard, sentAt), shard < 4 ? undefined : shard < 6 ? 'unread' : 'dormant');
   const { beats } = sender.flush();
-  expect(beats.map(({ lane, joined }) => [lane, joined.length])).toEqual([[0, SHARDS]]);
-  expect(new ReceivedLanes({ self: 'b', from: 'a' }).receive({ ...beats[0], lane: 2 }, () => fail('delivered'))).toBe(null);
+  expect(beats.map(({ lane, joined }) => [lane, joined.length])).toEqual(expected);
+  expect(new ReceivedLanes({ self: 'b', from: 'a' }).receive({ ...beats[0], lane: LANES }, () => fail('delivered'))).toBe(null);
 });
 
 test('a receiver that began anew takes nothing of a set that it never had, and gets it whole', () => {
