@@ -47,7 +47,7 @@ double scan_ns(const RowStore& rows, double count) {
 }
 
 // What a sketch costs: a part per row, and a part per byte.
-constexpr double kSketchRowNs = 0.7, kSketchByteNs = 1.0 / 24;
+constexpr double kSketchRowNs = 0.5, kSketchByteNs = 1.0 / 28;
 
 // What it takes to scan the rows from `first` on of which the share `allowed` is allowed.
 double later_ns(const Snapshot& snapshot, size_t first, double allowed) {

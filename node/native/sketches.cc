@@ -24,8 +24,8 @@ constexpr float kSignsSlope = kSignsInverseCosine / kSignsTangent;
 constexpr size_t kLookupDims = 4;
 constexpr size_t kTableSize = size_t(1) << kLookupDims;
 constexpr int kEntryMax = 127;
-// A uniform error's deviation.
-constexpr float kInverseSqrt12 = 0.28867513f;
+// Of a uniform error of width 1.
+constexpr float kUniformDeviation = 0.28867513f;
 
 }  // namespace
 
@@ -100,7 +100,7 @@ SketchQuery::SketchQuery(const RowStore& rows, const Sketches& sketches, const f
       metric_(rows.metric),
       dim_(float(rows.dim)),
       norm_(std::sqrt(rows.kernels.dot(vector, vector, rows.dim))),
-      rounding_(kDeviations * kInverseSqrt12 * norm_ / 127),
+      rounding_(kDeviations * kUniformDeviation * norm_ / 127),
       tables_(sketches.bytes() * 2 * kTableSize) {
   std::vector<float> rotated(vector, vector + rows.dim);
   if (norm_ > 0) sketches.rotation().apply(rotated.data());
