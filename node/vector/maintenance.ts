@@ -4,7 +4,14 @@ import type { NativeStatus } from './native-binding';
 export type Care = 'quick' | 'thorough';
 
 /** What an index does next in the background. */
-export type MaintenanceStep = { type: 'sketch' } | { type: 'extend'; rows: number; care: Care } | { type: 'refine'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'cells' } | { type: 'nothing' };
+export type MaintenanceStep =
+  | { type: 'sketch' }
+  | { type: 'extend'; rows: number; care: Care }
+  | { type: 'refine'; rows: number }
+  | { type: 'compact' }
+  | { type: 'calibrate' }
+  | { type: 'cells' }
+  | { type: 'nothing' };
 
 /** What somebody asked for: the best index of the rows that were there. */
 export interface Optimization {
