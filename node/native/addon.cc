@@ -167,8 +167,12 @@ napi_value status(napi_env env, const Arguments& arguments) {
   const size_t rows = s.rows->count(), graph_rows = s.graph == nullptr ? 0 : s.graph->rows();
   const size_t memory = s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()) +
                         (s.cells == nullptr ? 0 : s.cells->memory_bytes()) +
+                        (s.sketches == nullptr ? 0 : s.sketches->memory_bytes()) +
                         (index->growth == nullptr ? 0 : index->growth->memory_bytes()) +
                         (index->build_codes == nullptr ? 0 : index->build_codes->memory_bytes());
+  // What a sketch task would begin with, and how far it would get.
+  const size_t sketched = std::max(Sketches::full(graph_rows), s.sketches == nullptr ? 0 : s.sketches->end());
+  const size_t sketchable = Sketches::pay(s.rows->kind()) ? std::max(sketched, Sketches::full(rows)) : sketched;
   const std::pair<const char*, double> members[] = {
       {"rows", double(rows)},
       {"live", double(s.rows->live())},
@@ -179,6 +183,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10.expanded},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100.expanded},
       {"effortRows", s.graph == nullptr || index->effort_is_outdated() ? 0 : double(s.effort.rows)},
+      {"unsketchedRows", double(sketchable - sketched)},
       {"cellRows", s.cells == nullptr ? 0 : double(s.cells->rows())},
       {"spilledBytes", double(s.rows->spilled_bytes())},
       {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
@@ -280,6 +285,7 @@ NAPI_MODULE_INIT() {
       method("status", guarded<status>),
       method("takeSearched", guarded<take_searched>),
       method("extend", guarded<run_threaded<extend_task, false>>),
+      method("sketch", guarded<run_threaded<sketch_task, false>>),
       method("refine", guarded<run_threaded<refine_task, false>>),
       method("calibrate", guarded<run_threaded<calibrate_task, false>>),
       method("makeCells", guarded<run_threaded<make_cells_task, false>>),

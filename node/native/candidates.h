@@ -54,6 +54,12 @@ class Candidates {
     if (list_.size() >= capacity_) prune();
   }
   size_t size() const { return list_.size(); }
+  // No row is kept whose exact key is below this, for sure. It rises with the rows that are added, not with each.
+  float floor() const { return threshold_; }
+  // Makes it as high as it can be.
+  void raise_floor() {
+    if (list_.size() >= k_) prune();
+  }
 
   // All rows that may be among the best, for who scores them again with those of other stores.
   BoundedRows bounded() { return {std::move(list_), lower_share()}; }

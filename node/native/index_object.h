@@ -69,6 +69,11 @@ struct Index {
     next.cells = std::move(cells);
     exchange(std::move(next));
   }
+  void set_sketches(std::shared_ptr<const Sketches> sketches) {
+    Snapshot next = snapshot;
+    next.sketches = std::move(sketches);
+    exchange(std::move(next));
+  }
   // Frees the memory, once the last reader of the present state is done with it.
   void clear() {
     rest();

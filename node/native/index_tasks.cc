@@ -347,7 +347,8 @@ class ExtendTask final : public BuildingTask {
   napi_value finish(napi_env env) override {
     const size_t left = snapshot_.rows->count() - rows_;
     if (left >= rows_ / kKeptShare) index_->growth = std::move(growth_);
-    index_->replace({snapshot_.rows, graph_, index_->snapshot.effort, index_->snapshot.cells});
+    const Snapshot& present = index_->snapshot;
+    index_->replace({snapshot_.rows, graph_, present.effort, present.cells, Sketches::without(present.sketches, graph_->rows())});
     return undefined(env);
   }
 
@@ -357,6 +358,27 @@ class ExtendTask final : public BuildingTask {
   Care care_;
   unsigned threads_;
   std::shared_ptr<const Graph> graph_;
+};
+
+class SketchTask final : public ChangingTask {
+ public:
+  SketchTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments), snapshot_(index_->snapshot), threads_(unsigned(arguments.whole(0, 1, kThreadsMax))) {
+    if (!Sketches::pay(snapshot_.rows->kind())) throw std::invalid_argument("rows of this kind have no sketches");
+  }
+  void run() override {
+    const size_t linked = snapshot_.graph == nullptr ? 0 : snapshot_.graph->rows();
+    sketches_ = std::make_shared<Sketches>(*snapshot_.rows, snapshot_.sketches.get(), linked, threads_, index_->stop);
+  }
+  napi_value finish(napi_env env) override {
+    index_->set_sketches(std::move(sketches_));
+    return undefined(env);
+  }
+
+ private:
+  Snapshot snapshot_;
+  unsigned threads_;
+  std::shared_ptr<const Sketches> sketches_;
 };
 
 class RefineTask final : public BuildingTask {
@@ -652,6 +674,10 @@ std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {
 
 std::unique_ptr<Task> extend_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<ExtendTask>(env, arguments);
+}
+
+std::unique_ptr<Task> sketch_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<SketchTask>(env, arguments);
 }
 
 std::unique_ptr<Task> refine_task(napi_env env, const Arguments& arguments) {

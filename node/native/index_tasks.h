@@ -19,6 +19,7 @@ namespace quiver {
 std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> extend_task(napi_env env, const Arguments& arguments);
+std::unique_ptr<Task> sketch_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> refine_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> make_cells_task(napi_env env, const Arguments& arguments);

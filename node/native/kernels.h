@@ -13,6 +13,15 @@ constexpr size_t padded_dim(size_t dim) { return (dim + kCodePadding - 1) / kCod
 // Products of rows' codes with a query's code; later rows are prefetched while earlier ones are summed.
 using DotCodes = void (*)(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out);
 
+// Rows whose sketches lie together (sketches.h).
+constexpr size_t kSketchRows = 64;
+
+// What turns the sum of a row's lookups into a bound on its key: scale · (sum · weight + base) + norm · per_norm − norm² ·
+// per_square, with the row's own scale and norm.
+struct SketchLine {
+  float weight, base, per_norm, per_square;
+};
+
 /**
  * The inner loops, one table per instruction set; chosen once per index. Codes are unsigned bytes, the signed code plus
  * 128, so that VNNI's unsigned × signed product applies to them directly; queries are signed codes. `padded` is a
@@ -28,6 +37,11 @@ struct Kernels {
   // out[i] = 2 · Σ query[j] over the bits j that are set in codes[i], of padded / 8 bytes, lowest bits first: the product with
   // signs, plus Σ query.
   DotCodes dot_bits;
+  // Of kSketchRows rows: out[r] = Σ tables[32 j + (x & 15)] + tables[32 j + 16 + (x >> 4)] over j < count, with x = bytes[64 j +
+  // r]. No table holds more than 127, and no sum exceeds 2^16 − 1.
+  void (*sum_lookups)(const uint8_t* bytes, size_t count, const uint8_t* tables, uint16_t* out);
+  // Bit r: the bound of row r is not below `floor`. NaN is not.
+  uint64_t (*reach_floor)(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor);
   /// Σ a[j] · (b[j] − 128).
   int32_t (*dot_code_pair)(const uint8_t* a, const uint8_t* b, size_t padded);
   /// Σ a[j] · b[j].

@@ -36,6 +36,25 @@ void dot_bits(const uint8_t* const* codes, size_t count, const int8_t* query, si
   }
 }
 
+void sum_lookups(const uint8_t* bytes, size_t count, const uint8_t* tables, uint16_t* out) {
+  for (size_t row = 0; row < kSketchRows; row++) out[row] = 0;
+  for (size_t j = 0; j < count; j++, bytes += kSketchRows, tables += 32) {
+    for (size_t row = 0; row < kSketchRows; row++) {
+      out[row] = uint16_t(out[row] + tables[bytes[row] & 15] + tables[16 + (bytes[row] >> 4)]);
+    }
+  }
+}
+
+uint64_t reach_floor(const uint16_t* sums, const float* scales, const float* norms, const SketchLine& line, float floor) {
+  uint64_t reaching = 0;
+  for (size_t row = 0; row < kSketchRows; row++) {
+    const float norm = norms[row];
+    const float bound = scales[row] * (float(sums[row]) * line.weight + line.base) + norm * (line.per_norm - norm * line.per_square);
+    reaching |= uint64_t(!(bound < floor)) << row;
+  }
+  return reaching;
+}
+
 int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
   int32_t sum = 0;
   for (size_t j = 0; j < padded; j++) sum += int32_t(a[j]) * (int32_t(b[j]) - 128);
@@ -108,7 +127,7 @@ void transform(float* x, size_t count) {
 }  // namespace
 
 const Kernels* plain_kernels() {
-  static const Kernels kernels = {"plain", dot_codes,       dot_nibbles, dot_bits, dot_code_pair, dot,
+  static const Kernels kernels = {"plain", dot_codes,       dot_nibbles, dot_bits, sum_lookups, reach_floor, dot_code_pair, dot,
                                   square_distance, max_abs, quantise,    take_signs, transform};
   return &kernels;
 }

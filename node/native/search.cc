@@ -21,6 +21,8 @@ constexpr double kScanAdvantage = 4;
 constexpr double kBeyondMeasured = 2;
 // Rows scanned between two checks of the stop flag and of the row count.
 constexpr size_t kBatch = 64;
+// Of rows whose sketches leave them a chance.
+constexpr size_t kSketchBatch = 16;
 // So much of a code is asked for as soon as its row is known to be scored.
 constexpr size_t kPrefetchBytes = 256;
 // Slots of a cell that are asked whether they are allowed at a time.
@@ -42,6 +44,22 @@ constexpr double kLeftBySigns = 0.3;
 
 double scan_ns(const RowStore& rows, double count) {
   return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
+}
+
+// What a sketch costs: a part per row, and a part per byte.
+constexpr double kSketchRowNs = 0.5, kSketchByteNs = 1.0 / 28;
+
+// What it takes to scan the rows from `first` on of which the share `allowed` is allowed.
+double later_ns(const Snapshot& snapshot, size_t first, double allowed) {
+  const size_t count = snapshot.rows->count();
+  double scanned = double(count - std::min(count, first)), ns = 0;
+  if (const Sketches* sketches = snapshot.sketches.get()) {
+    const size_t begin = std::max(first, sketches->begin());
+    const double sketched = double(std::max(begin, sketches->end()) - begin);
+    scanned -= sketched;
+    ns = sketched * (kSketchRowNs + kSketchByteNs * double(sketches->bytes()));
+  }
+  return ns + scan_ns(*snapshot.rows, scanned * allowed);
 }
 
 // Cells that are asked of the disk before they are looked through.
@@ -125,7 +143,7 @@ double cells_ns(const Snapshot& snapshot, size_t k, size_t allowed_count) {
   const double visited = snapshot.cells->visited(double(std::max(k, size_t(Effort::kDepths[0]))) / share);
   if (visited == 0) return kNever;
   const double later = double(rows.count() - std::min(rows.count(), snapshot.cells->rows()));
-  return scan_ns(rows, double(snapshot.cells->count()) + (visited + later) * share) + (visited + later) * kCellRowNs;
+  return scan_ns(rows, double(snapshot.cells->count()) + visited * share) + (visited + later) * kCellRowNs + later_ns(snapshot, snapshot.cells->rows(), share);
 }
 
 void stop_if_closed(const StopFlag& stop) {
@@ -205,6 +223,56 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
   return hits;
 }
 
+// Adds the allowed, live rows from `first` on: those whose sketches leave them a chance, and those without a sketch.
+void scan_later(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const Allowed& allowed, size_t first,
+                const StopFlag& stop, Candidates& candidates, SearchCost& cost) {
+  const RowStore& rows = *snapshot.rows;
+  const auto visit = [&](const uint32_t* batch, size_t count) {
+    cost.scored += count;
+    add_batch(rows, query, batch, count, candidates);
+  };
+  const Sketches* sketches = snapshot.sketches.get();
+  if (sketches != nullptr && first < sketches->end()) {
+    uint32_t batch[kSketchBatch];
+    size_t waiting = 0, kept = 0;
+    const auto visit_batch = [&] {
+      visit(batch, waiting);
+      waiting = 0;
+      // The sooner the floor rises, the fewer rows reach it.
+      if (candidates.size() < kept + request.k) return;
+      candidates.raise_floor();
+      kept = candidates.size();
+    };
+    const auto add = [&](size_t row) {
+      if (rows.dead(row) || !allowed.has(rows.slot(row))) return;
+      __builtin_prefetch(&rows.meta(row));
+      for (size_t at = 0; at < std::min(rows.codes().bytes, kPrefetchBytes); at += 64) __builtin_prefetch(rows.code(row) + at);
+      batch[waiting++] = uint32_t(row);
+      if (waiting == kSketchBatch) visit_batch();
+    };
+    for (; first < sketches->begin(); first++) add(first);
+    const SketchQuery by_sketches(rows, *sketches, request.query.data());
+    candidates.raise_floor();
+    kept = candidates.size();
+    SketchLine line{};
+    float floor = -std::numeric_limits<float>::infinity();
+    for (size_t row = first / kSketchRows * kSketchRows; row < sketches->end(); row += kSketchRows) {
+      if (candidates.floor() > floor) {
+        floor = candidates.floor();
+        line = by_sketches.line(floor);
+      }
+      if (row % Sketches::kChunkRows == 0) stop_if_closed(stop);
+      uint64_t left = row < first ? ~uint64_t(0) << (first - row) : ~uint64_t(0);
+      if (std::isfinite(floor)) left &= by_sketches.reaching(sketches->block(row), line, floor);
+      cost.left_out += kSketchRows - size_t(__builtin_popcountll(left));
+      for (; left != 0; left &= left - 1) add(row + size_t(__builtin_ctzll(left)));
+    }
+    visit_batch();
+    first = sketches->end();
+  }
+  for_each_batch(rows, first, allowed, stop, visit);
+}
+
 // Scores again what was found, or gives it to who does.
 std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const SearchRequest& request, SearchCost& cost) {
   if (request.bounded != nullptr) {
@@ -221,6 +289,10 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
   const RowStore& rows = *snapshot.rows;
   const bool filtered = request.allowed.count < rows.live();
   Candidates candidates(query, request.k, snapshot.effort.deviations_for(filtered));
+  if (snapshot.sketches != nullptr && request.allowed.kind != Allowed::Kind::kSlots) {
+    scan_later(snapshot, query, request, request.allowed, 0, stop, candidates, cost);
+    return finished(candidates, rows, request, cost);
+  }
   for_each_batch(rows, 0, request.allowed, stop, [&](const uint32_t* batch, size_t count) {
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
@@ -469,10 +541,7 @@ bool scan_cells(const Snapshot& snapshot, const Query& query, const SearchReques
   }
   cost.expanded += visited;
   while (waiting > 0) score(std::min(waiting, kBatch));
-  for_each_batch(rows, cells.rows(), request.allowed, stop, [&](const uint32_t* later, size_t count) {
-    cost.scored += count;
-    add_batch(rows, query, later, count, candidates);
-  });
+  scan_later(snapshot, query, request, request.allowed, cells.rows(), stop, candidates, cost);
   hits = finished(candidates, rows, request, cost);
   return true;
 }
@@ -515,10 +584,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   add_pool(rows, scratch, found, candidates);
   Allowed rest;
   const Allowed& allowed = request.allowed.kind == Allowed::Kind::kBitmap ? request.allowed : rest;
-  for_each_batch(rows, graph.rows(), allowed, stop, [&](const uint32_t* batch, size_t count) {
-    cost.scored += count;
-    add_batch(rows, query, batch, count, candidates);
-  });
+  scan_later(snapshot, query, request, allowed, graph.rows(), stop, candidates, cost);
   hits = finished(candidates, rows, request, cost);
   return true;
 }
@@ -528,7 +594,8 @@ double search_ns(const Snapshot& snapshot, size_t k, EffortKind effort_kind, siz
   const RowStore& rows = *snapshot.rows;
   const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
   const double in_graph = double(snapshot.graph->rows());
-  return walk_ns(rows, std::min(plan.scored, in_graph)) + scan_ns(rows, double(rows.count()) - in_graph);
+  const double share = std::min(1.0, double(allowed_count) / double(std::max<size_t>(1, rows.live())));
+  return walk_ns(rows, std::min(plan.scored, in_graph)) + later_ns(snapshot, snapshot.graph->rows(), share);
 }
 
 // Whether cells take less than a walk, for a search that does not scan.
@@ -629,8 +696,8 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
                     (request.allowed.kind != Allowed::Kind::kTest &&
                      prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count));
   const bool cells = !scan && prefers_cells(snapshot, request);
-  const size_t scanned = request.allowed.kind == Allowed::Kind::kSlots ? request.allowed.count : rows.count();
-  const double expected = scan    ? scan_ns(rows, double(scanned))
+  const bool listed = request.allowed.kind == Allowed::Kind::kSlots;
+  const double expected = scan    ? listed ? scan_ns(rows, double(request.allowed.count)) : later_ns(snapshot, 0, 1)
                           : cells ? cells_ns(snapshot, request.k, request.allowed.count)
                                   : search_ns(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   if (expected > kInlineNs) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "filter/slot_test.h"
 #include "graph.h"
 #include "row_store.h"
+#include "sketches.h"
 #include "stop_flag.h"
 
 namespace quiver {
@@ -24,7 +25,9 @@ struct Snapshot {
   std::shared_ptr<const Graph> graph;
   Effort effort;
   // Null until they are made of the graph's rows, or a part of these.
-  std::shared_ptr<const Cells> cells;
+  std::shared_ptr<const Cells> cells = nullptr;
+  // Of rows that are not in the graph; null where there are none.
+  std::shared_ptr<const Sketches> sketches = nullptr;
 };
 
 enum class EffortKind { kCalibrated, kGiven, kExact };

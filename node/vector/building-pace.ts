@@ -5,7 +5,7 @@ import type { NativeStatus } from './native-binding';
 /** Refining a row takes about as many times as long as linking it quickly (docs/performance.md), until it was measured. */
 const REFINING_SHARE = 4;
 
-const STATES = { extend: 'indexing', refine: 'refining', compact: 'compacting', calibrate: 'measuring', cells: 'measuring', nothing: 'ready' } as const;
+const STATES = { sketch: 'indexing', extend: 'indexing', refine: 'refining', compact: 'compacting', calibrate: 'measuring', cells: 'measuring', nothing: 'ready' } as const;
 
 /** How fast an index is built, and so how long it will take. */
 export class BuildingPace {

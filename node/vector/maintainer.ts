@@ -121,19 +121,23 @@ export class Maintainer {
 
   progress(): IndexProgress {
     const status = this.index.status();
-    return this.pace.progress(status, this.running?.step ?? this.next(status, true, 0), this.optimization !== null);
+    return this.pace.progress(status, this.running?.step ?? this.next(status, true, 0, false), this.optimization !== null);
   }
 
-  private next(status: NativeStatus, idle: boolean, waiting: number): MaintenanceStep {
+  private next(status: NativeStatus, idle: boolean, waiting: number, isSearched: boolean): MaintenanceStep {
     const { dim, graphRowsMin = GRAPH_ROWS_MIN } = this.index;
-    return nextStep(status, { idle, waiting, optimization: this.optimization, scannedSoon: rowsScannedSoon(dim), graphRowsMin });
+    return nextStep(status, { idle, waiting, isSearched, optimization: this.optimization, scannedSoon: rowsScannedSoon(dim), graphRowsMin });
   }
 
   private rowsThatWait(): number {
     const nowMs = performance.now();
     if (this.index.takeSearched()) this.searchedMs = nowMs;
     const { dim, processors = availableParallelism() } = this.index;
-    return rowsThatWait({ dim, rowsPerSecond: this.rate.perSecond(nowMs), processors, isSearched: nowMs - this.searchedMs < SEARCHED_MS });
+    return rowsThatWait({ dim, rowsPerSecond: this.rate.perSecond(nowMs), processors, isSearched: this.isSearched() });
+  }
+
+  private isSearched(): boolean {
+    return performance.now() - this.searchedMs < SEARCHED_MS;
   }
 
   /** `pause`: of puts that came one after the other, or of a load. */
@@ -144,7 +148,7 @@ export class Maintainer {
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
     const idle = pause === 'long';
     const waiting = pause === 'none' ? this.rowsThatWait() : 0;
-    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting);
+    const step: MaintenanceStep = this.compactions.length > 0 ? { type: 'compact' } : this.next(status, idle, waiting, this.isSearched());
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;

@@ -4,7 +4,14 @@ import type { NativeStatus } from './native-binding';
 export type Care = 'quick' | 'thorough';
 
 /** What an index does next in the background. */
-export type MaintenanceStep = { type: 'extend'; rows: number; care: Care } | { type: 'refine'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'cells' } | { type: 'nothing' };
+export type MaintenanceStep =
+  | { type: 'sketch' }
+  | { type: 'extend'; rows: number; care: Care }
+  | { type: 'refine'; rows: number }
+  | { type: 'compact' }
+  | { type: 'calibrate' }
+  | { type: 'cells' }
+  | { type: 'nothing' };
 
 /** What somebody asked for: the best index of the rows that were there. */
 export interface Optimization {
@@ -23,6 +30,8 @@ export interface MaintenanceCircumstances {
    * {@link rowsThatWait}. 0: there is none.
    */
   waiting?: number;
+  /** Somebody searches, as far as is known: only looked at during a load. */
+  isSearched?: boolean;
   optimization: Optimization | null;
   /** The first graph takes more rows than this in steps, so that they need not all be scanned until the last is linked. Default: any number. */
   scannedSoon?: number;
@@ -80,28 +89,44 @@ const CALIBRATION_GROWTH = 1.5;
  */
 const CALIBRATION_GROWTH_BUSY = 3;
 
+/**
+ * From so many rows on that wait without a sketch, they get some. A scan of their codes takes a tenth of a millisecond, and
+ * making as many sketches less than ten of one processor.
+ */
+const SKETCHED_ROWS_MIN = 16_384;
+/**
+ * So many rows take some seconds to be linked: meanwhile searches walk a graph that is small beside them, and shall know how far.
+ * It is measured once it has this share of the rows. Until then a walk takes as long as the sketches of all rows that wait.
+ */
+const LONG_BACKLOG_ROWS = 200_000;
+const MEASURED_SHARE = 1 / 16;
+
 /** Below so many rows, a scan of what a filter allows is as quick as anything. */
 export const CELL_ROWS_MIN = 30_000;
 /** The growth of the graph after which cells are made anew: rows that came later are scanned. A hundredth of building them. */
 const CELL_GROWTH = 1.1;
 
 /**
- * The next step for an index in the given state. While more rows wait than the graph has, it only grows: a search mostly
- * scans then, and measuring the effort of its walk would take as long as building. Otherwise a graph without a calibration
+ * The next step for an index in the given state. Rows that wait get sketches first, by which a search leaves out most of them.
+ * While more rows wait than the graph has, it only grows, because measuring the effort of its walk would take as long as
+ * building, unless very many wait. Otherwise a graph without a calibration
  * is calibrated before it grows on: until then, searches walk with a safe guess. Rows that wait come before the refinement
  * of others, because they are scanned.
  */
 export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
-  const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows } = status;
+  const { rows, live, graphRows, graphDead, refinedRows, effortRows, cellRows, unsketchedRows } = status;
   const { optimization, graphRowsMin, scannedSoon = Infinity } = circumstances;
   const growing = rows - graphRows;
   const dead = rows - live;
-  const { waiting = 0 } = circumstances;
+  const { waiting = 0, isSearched = false } = circumstances;
   const waits = waiting > 0 && growing <= waiting && optimization === null;
+  const isSketched = unsketchedRows < SKETCHED_ROWS_MIN || (waits && !isSearched);
   if (optimization !== null && !optimization.compacted && dead > 0) return { type: 'compact' };
   if (graphRows === 0) {
     if (dead > live + graphRowsMin) return { type: 'compact' };
-    if (live < graphRowsMin || waits) return { type: 'nothing' };
+    if (live < graphRowsMin) return { type: 'nothing' };
+    if (!isSketched) return { type: 'sketch' };
+    if (waits) return { type: 'nothing' };
     if (dead > rows * DEAD_SHARE_MAX) return { type: 'compact' };
     // In one step, unless they are many or more of them keep coming: those that are linked are not scanned any more.
     const first = waiting === 0 && growing <= scannedSoon ? growing : Math.max(graphRowsMin, Math.ceil(growing * STEP_SHARE_MAX));
@@ -110,9 +135,11 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
     return { type: 'compact' };
   }
+  if (!isSketched) return { type: 'sketch' };
   if (waits) return { type: 'nothing' };
   const coarse = graphRows - refinedRows;
   const calibrationGrowth = growing > graphRows / 10 || coarse > 0 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
+  if (effortRows === 0 && growing >= LONG_BACKLOG_ROWS && graphRows >= rows * MEASURED_SHARE) return { type: 'calibrate' };
   if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth)) return { type: 'calibrate' };
   if (growing >= growingLimit(graphRows, circumstances)) {
     const added = Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX)));

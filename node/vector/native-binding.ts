@@ -11,7 +11,7 @@ import type { AddonFilterIndex } from './native-filters';
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
  * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
- * `extend`, `refine`, `calibrate`, `makeCells`, `compact` and `seal` may run at a time, and they do not keep the process alive; everything else may
+ * `extend`, `sketch`, `refine`, `calibrate`, `makeCells`, `compact` and `seal` may run at a time, and they do not keep the process alive; everything else may
  * overlap.
  */
 export interface AddonVectorIndex {
@@ -38,6 +38,8 @@ export interface AddonVectorIndex {
   takeSearched(): boolean;
   /** Adds up to `rows` more rows to a copy of the graph and puts it in use. `care`: 0 quick, 1 thorough. */
   extend(rows: number, care: number, threads: number): Promise<void>;
+  /** Makes sketches of the rows outside the graph that lack them (node/native/sketches.h); INVALID_ARGUMENT where rows get none. */
+  sketch(threads: number): Promise<void>;
   /** Refines up to `rows` of the rows that were linked quickly, in the graph in use, which must exist. */
   refine(rows: number, threads: number): Promise<void>;
   /** Measures the effort that the recall target needs on the present graph, which must exist. */
@@ -81,6 +83,8 @@ export interface NativeStatus {
   deviations: number;
   /** Rows of the graph at its last calibration; 0 if there was none. */
   effortRows: number;
+  /** Rows outside the graph that get sketches at the next `sketch`; 0 where rows get none. */
+  unsketchedRows: number;
   /** Rows that filtered searches find in cells: the first ones; 0 if there are no cells. */
   cellRows: number;
   /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */

@@ -37,6 +37,7 @@ export class NativeVectorIndex implements VectorIndex {
       rest: () => addon.rest(),
       run: (step) => {
         if (step.type === 'extend') return addon.extend(step.rows, CARE[step.care], options.buildThreads);
+        if (step.type === 'sketch') return addon.sketch(options.buildThreads);
         if (step.type === 'refine') return addon.refine(step.rows, options.buildThreads);
         if (step.type === 'calibrate') return addon.calibrate(options.recallTarget, options.buildThreads);
         if (step.type === 'cells') return addon.makeCells(options.recallTarget, options.buildThreads);

@@ -92,7 +92,22 @@ size_t run(Quantization quantization, const std::string& folder) {
   const auto await_more = [&] {
     for (const size_t before = answers; answers < before + 20;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
+  std::vector<uint32_t> all_slots;
   for (uint32_t slot = 0; slot < kSlots; slot++) put(*index, {slot}, random);
+  for (uint32_t slot = 0; slot < kSlots; slot++) all_slots.push_back(slot);
+  // So many rows that some get sketches; most of them die, and so take no time to be linked.
+  while (index->snapshot.rows->count() < Sketches::kChunkRows) put(*index, all_slots, random);
+  if (Sketches::pay(kind)) {
+    std::shared_ptr<const Sketches> sketches;
+    const Snapshot rows = index->snapshot;
+    std::thread sketcher([&] { sketches = std::make_shared<Sketches>(*rows.rows, nullptr, 0, 2, index->stop); });
+    change(*index, random);
+    sketcher.join();
+    if (sketches->end() != Sketches::kChunkRows) fail("rows without sketches");
+    index->set_sketches(sketches);
+    change(*index, random);
+    await_more();
+  }
   for (int round = 1; round <= kRounds; round++) {
     change(*index, random);
     const Snapshot before = index->snapshot;
@@ -108,7 +123,7 @@ size_t run(Quantization quantization, const std::string& folder) {
     });
     change(*index, random);
     builder.join();
-    index->replace({before.rows, graph, index->snapshot.effort});
+    index->replace({before.rows, graph, index->snapshot.effort, nullptr, Sketches::without(index->snapshot.sketches, graph->rows())});
     await_more();
     const Codes& int8 = codes.of(graph->rows(), 2, index->stop);
     std::thread refiner([&] { refine_graph(*before.rows, int8, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });

@@ -12,6 +12,7 @@ const status: NativeStatus = {
   effortAt100: 128,
   effortRows: 2_000,
   cellRows: 0,
+  unsketchedRows: 0,
   damaged: 0,
   memoryBytes: 0,
   spilledBytes: 0,

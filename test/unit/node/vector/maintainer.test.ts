@@ -17,6 +17,7 @@ function openIndex(processors: number) {
     refinedRows: 0,
     deviations: 3,
     cellRows: 0,
+    unsketchedRows: 0,
     effortAt10: 64,
     effortAt100: 128,
     effortRows: 0,

@@ -12,6 +12,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
   cellRows: given.graphRows ?? 0,
+  unsketchedRows: 0,
   damaged: 0,
   memoryBytes: 0,
   spilledBytes: 0,
@@ -56,6 +57,26 @@ test('growing rows gather while puts go on, and are taken in when they pause', (
 test('a long backlog is taken in steps of an eighth of the graph', () => {
   expect(next(status({ rows: 900_000, graphRows: 100_000 }), false)).toEqual({ type: 'extend', rows: 12_500, care: 'quick' });
   expect(next(status({ rows: 900_000, graphRows: 12_000 }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN, care: 'quick' });
+});
+
+test('many rows that wait get sketches before they are linked, during a load only if somebody searches', () => {
+  expect(next(status({ rows: 40_000, unsketchedRows: 36_864 }), false)).toEqual({ type: 'sketch' });
+  expect(next(status({ rows: 900_000, graphRows: 100_000, unsketchedRows: 16_384 }), false)).toEqual({ type: 'sketch' });
+  expect(next(status({ rows: 900_000, graphRows: 100_000, unsketchedRows: 16_383 }), false).type).toBe('extend');
+  const loading = { idle: false, waiting: 125_000, optimization: null, graphRowsMin: GRAPH_ROWS_MIN };
+  for (const graphRows of [0, 100_000]) {
+    const waiting = status({ rows: graphRows + 50_000, graphRows, unsketchedRows: 49_152 });
+    expect(nextStep(waiting, loading)).toEqual({ type: 'nothing' });
+    expect(nextStep(waiting, { ...loading, isSearched: true })).toEqual({ type: 'sketch' });
+    expect(nextStep({ ...waiting, unsketchedRows: 0 }, { ...loading, isSearched: true })).toEqual({ type: 'nothing' });
+  }
+});
+
+test('a graph with very many rows before it is calibrated early, once', () => {
+  expect(next(status({ rows: 960_000, graphRows: 60_000, effortRows: 0 }), false)).toEqual({ type: 'calibrate' });
+  expect(next(status({ rows: 960_000, graphRows: 59_999, effortRows: 0 }), false).type).toBe('extend');
+  expect(next(status({ rows: 960_000, graphRows: 400_000, effortRows: 60_000 }), false).type).toBe('extend');
+  expect(next(status({ rows: 230_000, graphRows: 30_001, effortRows: 0 }), false).type).toBe('extend');
 });
 
 test('rows that were linked quickly are refined once no others wait, in steps, even while puts continue', () => {
