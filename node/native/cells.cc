@@ -63,6 +63,13 @@ constexpr int kCoarseRounds = 6, kFineRounds = 4;
 constexpr size_t kTops = 6;
 constexpr int kTopRounds = 2;
 
+// One of the best rows of a query.
+struct Answer {
+  float key;
+  // That of the centre of its cell.
+  float centre_key;
+};
+
 // Calls work(i) for i < count on all threads.
 void for_all(size_t count, unsigned threads, const StopFlag& stop, const std::function<void(size_t, size_t)>& work,
              size_t part = kPart) {
@@ -579,7 +586,7 @@ void Cells::begin_sorted(const RowStore& sorted, const Codes& codes, double reca
 }
 
 Cells::Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> starts, const Measured& measured,
-             unsigned threads, const StopFlag& stop)
+             const MeasuredFew& few, unsigned threads, const StopFlag& stop)
     : Cells(sorted, sorted.count()) {
   starts_ = std::move(starts);
   if (count() == 0) return;
@@ -587,6 +594,7 @@ Cells::Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> s
   std::copy(std::begin(measured.beyond), std::end(measured.beyond), beyond_);
   beyond_by_place_ = measured.beyond_by_place;
   std::copy(std::begin(measured.visited), std::end(measured.visited), visited_);
+  few_ = few;
 }
 
 Cells::Measured Cells::measured() const {
@@ -617,14 +625,14 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   constexpr size_t kCases = kDepths + 1;
   // Where there is a graph, walks find what is nearest of all.
   const size_t first_depth = sorted_ ? 0 : 1;
-  constexpr Depth kByPlace{10, 10};
-  const auto k_of = [](size_t tried) { return tried < kDepths ? kDepthOf[tried].k : kByPlace.k; };
-  // For each query and case: how far the centre of each answer's cell is below the last answer, in units.
-  std::vector<std::vector<float>> needed(queries * kCases);
-  // For each query, or some of them, the keys of centres, sorted, and for each depth that of the last answer.
+  constexpr Depth kPlaces{10, 10};
+  const auto k_of = [](size_t tried) { return tried < kDepths ? kDepthOf[tried].k : kPlaces.k; };
+  // For each query and case the answers, best first, with the centres of their cells.
+  std::vector<std::vector<Answer>> answers(queries * kCases);
+  // For each query, or some of them, the keys of centres, sorted, and the rows in their cells and in those before.
   const size_t visits = sorted_ ? std::min(kVisitedQueries, queries) : queries;
   std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(visits);
-  std::vector<float> last_keys(queries * kCases), units(queries);
+  std::vector<float> units(queries);
   // A row for each pass, which is not one of the queries if there are others.
   const auto random_place = [&](size_t first) { return (queries + first) % live.size(); };
   // The key that one live row in so many exceeds, about.
@@ -636,7 +644,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
       codes.dot(&code, 1, place.code(), codes.padded, &product);
       keys.push_back(place.key(product, codes.meta(among[i])));
     }
-    const auto nth = keys.begin() + ptrdiff_t(keys.size() / kByPlace.scarcity);
+    const auto nth = keys.begin() + ptrdiff_t(keys.size() / kPlaces.scarcity);
     std::nth_element(keys.begin(), nth, keys.end(), std::greater<float>());
     return *nth;
   };
@@ -652,6 +660,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
       std::deque<Query> asked;
       // The best k of each query and depth, the worst on top.
       std::vector<std::vector<std::pair<float, uint32_t>>> best((last - first) * kCases);
+      // For each query the least of the worst of these.
+      std::vector<float> worst(last - first, -std::numeric_limits<float>::infinity());
       for (size_t i = first; i < last; i++) asked.emplace_back(rows, codes, rows.original(live[i]));
       const auto by_key = [](const auto& a, const auto& b) { return a.first > b.first; };
       // By place, the rows are allowed that are nearest to some other row.
@@ -680,11 +690,13 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
         for (size_t i = first; i < last; i++) {
           const Query& query = asked[i - first];
           codes.dot(tile_codes, count, query.code(), codes.padded, products);
+          auto* const best_of_query = &best[(i - first) * kCases];
           for (size_t j = 0; j < count; j++) {
-            if (tile[j] == live[i]) continue;
             const float key = query.key(products[j], codes.meta(tile[j]));
+            // Most rows are among the best of no case.
+            if (key <= worst[i - first] || tile[j] == live[i]) continue;
             for (size_t d = first_depth; d < kCases; d++) {
-              auto& found = best[(i - first) * kCases + d];
+              auto& found = best_of_query[d];
               if (found.size() == k_of(d) && key <= found.front().first) continue;
               if (d == kDepths ? !placed[j] : d > 0 && (!chance[j] || !allowed_by_chance(kDepthOf[d].scarcity, tile[j]))) continue;
               if (found.size() == k_of(d)) {
@@ -694,6 +706,11 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
               found.push_back({key, tile[j]});
               std::push_heap(found.begin(), found.end(), by_key);
             }
+            float least = std::numeric_limits<float>::infinity();
+            for (size_t d = first_depth; d < kCases; d++) {
+              least = best_of_query[d].size() < k_of(d) ? -std::numeric_limits<float>::infinity() : std::min(least, best_of_query[d].front().first);
+            }
+            worst[i - first] = least;
           }
         }
       }
@@ -718,52 +735,69 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
         }
         units[i] = unit(query);
         for (size_t d = 0; d < kCases; d++) {
-          const auto& found = best[(i - first) * kCases + d];
-          if (found.empty()) continue;
-          last_keys[i * kCases + d] = found.front().first;
-          for (const auto& [key, row] : found) {
-            needed[i * kCases + d].push_back((found.front().first - keys[cell_of[row]]) / units[i]);
-          }
+          auto& found = best[(i - first) * kCases + d];
+          std::sort(found.begin(), found.end(), by_key);
+          for (const auto& [key, row] : found) answers[i * kCases + d].push_back({key, keys[cell_of[row]]});
         }
         if (i >= visits) continue;
         for (size_t cell = 0; cell < count(); cell++) centre_keys[i].push_back({keys[cell], uint32_t(size(cell))});
         std::sort(centre_keys[i].begin(), centre_keys[i].end(), by_key);
+        uint32_t before = 0;
+        for (auto& [key, rows_so_far] : centre_keys[i]) rows_so_far = before += rows_so_far;
       }
     }
   });
-  const auto reaches = [&](size_t tried, float beyond) {
+  if (queries == 0) return;
+  // Of the best `ranks` of a case.
+  const auto reaches = [&](size_t tried, size_t ranks, float beyond) {
     double sum = 0, squares = 0;
     for (size_t i = 0; i < queries; i++) {
-      const std::vector<float>& of_query = needed[i * kCases + tried];
-      const auto found = std::count_if(of_query.begin(), of_query.end(), [&](float need) { return need <= beyond; });
-      const double recall = of_query.empty() ? 1 : double(found) / double(of_query.size());
+      const std::vector<Answer>& of_query = answers[i * kCases + tried];
+      const size_t wanted = std::min(ranks, of_query.size());
+      const auto found = std::count_if(of_query.begin(), of_query.begin() + ptrdiff_t(wanted), [&](const Answer& answer) {
+        return of_query[wanted - 1].key - answer.centre_key <= beyond * units[i];
+      });
+      const double recall = wanted == 0 ? 1 : double(found) / double(wanted);
       sum += recall;
       squares += recall * recall;
     }
     const double mean = sum / double(queries);
     const double error = std::sqrt(std::max(0.0, squares / double(queries) - mean * mean) / double(queries));
-    return mean - kCellMargin * error >= recall_target;
+    // Of who has few of an answer there are several, and their errors have nothing to do with each other.
+    const double stores = std::max(1.0, double(kFew) / double(ranks));
+    return mean - kCellMargin * error / std::sqrt(stores) >= recall_target;
   };
-  if (queries == 0) return;
-  const auto find_beyond = [&](size_t tried) {
+  const auto find_beyond = [&](size_t tried, size_t ranks) {
     float good = kBeyondMax, bad = -kBeyondMax;
     while (good - bad > kCellResolution) {
       const float middle = (good + bad) / 2;
-      (reaches(tried, middle) ? good : bad) = middle;
+      (reaches(tried, ranks, middle) ? good : bad) = middle;
     }
     return good;
   };
-  beyond_by_place_ = find_beyond(kDepths);
-  for (size_t d = first_depth; d < kDepths && double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); d++) {
-    beyond_[d] = find_beyond(d);
+  const auto find_visited = [&](size_t tried, size_t ranks, float beyond) {
     double sum = 0;
     for (size_t i = 0; i < visits; i++) {
-      for (const auto& [key, size_of_cell] : centre_keys[i]) {
-        if (key < last_keys[i * kCases + d] - beyond_[d] * units[i]) break;
-        sum += size_of_cell;
-      }
+      const std::vector<Answer>& of_query = answers[i * kCases + tried];
+      const float least = of_query.empty() ? 0 : of_query[std::min(ranks, of_query.size()) - 1].key - beyond * units[i];
+      const auto end = std::partition_point(centre_keys[i].begin(), centre_keys[i].end(), [&](const auto& one) { return one.first >= least; });
+      if (end != centre_keys[i].begin()) sum += (end - 1)->second;
     }
-    visited_[d] = std::max(1.0, sum / double(visits));
+    return std::max(1.0, sum / double(visits));
+  };
+  const auto has_rows_for = [&](size_t d) { return double(live.size()) >= kRowsPerDepth * kDepthOf[d].rows(); };
+  beyond_by_place_ = find_beyond(kDepths, k_of(kDepths));
+  for (size_t d = first_depth; d < kDepths && has_rows_for(d); d++) {
+    beyond_[d] = find_beyond(d, k_of(d));
+    visited_[d] = find_visited(d, k_of(d), beyond_[d]);
+  }
+  for (size_t rank = 0; sorted_ && has_rows_for(0) && rank < kFew; rank++) {
+    few_.beyond[rank] = find_beyond(0, rank + 1);
+    few_.visited[rank] = find_visited(0, rank + 1, few_.beyond[rank]);
+    few_.beyond_by_place[rank] = find_beyond(kDepths, rank + 1);
+    if (rank == 0) continue;
+    // As more of an answer turns out to be here, nothing must have been left out before.
+    for (float* beyond : {few_.beyond, few_.beyond_by_place}) beyond[rank] = std::max(beyond[rank], beyond[rank - 1]);
   }
 }
 
@@ -789,6 +823,21 @@ float Cells::reach(const Query& query, double depth) const {
   const Place at = place(depth);
   // Where more is needed farther down, that may begin at once: where the cluster of the query ends.
   return std::max(beyond_[at.near], beyond_[at.far]) * unit(query);
+}
+
+size_t Cells::few_rank(double depth) { return size_t(std::clamp(std::ceil(depth), 1.0, double(kFew))) - 1; }
+
+float Cells::reach_of_part(const Query& query, double depth) const {
+  const float few = few_.beyond[few_rank(depth)] * unit(query);
+  if (depth <= double(kFew)) return few;
+  return visited(depth) == 0 ? std::numeric_limits<float>::infinity() : std::max(few, reach(query, depth));
+}
+
+float Cells::reach_of_part_by_place(const Query& query, double own) const { return few_.beyond_by_place[few_rank(own)] * unit(query); }
+
+double Cells::visited_of_part(double depth) const {
+  if (few_.visited[0] == 0) return 0;
+  return depth <= double(kFew) ? few_.visited[few_rank(depth)] : visited(depth);
 }
 
 size_t Cells::memory_bytes() const {

@@ -35,11 +35,19 @@ class Cells {
   static constexpr size_t kDepths = 4;
   static constexpr Depth kDepthOf[kDepths] = {{10, 1}, {10, 10}, {40, 10}, {10, 100}};
 
+  /// Up to so deep each depth is measured: fewer are wanted of a store that is one of several.
+  static constexpr size_t kFew = 10;
+
   /// What was measured, for a save.
   struct Measured {
     float beyond[kDepths];
     float beyond_by_place;
     double visited[kDepths];
+  };
+  /// The same for the best 1, 2, … kFew rows: of all, and of those that are allowed by where they lie. visited 0: not measured.
+  struct MeasuredFew {
+    float beyond[kFew], beyond_by_place[kFew];
+    double visited[kFew];
   };
 
   /**
@@ -58,14 +66,15 @@ class Cells {
   // Measures on a store that has the rows in that order. Throws as above.
   void begin_sorted(const RowStore& sorted, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
   // Those of a store that was saved: `starts` as `starts()` said.
-  Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> starts, const Measured& measured, unsigned threads,
-        const StopFlag& stop);
+  Cells(const RowStore& sorted, const Codes& codes, std::vector<uint32_t> starts, const Measured& measured, const MeasuredFew& few,
+        unsigned threads, const StopFlag& stop);
 
   // Whether rows lie in the order of their cells: from `first_row(cell)` on.
   bool sorted() const { return sorted_; }
   uint32_t first_row(size_t cell) const { return starts_[cell]; }
   const std::vector<uint32_t>& starts() const { return starts_; }
   Measured measured() const;
+  const MeasuredFew& measured_few() const { return few_; }
 
   /// Rows of the graph that they were made of: the first ones.
   size_t rows() const { return rows_; }
@@ -89,6 +98,17 @@ class Cells {
   float reach_by_place(const Query& query) const { return beyond_by_place_ * unit(query); }
   // Rows in the cells that a search looks through, about. 0: so deep is out of reach.
   double visited(double depth) const;
+
+  /**
+   * The same for a store that is one of several: how far below the key of the last row of their joint answer a centre's may be,
+   * if that row would be at this depth among those of the store, or between this and the next. Rises with the depth. Infinite:
+   * so deep is out of reach.
+   */
+  float reach_of_part(const Query& query, double depth) const;
+  // Where rows are allowed by where they lie; `own` of them are in the answer.
+  float reach_of_part_by_place(const Query& query, double own) const;
+  // 0: so deep is out of reach, or was not measured.
+  double visited_of_part(double depth) const;
   size_t memory_bytes() const;
 
  private:
@@ -100,6 +120,7 @@ class Cells {
     double part;
   };
   Place place(double depth) const;
+  static size_t few_rank(double depth);
   void measure(const RowStore& rows, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
   // What distances of rows to their centres are in keys of the query.
   float unit(const Query& query) const { return metric_ == Metric::kL2 ? spread_ : spread_ * query.zero_distance_key(1); }
@@ -118,6 +139,7 @@ class Cells {
   float beyond_[kDepths] = {};
   float beyond_by_place_ = 0;
   double visited_[kDepths] = {};
+  MeasuredFew few_ = {};
 };
 
 }  // namespace quiver

@@ -20,8 +20,10 @@ namespace {
 constexpr uint64_t kMagic1 = 0x0001434556525651;
 constexpr uint64_t kMagic2 = 0x0002434556525651;
 constexpr uint64_t kMagic3 = 0x0003434556525651;
-// Version 4 is for stores on the disk, which have cells and no graph.
+// Version 4 is for stores on the disk, which have cells and no graph. Version 5 also says how far a search for few rows goes;
+// without that, a store that is one of several is searched for as many as one that is alone.
 constexpr uint64_t kMagic4 = 0x0004434556525651;
+constexpr uint64_t kMagic5 = 0x0005434556525651;
 
 // Levels above the bottom: by the builder's probabilities, one row in 24^16 has as many.
 constexpr uint32_t kLevelsMax = 16;
@@ -55,18 +57,21 @@ struct SavedEffort {
   uint64_t rows;
 };
 
-// Follows the effort in versions 3 and 4.
+// Follows the effort in versions 3 to 5.
 struct SavedCodes {
   uint32_t quantization;
   float deviations;
   float passing_deviations;
 };
 
-// Follows the codes in version 4. Where cells start comes last of all.
+// Follows the codes in versions 4 and 5, and in version 5 is followed by what was measured for few rows. Where cells start
+// comes last of all.
 struct SavedCells {
   uint64_t count;
   Cells::Measured measured;
 };
+
+bool is_of_disk(const Header& header) { return header.magic == kMagic4 || header.magic == kMagic5; }
 
 // Follows the header in version 1, whose graphs had all rows linked with care.
 struct SavedEffort1 {
@@ -156,7 +161,7 @@ Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_row
 
 // What version 3 says besides of codes and effort; the versions before had int8 codes.
 Quantization read_codes(CheckedReader& file, const Header& header, Effort& effort) {
-  if (header.magic != kMagic3 && header.magic != kMagic4) return Quantization::kInt8;
+  if (header.magic != kMagic3 && !is_of_disk(header)) return Quantization::kInt8;
   SavedCodes saved;
   file.read(&saved, sizeof saved);
   require(saved.quantization <= uint32_t(Quantization::kBinary));
@@ -218,14 +223,23 @@ void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, uns
   }
 }
 
+bool usable(float beyond) { return beyond >= -kEffortMax && beyond <= kEffortMax; }
+bool usable(double visited) { return visited >= 0 && visited < double(kItemLimit); }
+
 SavedCells read_cells(CheckedReader& file) {
   SavedCells saved;
   file.read(&saved, sizeof saved);
-  const auto usable = [](float beyond) { return beyond >= -kEffortMax && beyond <= kEffortMax; };
   require(saved.count < kItemLimit && usable(saved.measured.beyond_by_place));
   for (float beyond : saved.measured.beyond) require(usable(beyond));
-  for (double visited : saved.measured.visited) require(visited >= 0 && visited < double(kItemLimit));
+  for (double visited : saved.measured.visited) require(usable(visited));
   return saved;
+}
+
+Cells::MeasuredFew read_few(CheckedReader& file) {
+  Cells::MeasuredFew few;
+  file.read(&few, sizeof few);
+  for (size_t rank = 0; rank < Cells::kFew; rank++) require(usable(few.beyond[rank]) && usable(few.beyond_by_place[rank]) && usable(few.visited[rank]));
+  return few;
 }
 
 }  // namespace
@@ -246,7 +260,7 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   Header header;
   std::memset(&header, 0, sizeof header);
   const Quantization quantization = image.store->codes().quantization;
-  header.magic = image.store->on_disk ? kMagic4 : quantization == Quantization::kInt8 ? kMagic2 : kMagic3;
+  header.magic = image.store->on_disk ? kMagic5 : quantization == Quantization::kInt8 ? kMagic2 : kMagic3;
   header.metric = uint32_t(image.store->metric);
   header.dim = uint32_t(image.store->dim);
   header.rows = image.rows;
@@ -267,17 +281,22 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   const SavedEffort saved{effort.at_10, effort.at_100, effort.passing_100, effort.passing_400,
                           effort.largest_norm, uint32_t(image.coarse_rows), effort.rows};
   file.write(&saved, sizeof saved);
-  if (header.magic == kMagic3 || header.magic == kMagic4) {
+  if (header.magic == kMagic3 || header.magic == kMagic5) {
     const SavedCodes codes{uint32_t(quantization), effort.deviations, effort.passing_deviations};
     file.write(&codes, sizeof codes);
   }
   const size_t cells = image.cells == nullptr ? 0 : image.cells->count();
-  if (header.magic == kMagic4) {
+  if (header.magic == kMagic5) {
     SavedCells saved;
     std::memset(&saved, 0, sizeof saved);
+    Cells::MeasuredFew few{};
     saved.count = cells;
-    if (cells > 0) saved.measured = image.cells->measured();
+    if (cells > 0) {
+      saved.measured = image.cells->measured();
+      few = image.cells->measured_few();
+    }
     file.write(&saved, sizeof saved);
+    file.write(&few, sizeof few);
   }
   file.write_checksum();
   if (image.graph != nullptr) {
@@ -301,21 +320,23 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   CheckedReader file(path);
   Header header;
   file.read(&header, sizeof header);
-  if (header.magic != kMagic1 && header.magic != kMagic2 && header.magic != kMagic3 && header.magic != kMagic4) {
+  if (header.magic != kMagic1 && header.magic != kMagic2 && header.magic != kMagic3 && !is_of_disk(header)) {
     throw StorageError(path + " is no saved vector index");
   }
   size_t coarse_rows;
   Effort effort = read_effort(file, header, coarse_rows);
   const Quantization quantization = read_codes(file, header, effort);
   SavedCells cells{};
-  if (header.magic == kMagic4) cells = read_cells(file);
+  Cells::MeasuredFew few{};
+  if (is_of_disk(header)) cells = read_cells(file);
+  if (header.magic == kMagic5) few = read_few(file);
   file.expect_checksum();
   if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim) throw StorageError(path + " is of another collection");
-  if ((header.magic == kMagic4) != kind.on_disk) throw StorageError(path + " is of an index that is kept elsewhere");
+  if (is_of_disk(header) != kind.on_disk) throw StorageError(path + " is of an index that is kept elsewhere");
   if (quantization != kind.quantization) throw StorageError(path + " has codes of another kind");
   Snapshot snapshot{nullptr, nullptr, Effort::guess(), nullptr};
   // Before anything is multiplied by it or read into memory.
-  require(header.rows < kItemLimit && header.has_graph <= 1 && (header.magic != kMagic4 || header.has_graph == 0));
+  require(header.rows < kItemLimit && header.has_graph <= 1 && (!is_of_disk(header) || header.has_graph == 0));
   if (header.has_graph != 0) {
     snapshot.graph = read_graph(file, header, coarse_rows, kind.has_compact_links());
     snapshot.effort = effort;
@@ -338,7 +359,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, c
   snapshot.rows->load_slots(slots.data(), dead.data());
   if (!starts.empty()) {
     BuildCodes codes(snapshot.rows);
-    snapshot.cells = std::make_shared<Cells>(*snapshot.rows, codes.of(header.rows, threads, stop), starts, cells.measured, threads, stop);
+    snapshot.cells = std::make_shared<Cells>(*snapshot.rows, codes.of(header.rows, threads, stop), starts, cells.measured, few, threads, stop);
     snapshot.rows->spill_all();
   }
   return snapshot;

@@ -42,38 +42,97 @@ void keep_best(std::vector<Bounded>& found, size_t k) {
   std::sort(found.begin(), found.end(), [](const Bounded& a, const Bounded& b) { return a.key > b.key; });
 }
 
+// A bitmap has a bit for each row of all stores: one for all of them.
+SearchRequest with_shared_bits(SearchRequest request) {
+  Allowed& allowed = request.allowed;
+  if (allowed.kind != Allowed::Kind::kBitmap || allowed.remembered != nullptr) return request;
+  FoundSlots found;
+  found.listed = false;
+  found.words = std::move(allowed.words);
+  found.count = allowed.count;
+  allowed.words.clear();
+  allowed.remembered = std::make_shared<const FoundSlots>(std::move(found));
+  return request;
+}
+
 }  // namespace
 
-JointSearch::JointSearch(std::vector<Snapshot> snapshots, SearchRequest request) : request_(std::move(request)), left_(snapshots.size()) {
+JointSearch::JointSearch(std::vector<Snapshot> snapshots, SearchRequest request)
+    : request_(with_shared_bits(std::move(request))), best_(std::max(request_.k, size_t(Effort::kDepths[0]))), left_(snapshots.size()) {
+  parts_.reserve(snapshots.size());
   for (Snapshot& snapshot : snapshots) {
     const uint64_t changes = snapshot.rows->changes();
-    parts_.push_back({std::move(snapshot), changes, {}, {}});
+    live_ += snapshot.rows->live();
+    Part part;
+    part.snapshot = std::move(snapshot);
+    part.changes = changes;
+    parts_.push_back(std::move(part));
+    turns_.push_back(&parts_.back());
   }
 }
 
 std::vector<SlotHit> JointSearch::run(const StopFlag& stop, SearchCost& cost, size_t& allowed) {
   DiskWaits waits;
   const bool asks = parts_.size() >= kAskingParts;
-  for (size_t i = next_.fetch_add(1); i < parts_.size(); i = next_.fetch_add(1)) {
-    search_part(parts_[i], stop, cost, asks && waits.often(), allowed);
+  while (Part* const part = next()) {
+    const bool is_done = take_turn(*part, stop, cost, asks && waits.often(), allowed);
     waits.note(cost.scored / kRowsTogether);
+    if (!is_done) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      turns_.push_back(part);
+      continue;
+    }
     if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     std::vector<SlotHit> hits = rescored(cost, asks && waits.expected());
-    for (const Part& part : parts_) part.snapshot.rows->require_sound();
+    for (const Part& each : parts_) each.snapshot.rows->require_sound();
     return hits;
   }
   return {};
 }
 
-void JointSearch::search_part(Part& part, const StopFlag& stop, SearchCost& cost, bool from_disk, size_t& allowed) {
+JointSearch::Part* JointSearch::next() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (turns_.empty()) return nullptr;
+  Part* const part = turns_.front();
+  turns_.pop_front();
+  return part;
+}
+
+bool JointSearch::take_turn(Part& part, const StopFlag& stop, SearchCost& cost, bool from_disk, size_t& allowed) {
   const RowStore& rows = *part.snapshot.rows;
-  SearchRequest request = request_;
-  count_allowed(rows, request.allowed);
-  allowed += request.allowed.count;
+  if (part.request == nullptr) {
+    part.request = std::make_unique<SearchRequest>(request_);
+    count_allowed(rows, part.request->allowed);
+    allowed += part.request->allowed.count;
+    // As if what is allowed were as often in all of them; where it is not, searches follow what turns up.
+    const double expected = double(best_.wanted()) * double(rows.live()) / double(std::max<size_t>(1, live_));
+    if (parts_.size() > 1 && SegmentSearch::suits(part.snapshot, *part.request, expected)) {
+      part.search = std::make_unique<SegmentSearch>(part.snapshot, *part.request, expected, best_);
+      if (part.search->needs_exact_scan()) part.search = nullptr;
+    }
+  }
+  if (part.search != nullptr) {
+    const SegmentSearch::Turn turn = part.search->take_turn(from_disk, stop, cost);
+    if (turn == SegmentSearch::Turn::kOver) return false;
+    if (turn == SegmentSearch::Turn::kDone) part.bounded = part.search->bounded();
+    if (turn == SegmentSearch::Turn::kScan) search_whole(part, stop, cost, from_disk);
+    part.search = nullptr;
+  } else {
+    search_whole(part, stop, cost, from_disk);
+  }
+  rows.require_sound();
+  return true;
+}
+
+void JointSearch::search_whole(Part& part, const StopFlag& stop, SearchCost& cost, bool from_disk) {
+  SearchRequest& request = *part.request;
   request.bounded = &part.bounded;
   request.from_disk = from_disk;
   part.hits = search(part.snapshot, request, stop, cost);
-  rows.require_sound();
+  if (parts_.size() == 1 || part.search != nullptr) return;
+  std::vector<float> keys;
+  for (const Candidate& row : part.bounded.list) keys.push_back(row.key);
+  best_.add(keys.data(), keys.size());
 }
 
 std::vector<SlotHit> JointSearch::rescored(SearchCost& cost, bool from_disk) {

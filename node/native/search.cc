@@ -6,8 +6,10 @@
 #include <limits>
 #include <utility>
 
-#include "disk_waits.h"
+#include "best_keys.h"
+#include "cell_order.h"
 #include "errors.h"
+#include "scan_cost.h"
 #include "walk.h"
 
 namespace quiver {
@@ -35,16 +37,10 @@ constexpr double kInlineNs = 1e6;
 // A filtered search on the serving thread gives up when it has taken so many times as long.
 constexpr double kInlineSlack = 3;
 constexpr double kPoolAny = 1e18, kAnyTime = 1e18;
-// What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row. A rough
-// fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
-constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
+// A walk waits for memory at every row, and costs so much where a scan costs what scan_cost.h says.
 constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
 // The share of rows whose codes a walk reads where there are signs.
 constexpr double kLeftBySigns = 0.3;
-
-double scan_ns(const RowStore& rows, double count) {
-  return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
-}
 
 // What a sketch costs: a part per row, and a part per byte.
 constexpr double kSketchRowNs = 0.5, kSketchByteNs = 1.0 / 28;
@@ -61,18 +57,6 @@ double later_ns(const Snapshot& snapshot, size_t first, double allowed) {
   }
   return ns + scan_ns(*snapshot.rows, scanned * allowed);
 }
-
-// Cells that are asked of the disk before they are looked through.
-constexpr size_t kCellsAhead = 4;
-// Looking through a cell costs a part per row that it holds, beside the scan of its allowed rows.
-constexpr double kCellRowNs = 2;
-// A filter has to do with the vectors if the number of allowed rows that are found is not as expected, by so many standard
-// deviations.
-constexpr double kChance = 3;
-// A search of cells that has taken this part of a scan's time asks whether what is left takes longer than a scan: what is
-// wanted may lie anywhere then. It asks again after so many times as many rows. Before, what it has found is too poor to tell
-// how far it will have to go.
-constexpr double kScanPart = 0.5, kAskAgain = 1.25;
 
 double walk_ns(const RowStore& rows, double scored) {
   const double share = rows.codes().signs() != nullptr ? kLeftBySigns : 1;
@@ -169,6 +153,12 @@ void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, 
               [&](uint32_t row, float key, const RowMeta& meta) { candidates.add(row, key, meta); });
 }
 
+// Whether the bitmap is that of several stores, and this one's rows are found sooner without it.
+bool has_few_rows(const RowStore& rows, const Allowed& allowed) {
+  constexpr size_t kSlotsPerRow = 4;
+  return rows.on_disk && allowed.remembered != nullptr && kSlotsPerRow * allowed.remembered->count > rows.count();
+}
+
 // Calls visit(rows, count) for batches of the live, allowed rows from `first` on (if slots are listed: all of them).
 template <class Visit>
 void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, const StopFlag& stop,
@@ -187,7 +177,7 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
       const uint32_t row = rows.row_of(slot);
       if (row != kNoRow) add(row);
     }
-  } else if (allowed.kind == Allowed::Kind::kBitmap && first == 0) {
+  } else if (allowed.kind == Allowed::Kind::kBitmap && first == 0 && !has_few_rows(rows, allowed)) {
     const std::vector<uint32_t>& words = allowed.bitmap();
     for (size_t word = 0; word < words.size(); word++) {
       for (uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
@@ -298,147 +288,6 @@ std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const 
     add_batch(rows, query, batch, count, candidates);
   });
   return finished(candidates, rows, request, cost);
-}
-
-// The k best keys seen: how good a row has to be.
-class BestKeys {
- public:
-  explicit BestKeys(size_t k) : k_(k) {}
-
-  void add(float key) {
-    if (keys_.size() == k_ && key <= keys_.front()) return;
-    if (keys_.size() == k_) {
-      std::pop_heap(keys_.begin(), keys_.end(), std::greater<float>());
-      keys_.pop_back();
-    }
-    keys_.push_back(key);
-    std::push_heap(keys_.begin(), keys_.end(), std::greater<float>());
-  }
-  bool full() const { return keys_.size() == k_; }
-  float last() const { return keys_.front(); }
-
- private:
-  const size_t k_;
-  std::vector<float> keys_;
-};
-
-struct RankedCell {
-  float key;
-  uint32_t number;
-};
-
-// What a search of cells needs per thread, kept between searches.
-struct CellScratch {
-  std::vector<float> keys, sample;
-  std::vector<RankedCell> part, taken;
-};
-
-// The cells of a search in the order of their centres' keys, best first. Most are never asked for, so they are sorted in
-// parts: a few at first, and then those that can still matter, roughly.
-class CellOrder {
- public:
-  CellOrder(const Cells& cells, const Query& query, CellScratch& scratch) : keys_(scratch.keys), part_(scratch.part), taken_(scratch.taken) {
-    const Codes& centres = cells.centres();
-    keys_.resize(cells.count());
-    const uint8_t* codes[kBatch] = {};
-    int32_t products[kBatch];
-    for (size_t first = 0; first < keys_.size(); first += kBatch) {
-      const size_t count = std::min(kBatch, keys_.size() - first);
-      for (size_t j = 0; j < count; j++) codes[j] = centres.code(first + j);
-      centres.dot(codes, count, query.code(), centres.padded, products);
-      for (size_t j = 0; j < count; j++) keys_[first + j] = query.key(products[j], centres.meta(first + j));
-    }
-    std::vector<float>& sample = scratch.sample;
-    sample.clear();
-    for (size_t i = kSampled / 2; i < keys_.size(); i += kSampled) sample.push_back(keys_[i]);
-    std::sort(sample.begin(), sample.end(), std::greater<float>());
-    sample_ = sample.data();
-    sampled_ = sample.size();
-    part_.clear();
-  }
-
-  // The next one whose key is `least` or more. Others are left for good.
-  const RankedCell* next(float least) {
-    while (true) {
-      while (place_ < part_.size() && part_[place_].key < least) place_++;
-      if (place_ < part_.size()) return &part_[place_++];
-      if (lowest_ <= least) return nullptr;
-      take_part(least);
-    }
-  }
-
-  // What `next` will answer after so many others, unless that is in another part.
-  const RankedCell* ahead(size_t others) const { return place_ + others < part_.size() ? &part_[place_ + others] : nullptr; }
-  // Whether the last one was the first of its part.
-  bool is_first() const { return place_ == 1; }
-
-  // How many more there are down to `least`.
-  size_t left(float least) const {
-    const size_t below = size_t(std::count_if(keys_.begin(), keys_.end(), [&](float key) { return key >= least && key < lowest_; }));
-    return below + part_.size() - place_;
-  }
-
- private:
-  static constexpr size_t kSampled = 32, kRoughRank = 16, kBuckets = 64;
-
-  // Those below the ones before, down to `least` or to the key of a rank that is four times as deep.
-  void take_part(float least) {
-    rank_ = rank_ == 0 ? 1 : 4 * rank_;
-    const float above = lowest_;
-    const float deep = rank_ < sampled_ ? sample_[rank_] : -std::numeric_limits<float>::infinity();
-    lowest_ = std::max(deep, least);
-    place_ = 0;
-    part_.clear();
-    if (rank_ < kRoughRank || !std::isfinite(above - lowest_)) {
-      for (size_t cell = 0; cell < keys_.size(); cell++) {
-        if (keys_[cell] >= lowest_ && keys_[cell] < above) part_.push_back({keys_[cell], uint32_t(cell)});
-      }
-      std::sort(part_.begin(), part_.end(), [](const RankedCell& a, const RankedCell& b) { return a.key > b.key; });
-    } else {
-      take_roughly(above);
-    }
-  }
-
-  // The same for many: by passes without a branch, since the processor could not predict it. Only those of about the same key
-  // are in any order.
-  void take_roughly(float above) {
-    const float least = lowest_;
-    const size_t cells = keys_.size();
-    const float* keys = keys_.data();
-    taken_.resize(cells);
-    RankedCell* taken = taken_.data();
-    size_t count = 0;
-    for (size_t cell = 0; cell < cells; cell++) {
-      const float key = keys[cell];
-      taken[count] = {key, uint32_t(cell)};
-      count += size_t((key >= least) & (key < above));
-    }
-    const float scale = float(kBuckets) / (above - least);
-    const auto bucket_of = [&](float key) { return std::min(kBuckets - 1, size_t((above - key) * scale)); };
-    uint32_t starts[kBuckets + 1] = {};
-    for (size_t i = 0; i < count; i++) starts[bucket_of(taken[i].key) + 1]++;
-    for (size_t b = 0; b < kBuckets; b++) starts[b + 1] += starts[b];
-    part_.resize(count);
-    for (size_t i = 0; i < count; i++) part_[starts[bucket_of(taken[i].key)]++] = taken[i];
-  }
-
-  std::vector<float>& keys_;
-  std::vector<RankedCell>& part_;
-  std::vector<RankedCell>& taken_;
-  const float* sample_;
-  size_t sampled_, place_ = 0, rank_ = 0;
-  // All with at least this key were in a part.
-  float lowest_ = std::numeric_limits<float>::infinity();
-};
-
-// Asks the disk for the codes of a cell whose rows lie together.
-void ask_ahead(const RowStore& rows, const Cells& cells, const RankedCell* cell) {
-  if (!cells.sorted() || cells.size(cell->number) == 0) return;
-  const size_t first = cells.first_row(cell->number), last = first + cells.size(cell->number) - 1;
-  // Two blocks lie anywhere.
-  if (rows.code(last) != rows.code(first) + (last - first) * rows.codes().bytes) return;
-  ask_disk(rows.code(first), rows.code(last) + rows.codes().bytes);
-  ask_disk(&rows.meta(first), &rows.meta(last) + 1);
 }
 
 // Looks through cells and scans the rows that came after them. Answers false if a scan is expected to take less than what is
