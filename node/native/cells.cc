@@ -51,6 +51,8 @@ constexpr double kCellMargin = 2;
 constexpr double kRowsPerDepth = 20;
 // How much deeper than the deepest that was measured a search may go.
 constexpr double kBeyondMeasuredDepth = 1.5;
+// The share of queries whose row of some depth is nearer than what counts as farther than that depth.
+constexpr double kNearlyAll = 0.95;
 // Most units that a centre may lie below a row, and how exactly that is found.
 constexpr float kBeyondMax = 16, kCellResolution = 0.01f;
 
@@ -633,6 +635,8 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   const size_t visits = sorted_ ? std::min(kVisitedQueries, queries) : queries;
   std::vector<std::vector<std::pair<float, uint32_t>>> centre_keys(visits);
   std::vector<float> units(queries);
+  // Of each query and depth: how far the last answer is.
+  std::vector<std::vector<float>> away(kDepths, std::vector<float>(queries));
   // A row for each pass, which is not one of the queries if there are others.
   const auto random_place = [&](size_t first) { return (queries + first) % live.size(); };
   // The key that one live row in so many exceeds, about.
@@ -738,6 +742,7 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
           auto& found = best[(i - first) * kCases + d];
           std::sort(found.begin(), found.end(), by_key);
           for (const auto& [key, row] : found) answers[i * kCases + d].push_back({key, keys[cell_of[row]]});
+          if (d < kDepths && !found.empty()) away[d][i] = units_away(query, found.back().first);
         }
         if (i >= visits) continue;
         for (size_t cell = 0; cell < count(); cell++) centre_keys[i].push_back({keys[cell], uint32_t(size(cell))});
@@ -790,6 +795,10 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   for (size_t d = first_depth; d < kDepths && has_rows_for(d); d++) {
     beyond_[d] = find_beyond(d, k_of(d));
     visited_[d] = find_visited(d, k_of(d), beyond_[d]);
+    if (!sorted_) continue;
+    const auto nth = away[d].begin() + ptrdiff_t(kNearlyAll * double(queries - 1));
+    std::nth_element(away[d].begin(), nth, away[d].end());
+    few_.farthest[d] = *nth;
   }
   for (size_t rank = 0; sorted_ && has_rows_for(0) && rank < kFew; rank++) {
     few_.beyond[rank] = find_beyond(0, rank + 1);
@@ -831,6 +840,19 @@ float Cells::reach_of_part(const Query& query, double depth) const {
   const float few = few_.beyond[few_rank(depth)] * unit(query);
   if (depth <= double(kFew)) return few;
   return visited(depth) == 0 ? std::numeric_limits<float>::infinity() : std::max(few, reach(query, depth));
+}
+
+float Cells::units_away(const Query& query, float key) const {
+  // ip has no nearest point; a key that is higher is nearer there, too.
+  const float zero = metric_ == Metric::kIp ? 0 : query.zero_distance_key(1);
+  return (zero - key) / std::max(unit(query), std::numeric_limits<float>::min());
+}
+
+double Cells::depth_of_key(const Query& query, float key) const {
+  const float away = units_away(query, key);
+  size_t depth = 0;
+  while (depth < kDepths && visited_[depth] > 0 && away > few_.farthest[depth]) depth++;
+  return depth == 0 ? 1 : depth == kDepths ? kDepthOf[depth - 1].rows() : visited_[depth] > 0 ? kDepthOf[depth].rows() : kDepthOf[depth - 1].rows();
 }
 
 float Cells::reach_of_part_by_place(const Query& query, double own) const { return few_.beyond_by_place[few_rank(own)] * unit(query); }

@@ -47,6 +47,8 @@ class Cells {
   /// The same for the best 1, 2, … kFew rows: of all, and of those that are allowed by where they lie. visited 0: not measured.
   struct MeasuredFew {
     float beyond[kFew], beyond_by_place[kFew];
+    // How far the last of the rows of each depth is from nearly all queries, in units (cells.cc).
+    float farthest[kDepths];
     double visited[kFew];
   };
 
@@ -105,6 +107,9 @@ class Cells {
    * so deep is out of reach.
    */
   float reach_of_part(const Query& query, double depth) const;
+  // The least depth at which rows with such a key are found around rows of this store. A query that has nothing near it here, but
+  // in another store, meets rows that are farther from it than the same number is from rows of this one.
+  double depth_of_key(const Query& query, float key) const;
   // Where rows are allowed by where they lie; `own` of them are in the answer.
   float reach_of_part_by_place(const Query& query, double own) const;
   // 0: so deep is out of reach, or was not measured.
@@ -122,6 +127,8 @@ class Cells {
   Place place(double depth) const;
   static size_t few_rank(double depth);
   void measure(const RowStore& rows, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop);
+  // How far a row is from the query, in units, by its key.
+  float units_away(const Query& query, float key) const;
   // What distances of rows to their centres are in keys of the query.
   float unit(const Query& query) const { return metric_ == Metric::kL2 ? spread_ : spread_ * query.zero_distance_key(1); }
 

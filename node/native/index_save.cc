@@ -239,6 +239,7 @@ Cells::MeasuredFew read_few(CheckedReader& file) {
   Cells::MeasuredFew few;
   file.read(&few, sizeof few);
   for (size_t rank = 0; rank < Cells::kFew; rank++) require(usable(few.beyond[rank]) && usable(few.beyond_by_place[rank]) && usable(few.visited[rank]));
+  for (float farthest : few.farthest) require(usable(farthest));
   return few;
 }
 

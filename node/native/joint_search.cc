@@ -131,7 +131,7 @@ void JointSearch::search_whole(Part& part, const StopFlag& stop, SearchCost& cos
   part.hits = search(part.snapshot, request, stop, cost);
   if (parts_.size() == 1 || part.search != nullptr) return;
   std::vector<float> keys;
-  for (const Candidate& row : part.bounded.list) keys.push_back(row.key);
+  for (const Candidate& row : part.bounded.list) keys.push_back(part.bounded.lower(row));
   best_.add(keys.data(), keys.size());
 }
 

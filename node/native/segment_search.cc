@@ -14,6 +14,8 @@ namespace {
 // Rows that the first turn looks through, about; each further one twice as many. What the nearest few cells of all stores hold
 // tells well how good the joint answer will be.
 constexpr size_t kFirstTurnRows = 256;
+// A row of a cell takes about so many times as long as one of a scan: turns end, and bounds are asked and told.
+constexpr double kTurnsCost = 1.5;
 // Rows that are scored together.
 constexpr size_t kScoredTogether = 64;
 // So much of a code is asked for as soon as its row is known to be scored.
@@ -30,10 +32,12 @@ bool SegmentSearch::suits(const Snapshot& snapshot, const SearchRequest& request
   if (snapshot.cells == nullptr || request.effort_kind != EffortKind::kCalibrated) return false;
   if (request.allowed.kind == Allowed::Kind::kSlots || request.allowed.count == 0 || rows.live() == 0) return false;
   const double share = share_of(snapshot, request);
-  const double visited = snapshot.cells->visited_of_part(expected / share);
+  // Some stores have more of the answer by chance, and follow that where all rows are allowed (`reach`).
+  const double own = share == 1 ? expected + std::sqrt(expected) : expected;
+  const double visited = snapshot.cells->visited_of_part(own / share);
   if (visited == 0) return false;
   const double ns = scan_ns(rows, double(snapshot.cells->count()) + visited * share) + visited * kCellRowNs;
-  return ns < scan_ns(rows, double(request.allowed.count));
+  return kTurnsCost * ns < scan_ns(rows, double(request.allowed.count));
 }
 
 SegmentSearch::SegmentSearch(const Snapshot& snapshot, const SearchRequest& request, double expected, SharedBest& best)
@@ -59,7 +63,7 @@ float SegmentSearch::reach() const {
   // Where all rows are allowed, it is known how deep the last row of the answer would be. Otherwise as deep as is expected, unless
   // more turned up than by chance: if few rows are allowed, one more or less would say that it is twice as deep or not at all.
   const double likely = share_ == 1 ? own : std::max(expected_, own - std::sqrt(own * (1 - share_)));
-  const float reach = cells.reach_of_part(query_, likely / share_);
+  const float reach = cells.reach_of_part(query_, std::max(likely / share_, least_depth_));
   return by_place_ ? std::max(reach, cells.reach_of_part_by_place(query_, std::max(expected_, own))) : reach;
 }
 
@@ -68,8 +72,10 @@ float SegmentSearch::least() {
   if (std::isinf(last)) return last;
   const auto end = std::partition_point(own_.begin(), own_.end(), [last](float key) { return key >= last; });
   const size_t own = size_t(end - own_.begin());
-  if (own != in_answer_) {
+  if (own != in_answer_ || last != last_) {
     in_answer_ = own;
+    last_ = last;
+    least_depth_ = snapshot_.cells->depth_of_key(query_, last);
     reach_ = reach();
   }
   return last - reach_;
@@ -87,7 +93,10 @@ void SegmentSearch::score(size_t count, SearchCost& cost) {
     const RowMeta& meta = rows.meta(waiting_[j]);
     const float key = query_.key(products[j], meta);
     candidates_.add(waiting_[j], key, meta);
-    if (key > last) better_.push_back(key);
+    if (!(key > last)) continue;
+    // Of many rough estimates the best are too good: what all are measured by shall not be.
+    const float careful = key - query_.deviation(meta);
+    if (careful > last) better_.push_back(careful);
   }
   cost.scored += count;
   waiting_.erase(waiting_.begin(), waiting_.begin() + ptrdiff_t(count));

@@ -66,6 +66,9 @@ class SegmentSearch {
   // Its best keys, best first, and how many of them are in the joint answer so far.
   std::vector<float> own_;
   size_t in_answer_ = 0;
+  // The last key of the answer so far, and the depth that it says.
+  float last_ = 0;
+  double least_depth_ = 1;
   // By these.
   float reach_;
   // Rows that wait for their turn to be scored.
