@@ -200,7 +200,8 @@ export class CatalogCollectionsService implements CollectionsService {
     await this.catalog.abandonReservations((record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
     await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
     const records = await this.catalog.list();
-    for (const uid of [...this.opened]) if (!records.some((record) => record.uid === uid)) this.opened.delete(uid);
+    const uids = new Set(records.map(({ uid }) => uid));
+    for (const uid of this.opened) if (!uids.has(uid)) this.opened.delete(uid);
     await inBatches(records, async (record) => {
       // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what it does.
       if (stop?.aborted === true || this.opened.has(record.uid)) return;

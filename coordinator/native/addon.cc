@@ -182,10 +182,11 @@ bool read_room(napi_env env, napi_callback_info info, FloatRoom& room) {
   return true;
 }
 
-// The floats of a small body: written to the room, and how many they are; or where they have no room, an ArrayBuffer.
-napi_value small_floats(napi_env env, quiver::ScannedBody& scanned, const FloatRoom& room) {
+// The floats of a body without a list: written to the room, and how many they are; or where they have no room, or there is none,
+// an ArrayBuffer.
+napi_value floats_of(napi_env env, quiver::ScannedBody& scanned, const FloatRoom& room) {
   const size_t count = scanned.floats.size();
-  if (count > room.size) return handed_over(env, scanned.floats);
+  if (room.memory == nullptr || count > room.size) return handed_over(env, scanned.floats);
   if (count > 0) std::memcpy(room.memory, scanned.floats.data(), count * sizeof(float));
   napi_value number = nullptr;
   return napi_create_uint32(env, static_cast<uint32_t>(count), &number) == napi_ok ? number : nullptr;
@@ -202,7 +203,7 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned, const FloatRo
     return result;
   }
   napi_value root = nullptr;
-  napi_value floats = scanned.has_list ? handed_over(env, scanned.floats) : small_floats(env, scanned, room);
+  napi_value floats = scanned.has_list ? handed_over(env, scanned.floats) : floats_of(env, scanned, room);
   if (floats == nullptr || napi_create_string_utf8(env, scanned.root.data(), scanned.root.size(), &root) != napi_ok) {
     napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
     return nullptr;

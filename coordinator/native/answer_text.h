@@ -5,7 +5,7 @@
 
 namespace quiver {
 
-// The most that append_number writes: -1.2345678901234567e-123.
+// The most that write_number writes: -1.2345678901234567e-123.
 constexpr size_t kNumberBytesMax = 25;
 
 // Writes the number to `target` as JavaScript's String(value) does (ECMA-262, Number::toString), which is the shortest that reads

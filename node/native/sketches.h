@@ -46,8 +46,6 @@ class Sketches {
   }
   const float* scales(const uint8_t* block) const { return reinterpret_cast<const float*>(block + kSketchRows * bytes_); }
   const float* norms(const uint8_t* block) const { return scales(block) + kSketchRows; }
-  // Of a block.
-  size_t block_bytes() const { return block_bytes_; }
   // Bytes of a row's signs.
   size_t bytes() const { return bytes_; }
   const Rotation& rotation() const { return *rotation_; }

@@ -55,17 +55,16 @@ export class SharedShard {
     });
     if (found === null) return null;
     counter?.searched(found);
-    const sentHits = isSent && counter === null ? sentHitsOf(this.directory, found, k) : null;
-    const packedHits = packed === true && !isSent && counter === null ? packedHitsOf(this.directory, found, k) : null;
-    const hits = sentHits === null && packedHits === null ? hitsNow(this.directory, found, k) : NO_HITS;
+    const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? packedHitsOf : null;
+    const bytes = toBytes === null ? null : toBytes(this.directory, found, k);
+    const hits = bytes === null ? hitsNow(this.directory, found, k) : NO_HITS;
     const vectorCount = this.changes.liveCount;
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;
     // An item that is not live here has expired, or was put a moment ago, and its message is still on its way.
     if (this.directory.takeFailure() || hits === null || !this.changes.isUnchanged(begun)) return null;
     counter?.made();
-    if (sentHits !== null) return { hits, sentHits, vectorCount };
-    if (packedHits !== null) return { hits, packedHits, vectorCount };
+    if (bytes !== null) return isSent ? { hits, sentHits: bytes, vectorCount } : { hits, packedHits: bytes, vectorCount };
     return counter === null ? { hits, vectorCount } : { hits, vectorCount, ...counter.counts };
   }
 }

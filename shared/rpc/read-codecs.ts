@@ -31,8 +31,7 @@ export interface ReadCodec<Kind extends ReadKind> {
   requestBytes(request: RequestOf<Kind>): number;
   /** Makes one of the results of Answer. */
   answerToProto(answer: AnswerOf<Kind>): SizedAnswer;
-  /** undefined when the message holds a result of another kind. */
-  /** `packed`: of a search, whether its hits may stay bytes. */
+  /** undefined when the message holds a result of another kind. `packed`: of a search, whether its hits may stay bytes. */
   answerFromProto(proto: Answer__Output, packed?: boolean): AnswerOf<Kind> | undefined;
 }
 

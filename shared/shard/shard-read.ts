@@ -92,7 +92,7 @@ export interface VectorSearchResult {
   hits: Hit[];
   /** The hits as they are sent (shared/rpc/hit-codec.ts): `hits` is empty then. Only where somebody asked for them in this form. */
   sentHits?: Buffer;
-  /** The hits as bytes with lengths in bytes (packedHitsOf), found in this process: `hits` is empty then. */
+  /** The hits as bytes with lengths in bytes (packedHitsOf, packedFromSent in shared/rpc/hit-codec.ts): `hits` is empty then. */
   packedHits?: Buffer;
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
