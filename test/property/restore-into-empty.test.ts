@@ -118,7 +118,8 @@ class Life {
       await driving;
     }
     await eventually('nothing is under way', async () => (await this.held.store.list(RESHARDS_PREFIX)).entries.length === 0);
-    await this.service.recover();
+    // What a driver was to drop when it was replaced.
+    await this.held.service();
     expect(this.held.node.host.shardCount).toBe(2 + (await this.record()).shards);
   }
 
@@ -205,11 +206,11 @@ class Life {
     }
   }
 
-  /** The process of the shards starts again: what the store knows of is opened. */
+  /** The process of the shards starts again, with a service of its own, which opens what the store knows of. */
   private async restart(): Promise<void> {
     this.counts.restart += 1;
     await this.held.node.restart();
-    await this.service.recover();
+    await this.held.service();
   }
 
   /** Again until it succeeds: the shards may be away for a moment. */
