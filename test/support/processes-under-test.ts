@@ -76,7 +76,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       const node = cluster.nodes.find((one) => one.id === id)!;
       await node.kill();
       // An etcd that gives no answer says nothing of the others.
-      if (!(await cluster.isSpared(node).catch(() => false))) return;
+      if (!(await cluster.staysSpared(node).catch(() => false))) return;
       const shards = join(node.dataDir, 'node', 'shards');
       const folders = readdirSync(shards).flatMap((uid) => readdirSync(join(shards, uid)).map((shard) => join(shards, uid, shard)));
       if (folders.length > 0) rmSync(folders[Math.floor(random * folders.length)], { recursive: true });
