@@ -66,9 +66,14 @@ export async function measureSettling({ target, dataset, startedAt }) {
   let indexedAt = null;
   const outsideMax = Math.max(OUTSIDE_MAX, dataset.count * OUTSIDE_SHARE);
   let seen = { at: busyAt, processor: processorTime(target), growing: (await target.indexState()).growingRows };
-  // One that others keep from its processor looks idle, too: as long as it tells of rows that wait, it has work to do.
-  const isDone = () => performance.now() - busyAt >= IDLE_MS && (indexedAt !== null || seen.growing === undefined);
-  while (!isDone()) {
+  const isDone = async () => {
+    if (performance.now() - busyAt < IDLE_MS) return false;
+    // One that others keep from its processor looks idle, too.
+    const isAtWork = (await target.isAtWork?.()) ?? false;
+    if (isAtWork) busyAt = performance.now();
+    return !isAtWork;
+  };
+  while (!(await isDone())) {
     if (performance.now() > deadline) throw new Error(`${target.name} did not settle`);
     await new Promise((wake) => setTimeout(wake, 250));
     // Scraping costs the server something too, so once all is indexed a local one is judged by what it uses.

@@ -80,6 +80,12 @@ export class QuiverTarget {
     if (answer.status !== 'success' || answer.data.results.length !== items) throw new Error(`bulk_upsert: ${JSON.stringify(answer.error)}`);
   }
 
+  /** Whether the index says that it is not ready: it is built, refined or measured. Earlier versions say nothing. */
+  async isAtWork() {
+    const { data } = await this.call('GET', `${this.collectionPath}/stats`);
+    return data?.index !== undefined && data.index.state !== 'ready';
+  }
+
   /** Rows that no graph holds yet, segments, and the calibrated effort (ef). */
   async indexState() {
     const text = await (await fetch(`http://${this.address.host}:${this.address.port}/metrics`)).text();
