@@ -24,6 +24,7 @@ import { ApiCertificates } from './http/api-certificates';
 import { type ApiServer, closeHttpServer, createHttpServer, listen } from './http/http-server';
 import { TlsListener } from './http/tls-listener';
 import { StoreKeysService } from './keys/store-keys-service';
+import { newSecret } from './keys/secret';
 import { OneTimeSignIn } from './keys/sign-in';
 import { openTokens, type OpenTokens } from './keys/tokens/open-tokens';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
@@ -160,6 +161,8 @@ export class ApiProcess {
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
+    /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
+    reached?: <Result>(attempt: () => Promise<Result>) => Promise<Result>;
     reshardObstacle?: () => string | null;
     backupObstacle?: () => string | null;
     backupLogObstacle?: () => string | null;
@@ -171,7 +174,9 @@ export class ApiProcess {
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
     const { config, clock, log, endings, instanceId } = this;
-    const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
+    const { reached = (attempt) => attempt() } = parts;
+    const generated = newSecret();
+    const { keys, firstSecret } = await reached(() => StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey, generated }));
     endings.defer(() => keys.close());
     this.followApiKey(keys);
     const usage = new StoreKeyUsage({

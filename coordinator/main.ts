@@ -107,8 +107,10 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
-  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
-  await reached('the cluster store', () => map.follow(), { ending, log });
+  /** What needs etcd, each by itself: what has begun by then does not begin again when etcd goes away. */
+  const whenReached = <Result>(attempt: () => Promise<Result>): Promise<Result> => reached('the cluster store', attempt, { ending, log });
+  await whenReached(() => store.mustBeOurs(STATE_PREFIX, isAssignment));
+  await whenReached(() => map.follow());
 
   const routes = new MapShardRoutes({ map, clock, readReplicas: member.readReplicas });
   endings.defer(() => routes.close());
@@ -156,8 +158,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const peerAddress = memberAddress(member, rpcPort);
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
-  await reached('the cluster store', () => name.free(ending), { ending, log });
-  await reached('the cluster store', () => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }), { ending, log });
+  await whenReached(() => name.free(ending));
+  await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
@@ -168,57 +170,53 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   endings.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   endings.defer(() => watch.close());
-  const { port } = await reached(
-    'the cluster store',
-    () =>
-      api.serve({
-        clusterStore: store,
-        shardClient,
-        rateLimiter,
-        localLimiter,
-        addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
-        quota: clusterQuota(map, capacity.collectionsMax),
-        fronts: {
-          entry: join(__dirname, 'cluster-front-thread.js'),
-          // The threads that serve reach storage nodes, and never etcd.
-          data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,
-          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
-          onLoad: (load) => (threadsLoad = load),
-          follow: (peer) => {
-            const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer), tellCertificates(credentials.tls, peer)];
-            return () => ends.forEach((end) => end());
-          },
-        },
-        connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
-        operations: (service, embedding) =>
-          new ClusterOperations({
-            store,
-            map,
-            askNode: (address) => reports.ask(address),
-            clock,
-            log,
-            reshards: () => service.reshards(),
-            health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
-          }),
-        recover: async (service) => {
-          await service.follow();
-          const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
-          endings.defer(() => housekeeping.close());
-          const resharder = await service.driveReshards(election, config.requestTimeoutMs + RETIRE_ROOM_MS);
-          endings.defer(() => resharder.close());
-          const backups = await service.driveBackups(election, api.backupMetrics);
-          endings.defer(() => backups.close());
-        },
-        reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
-        backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
-        backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
-        restoreIntoObstacle: () => featureObstacle(map, 'restore-into', 'backups can be restored into collections that are there and empty'),
-        diskMetadataObstacle: () => featureObstacle(map, 'disk-metadata', 'metadata can be on the disk'),
-        diskVectorsObstacle: () => featureObstacle(map, 'disk-vectors', 'vectors can be on the disk'),
-        idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
+  const { port } = await api.serve({
+    clusterStore: store,
+    shardClient,
+    rateLimiter,
+    localLimiter,
+    addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
+    quota: clusterQuota(map, capacity.collectionsMax),
+    fronts: {
+      entry: join(__dirname, 'cluster-front-thread.js'),
+      // The threads that serve reach storage nodes, and never etcd.
+      data: { memberId: coordinatorId, credentials: threadCredentials(credentials) } satisfies ClusterThreadData,
+      handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']) },
+      onLoad: (load) => (threadsLoad = load),
+      follow: (peer) => {
+        const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer), tellCertificates(credentials.tls, peer)];
+        return () => ends.forEach((end) => end());
+      },
+    },
+    connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
+    operations: (service, embedding) =>
+      new ClusterOperations({
+        store,
+        map,
+        askNode: (address) => reports.ask(address),
+        clock,
+        log,
+        reshards: () => service.reshards(),
+        health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
       }),
-    { ending, log },
-  );
+    reached: whenReached,
+    recover: async (service) => {
+      await whenReached(() => service.follow());
+      const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
+      endings.defer(() => housekeeping.close());
+      const resharder = await whenReached(() => service.driveReshards(election, config.requestTimeoutMs + RETIRE_ROOM_MS));
+      endings.defer(() => resharder.close());
+      const backups = await whenReached(() => service.driveBackups(election, api.backupMetrics));
+      endings.defer(() => backups.close());
+    },
+    reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
+    backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
+    backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
+    restoreIntoObstacle: () => featureObstacle(map, 'restore-into', 'backups can be restored into collections that are there and empty'),
+    diskMetadataObstacle: () => featureObstacle(map, 'disk-metadata', 'metadata can be on the disk'),
+    diskVectorsObstacle: () => featureObstacle(map, 'disk-vectors', 'vectors can be on the disk'),
+    idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
+  });
   const entry: CoordinatorMember = {
     id: coordinatorId,
     address: `${peerAddress.replace(/:\d+$/, '')}:${port}`,

@@ -213,8 +213,7 @@ export function createService(options: {
     readNewShards: () => reshards.newShards(),
     driveReshards: async (office, retireMs) => {
       const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent), restores: new StoredRestores(store) });
-      await resharder.start();
-      return resharder;
+      return started(resharder);
     },
     driveBackups: async (office, observer) => {
       const drop = (intent: DropIntent): Promise<void> => collections.dropShards(intent);
@@ -236,14 +235,24 @@ export function createService(options: {
         drop,
         version: programVersion(),
       });
-      await driver.start();
-      return driver;
+      return started(driver);
     },
     close: () => {
       documents.close();
       catalog.close();
     },
   };
+}
+
+/** Leaves nothing behind that drives when it can't start. */
+async function started<Driver extends { start(): Promise<void>; close(): Promise<void> }>(driver: Driver): Promise<Driver> {
+  try {
+    await driver.start();
+  } catch (error) {
+    await driver.close();
+    throw error;
+  }
+  return driver;
 }
 
 /** Errors: invalid_parameter for what is none. */

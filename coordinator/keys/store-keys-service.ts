@@ -38,10 +38,11 @@ export class StoreKeysService implements KeysService {
   }
 
   /**
-   * Ensures that key 1 exists (its secret is `apiKey` if set) and starts to follow the store. `firstSecret` is key 1's
-   * random secret if this call generated it, to be shown once; otherwise null. Errors: unavailable.
+   * Ensures that key 1 exists (its secret is `apiKey` if set, or else `generated`) and starts to follow the store. `firstSecret`
+   * is key 1's secret if that is the generated one, to be shown once; otherwise null. Errors: unavailable; whoever tries again
+   * gives the same secret.
    */
-  static async open(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
+  static async open(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined; generated?: string | undefined }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
     const firstSecret = await ensureDefaultKey(options);
     const keys = new StoreKeysService(options);
     const { entries, revision } = await options.store.list(KEYS_PREFIX);
