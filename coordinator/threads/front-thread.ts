@@ -28,6 +28,7 @@ import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
 import { frontTokens } from './front-tokens';
+import { ReadRoom } from '../../shared/threads/read-room';
 import { takenConnection } from '../../shared/threads/taken-connection';
 import { THREAD_BEAT_MS } from '../../shared/threads/thread-state';
 import { FRONT_STATE, MAIN_BEAT_MS } from './front-state';
@@ -80,6 +81,8 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   /** Told before the first connection, where the port speaks TLS. */
   const isSecured = config.apiTlsCertFile !== '';
   let door: TlsDoor | null = null;
+  /** What TLS reads, it reads by itself. */
+  const room = isSecured ? undefined : new ReadRoom();
   const main = new ThreadPeer(parts.port, {
     'keys.put': (record: KeyRecord, place: number) => keys.put(record, place),
     'keys.remove': (id: number, place: number) => keys.remove(id, place),
@@ -174,7 +177,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     const closed = (): void => {
       if (isTurnedAway) Atomics.add(state, FRONT_STATE.closedTurnedAway, 1);
     };
-    const socket = takenConnection(state, handle, { closed });
+    const socket = takenConnection(state, handle, { closed, room });
     if (socket === null) return;
     connections.add(socket);
     socket.once('close', () => connections.delete(socket));

@@ -755,7 +755,9 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
   if (queries == 0) return;
   // Of the best `ranks` of a case.
   const auto reaches = [&](size_t tried, size_t ranks, float beyond) {
-    double sum = 0, squares = 0;
+    // Queries of a pass have the same filter by place, so they don't fail independently of each other: they count as one.
+    const size_t together = tried == kDepths ? pass : 1;
+    double sum = 0, squares = 0, part = 0;
     for (size_t i = 0; i < queries; i++) {
       const std::vector<Answer>& of_query = answers[i * kCases + tried];
       const size_t wanted = std::min(ranks, of_query.size());
@@ -764,10 +766,14 @@ void Cells::measure(const RowStore& rows, const Codes& codes, double recall_targ
       });
       const double recall = wanted == 0 ? 1 : double(found) / double(wanted);
       sum += recall;
-      squares += recall * recall;
+      part += recall;
+      if ((i + 1) % together != 0 && i + 1 != queries) continue;
+      const double mean_of_part = part / double(i % together + 1);
+      squares += mean_of_part * mean_of_part;
+      part = 0;
     }
-    const double mean = sum / double(queries);
-    const double error = std::sqrt(std::max(0.0, squares / double(queries) - mean * mean) / double(queries));
+    const double mean = sum / double(queries), parts = std::ceil(double(queries) / double(together));
+    const double error = std::sqrt(std::max(0.0, squares / parts - mean * mean) / parts);
     // Of who has few of an answer there are several, and their errors have nothing to do with each other.
     const double stores = std::max(1.0, double(kFew) / double(ranks));
     return mean - kCellMargin * error / std::sqrt(stores) >= recall_target;
