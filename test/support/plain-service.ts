@@ -17,7 +17,7 @@ import { systemClock, type Clock } from '../../shared/time/clock';
 import { PlainShardClient } from './plain-shard-client';
 
 /** As many collections and shards as a test likes. */
-const UNBOUNDED: CollectionQuota = { collectionsMax: Infinity, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: Infinity, source: '' }) };
+export const UNBOUNDED: CollectionQuota = { collectionsMax: Infinity, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: Infinity, source: '' }) };
 
 /** Models by name, the first of which is the default. */
 export class PlainEmbedding implements EmbeddingProvider {

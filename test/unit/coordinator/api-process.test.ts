@@ -1,5 +1,4 @@
 import { ApiProcess } from '../../../coordinator/api-process';
-import { UNBOUNDED } from '../../../coordinator/collections/collection-quota';
 import { ONLY_DRIVER } from '../../../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../../../coordinator/limits/process-limiter';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
@@ -13,6 +12,7 @@ import { Endings } from '../../../shared/process/endings';
 import { systemClock } from '../../../shared/time/clock';
 import { sharedClock } from '../../../shared/time/shared-clock';
 import { silentLogger } from '../../../shared/logs/logger';
+import { UNBOUNDED } from '../../support/plain-service';
 import { PlainShardClient } from '../../support/plain-shard-client';
 
 /** A cluster store that is away for one call: the `failing`th from now on, which is done or not. It counts who follows it. */
