@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { WhenReached } from '../shared/cluster/reach';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
@@ -162,7 +163,7 @@ export class ApiProcess {
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
-    reached?: <Result>(attempt: () => Promise<Result>) => Promise<Result>;
+    reached?: WhenReached;
     reshardObstacle?: () => string | null;
     backupObstacle?: () => string | null;
     backupLogObstacle?: () => string | null;

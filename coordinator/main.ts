@@ -7,7 +7,7 @@ import { followMemberFiles } from '../shared/cluster/member-files';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
-import { reached } from '../shared/cluster/reach';
+import { whenStoreReached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
@@ -108,7 +108,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
   /** What needs etcd, each by itself: what has begun by then does not begin again when etcd goes away. */
-  const whenReached = <Result>(attempt: () => Promise<Result>): Promise<Result> => reached('the cluster store', attempt, { ending, log });
+  const whenReached = whenStoreReached({ ending, log });
   await whenReached(() => store.mustBeOurs(STATE_PREFIX, isAssignment));
   await whenReached(() => map.follow());
 

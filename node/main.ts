@@ -8,7 +8,7 @@ import { followMemberFiles } from '../shared/cluster/member-files';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
-import { reached } from '../shared/cluster/reach';
+import { whenStoreReached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
@@ -361,19 +361,20 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     endings.defer(() => threads.close(DRAIN_MS));
   }
 
-  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH), { ending, log });
+  const whenReached = whenStoreReached({ ending, log });
+  await whenReached(() => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH));
   const ownCluster = await readClusterId(folder);
-  await mustBelongTo(folder, await reached('the cluster store', () => clusterIdOf(store, ownCluster), { ending, log }));
+  await mustBelongTo(folder, await whenReached(() => clusterIdOf(store, ownCluster)));
   // Before anything is opened: another process may hold these shards under this name.
   const address = memberAddress(config, rpcPort);
   const incarnation = randomUUID();
   const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
-  await reached('the cluster store', () => name.free(ending), { ending, log });
-  await reached('the cluster store', () => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }), { ending, log });
-  await reached('the cluster store', () => members.follow(), { ending, log });
-  await reached('the cluster store', () => agent.start(), { ending, log });
+  await whenReached(() => name.free(ending));
+  await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
+  await whenReached(() => members.follow());
   endings.defer(() => agent.close());
+  await whenReached(() => agent.start());
   const member: NodeMember = {
     id: nodeId,
     address,

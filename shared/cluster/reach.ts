@@ -3,26 +3,31 @@ import type { Logger } from '../logs/logger';
 
 const RETRY_MS = 500;
 
+/** What a start does with each step that needs the cluster store. */
+export type WhenReached = <Result>(attempt: () => Promise<Result>) => Promise<Result>;
+
 /**
- * Repeats `attempt` until it succeeds, for a start that has to wait for something outside. Logs once that it waits.
+ * Repeats an attempt until it succeeds, for a start that has to wait for the cluster store. Logs once that it waits.
  * Errors: unavailable when the process is asked to end meanwhile. An error that is not retryable is thrown at once.
  */
-export async function reached<Result>(what: string, attempt: () => Promise<Result>, options: { ending: AbortSignal; log: Logger }): Promise<Result> {
-  for (let failed = false; ; failed = true) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!isQuiverError(error) || !error.retryable) throw error;
-      if (!failed) options.log.warn({ error }, `${what} can't be reached; waiting for it`);
+export function whenStoreReached({ ending, log }: { ending: AbortSignal; log: Logger }): WhenReached {
+  return async (attempt) => {
+    for (let failed = false; ; failed = true) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isQuiverError(error) || !error.retryable) throw error;
+        if (!failed) log.warn({ error }, "the cluster store can't be reached; waiting for it");
+      }
+      if (ending.aborted) throw new QuiverError('unavailable', 'gave up waiting for the cluster store');
+      await new Promise<void>((wake) => {
+        const timer = setTimeout(wake, RETRY_MS);
+        const end = (): void => {
+          clearTimeout(timer);
+          wake();
+        };
+        ending.addEventListener('abort', end, { once: true });
+      });
     }
-    if (options.ending.aborted) throw new QuiverError('unavailable', `gave up waiting for ${what}`);
-    await new Promise<void>((wake) => {
-      const timer = setTimeout(wake, RETRY_MS);
-      const end = (): void => {
-        clearTimeout(timer);
-        wake();
-      };
-      options.ending.addEventListener('abort', end, { once: true });
-    });
-  }
+  };
 }

@@ -28,6 +28,8 @@ export class WatchedEntries<T> {
   private readonly own = new Map<string, Watched<T> & { untilMs: number }>();
   private readonly listeners = new Set<() => void>();
   private stopWatching: (() => void) | null = null;
+  private beginning: Promise<void> | null = null;
+  private isClosed = false;
   /** The last revision of which the watch has told, or from which it began. */
   private toldRevision = 0;
   private forgetting: NodeJS.Timeout | null = null;
@@ -40,14 +42,14 @@ export class WatchedEntries<T> {
     this.onUnreadable = options.onUnreadable;
   }
 
-  /** Reads the entries and follows their changes from then on. Errors: unavailable. */
+  /**
+   * Reads the entries and follows their changes from then on, once, however often it is called: a start that waits for the store
+   * calls it again while an earlier call is still under way. Errors: unavailable.
+   */
   async follow(): Promise<void> {
     if (this.stopWatching !== null) return;
-    const { entries, revision } = await this.store.list(this.prefix);
-    for (const entry of entries) this.keep(entry);
-    this.toldRevision = revision;
-    this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
-    this.notify();
+    this.beginning ??= this.begin().finally(() => (this.beginning = null));
+    await this.beginning;
   }
 
   /**
@@ -99,11 +101,21 @@ export class WatchedEntries<T> {
   }
 
   close(): void {
+    this.isClosed = true;
     if (this.forgetting !== null) clearTimeout(this.forgetting);
     this.forgetting = null;
     this.stopWatching?.();
     this.stopWatching = null;
     this.listeners.clear();
+  }
+
+  private async begin(): Promise<void> {
+    const { entries, revision } = await this.store.list(this.prefix);
+    if (this.isClosed) return;
+    for (const entry of entries) this.keep(entry);
+    this.toldRevision = revision;
+    this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
+    this.notify();
   }
 
   private apply(events: StoreEvent[]): void {

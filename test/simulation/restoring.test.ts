@@ -18,6 +18,8 @@ test('what is restored in a simulated cluster is what the backup has, or not the
   console.log(`restoring: SEED=${FROM}`);
   const totals: Record<string, number> = {};
   for (let seed = FROM; seed < FROM + SEEDS; seed += 1) for (const [name, count] of Object.entries(await run(seed))) totals[name] = (totals[name] ?? 0) + count;
+  // A name that is counted, and not listed, is no number.
+  expect(Object.entries(totals).filter(([, count]) => !Number.isInteger(count))).toEqual([]);
   // Some faults are too rare for so few schedules; the command looks for all of them.
   expect(
     ['restoresDone', 'restoresGivenUp', 'restoredIntoOtherShards', 'filled', 'killedCoordinators', 'failedTargetCalls', 'sweptObjects', 'promotions'].filter((name) => !(totals[name] > 0)),

@@ -5,6 +5,7 @@ import type { ClusterStore, StoreEntry, StoreEvent } from '../../../../shared/cl
 class ScriptedStore {
   revision = 0;
   entries: StoreEntry[] = [];
+  watching = 0;
   tell: (events: StoreEvent[]) => void = () => undefined;
 
   async list(): Promise<{ entries: StoreEntry[]; revision: number }> {
@@ -13,14 +14,18 @@ class ScriptedStore {
 
   watch(_prefix: string, _after: number, listener: (events: StoreEvent[]) => void): () => void {
     this.tell = listener;
-    return () => undefined;
+    this.watching += 1;
+    return () => (this.watching -= 1);
   }
 }
+
+const over = (store: ScriptedStore): WatchedEntries<string> =>
+  new WatchedEntries<string>({ store: store as unknown as ClusterStore, prefix: '', decode: ({ value }) => value, onUnreadable: () => undefined });
 
 const entry = (key: string, value: string, revision: number): StoreEntry => ({ key, value, revision });
 
 async function followed(store: ScriptedStore): Promise<{ entries: WatchedEntries<string>; values: () => Record<string, string> }> {
-  const entries = new WatchedEntries<string>({ store: store as unknown as ClusterStore, prefix: '', decode: ({ value }) => value, onUnreadable: () => undefined });
+  const entries = over(store);
   await entries.follow();
   return { entries, values: () => Object.fromEntries(entries.all().map(({ key, value }) => [key, value])) };
 }
@@ -130,4 +135,35 @@ test('a list that began before an event does not undo it', async () => {
   };
   await entries.refresh();
   expect(values()).toEqual({ a: 'latest', c: 'same', e: 'new' });
+});
+
+test('entries that are followed again while they begin to be are followed once: what a second watch told again would look like a store that was put back', async () => {
+  const store = later();
+  const entries = over(store);
+  await Promise.all([entries.follow(), entries.follow()]);
+  await entries.follow();
+  expect(store.watching).toBe(1);
+  entries.close();
+  expect(store.watching).toBe(0);
+});
+
+test('entries whose store was away are followed when they are followed again', async () => {
+  const store = later();
+  const { list } = store;
+  store.list = () => Promise.reject(new Error('away'));
+  const entries = over(store);
+  await expect(entries.follow()).rejects.toThrow('away');
+  store.list = list;
+  await entries.follow();
+  expect(entries.all()).toHaveLength(3);
+  expect(store.watching).toBe(1);
+});
+
+test('entries that are closed before they are read are not followed', async () => {
+  const store = later();
+  const entries = over(store);
+  const following = entries.follow();
+  entries.close();
+  await following;
+  expect(store.watching).toBe(0);
 });
