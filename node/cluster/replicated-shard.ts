@@ -101,8 +101,10 @@ export class ReplicatedShard implements HostedReplica {
     await settleCopy(options.folder);
     // The shard may fail before the replica is there to tell of it.
     let isThere!: (hosted: ReplicatedShard) => void;
-    const opened = new Promise<ReplicatedShard>((done) => (isThere = done));
-    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, opened);
+    let isNot!: (error: unknown) => void;
+    const opened = new Promise<ReplicatedShard>((done, fail) => ([isThere, isNot] = [done, fail]));
+    opened.catch(() => undefined);
+    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, opened, isNot);
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
@@ -114,6 +116,7 @@ export class ReplicatedShard implements HostedReplica {
       isThere(hosted);
       return hosted;
     } catch (error) {
+      isNot(error);
       await closeData(data, 'closed');
       throw error;
     }
@@ -183,7 +186,6 @@ export class ReplicatedShard implements HostedReplica {
     return position;
   }
 
-  /** `opened`: whom failures of the shard are told to. */
   /** As its primary, by a write of its own: every replica then removes the same. */
   private async removeExpired(externalIds: string[]): Promise<boolean> {
     const { role, epoch } = this.replica.status();
@@ -201,11 +203,27 @@ export class ReplicatedShard implements HostedReplica {
     return true;
   }
 
-  private static async openData({ folder, spec, shardOptions, budget, ended, sharing }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
+  /**
+   * `opened`: whom the shard tells of failures, and asks. `failed` is called before it is closed again, as nobody will be there:
+   * what waits for that keeps it from closing.
+   */
+  private static async openData(
+    { folder, spec, shardOptions, budget, ended, sharing }: ReplicatedShardOptions,
+    opened: Promise<ReplicatedShard>,
+    failed: (error: unknown) => void = () => undefined,
+  ): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
-    const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
-    const onDamaged = (error: Error): void => void opened.then((hosted) => hosted.noteDamage(error));
+    const onFailed = (error: Error): void =>
+      void opened.then(
+        (hosted) => hosted.fail(error),
+        () => undefined,
+      );
+    const onDamaged = (error: Error): void =>
+      void opened.then(
+        (hosted) => hosted.noteDamage(error),
+        () => undefined,
+      );
     const shard = await Shard.open(
       folder,
       spec,
@@ -225,6 +243,7 @@ export class ReplicatedShard implements HostedReplica {
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {
+      failed(error);
       await shard.close('reopened');
       throw error;
     }

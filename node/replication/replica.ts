@@ -565,8 +565,9 @@ export class Replica implements ShippableLog {
   private async sendFromStorage(to: string, header: Omit<AppendMessage, 'entries'>, range: OutgoingAppend['range']): Promise<void> {
     if (range === null) return this.surroundings.links.sendAppend(to, this.id, { ...header, entries: [] });
     let prev = header.prev;
-    for (let from = range.from; from <= range.to && !this.closed;) {
+    for (let from = range.from; from <= range.to && this.stillLeads(header.epoch);) {
       const read = this.cache.read(from, range.to, APPEND_BYTES_MAX) ?? (await this.storage.read(from, APPEND_BYTES_MAX));
+      if (!this.stillLeads(header.epoch)) return;
       const entries = read.filter(({ sequence }) => sequence <= range.to);
       if (entries.length === 0) return;
       this.surroundings.links.sendAppend(to, this.id, { ...header, prev, entries });
@@ -574,6 +575,14 @@ export class Replica implements ShippableLog {
       prev = { epoch: last.epoch, sequence: last.sequence };
       from = last.sequence + 1;
     }
+  }
+
+  /**
+   * Whether the log is still the one that this replica leads in that epoch. Once another one leads, its entries may be here in
+   * the place of those that were to be sent, and would go out as if they were of the earlier epoch.
+   */
+  private stillLeads(epoch: number): boolean {
+    return !this.closed && this.core.role === 'primary' && this.core.epoch === epoch;
   }
 
   private trim(): void {

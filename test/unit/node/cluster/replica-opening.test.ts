@@ -6,13 +6,16 @@ import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
+import type { KeyValueEntry } from '../../../../node/kv/key-value-store';
 import { ITEM_RANGE } from '../../../../node/records/record-keys';
+import { LOG_RANGE } from '../../../../node/replication/log-keys';
 import type { ReplicaSurroundings } from '../../../../node/replication/replica';
+import { Shard } from '../../../../node/shard/shard';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { operationsToBytes } from '../../../../shared/shard/operation-codec';
+import { operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
 import { systemClock } from '../../../../shared/time/clock';
 import { assignmentOf } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
@@ -135,11 +138,64 @@ function ledBy(node: string, others: string[]): ShardAssignment {
   return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
 }
 
-async function write(leader: ReplicatedShard, epoch = 1): Promise<void> {
+async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number): Promise<void> {
   const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
-  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }], false);
+  const timed = expiresAt !== undefined;
+  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }], timed && { counted: true, timed });
+  if (timed) stampMoment(payload, systemClock.wallMs());
   await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
 }
+
+test('an opening that fails while expired items wait to be removed says so, and can be tried again', async () => {
+  const expiresAt = Date.now() + 60_000;
+  const opened: RocksKeyValueStore[] = [];
+  const asked = jest.spyOn(Shard.prototype, 'expired');
+  let isDamaged = false;
+  const open = (wallMs: () => number): Promise<ReplicatedShard> =>
+    ReplicatedShard.open({
+      folder: join(folder, 'shards', 'c', '0'),
+      spec: SPEC,
+      assignment: ledBy('a', []),
+      self: replicaOn('a'),
+      mayBeNew: true,
+      changeIdPrefix: '',
+      shardOptions: {
+        factories: plainFactories,
+        openStore: async (path) => {
+          const store = await RocksKeyValueStore.open(path);
+          const scan = store.scan.bind(store);
+          // The log is read last of all. By then, the removal has to have begun.
+          store.scan = (range) => (isDamaged && range.to.equals(LOG_RANGE.to) ? damagedOnceRemoving() : scan(range));
+          opened.push(store);
+          return store;
+        },
+        recallTarget: 0.99,
+        buildThreads: 1,
+        wallMs,
+        logger: silentLogger,
+      },
+      budget: new WriteBudget(),
+      clock: systemClock,
+      log: silentLogger,
+      surroundings: () => ({ changeAssignment: () => new Promise(() => undefined), onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+    });
+  async function* damagedOnceRemoving(): AsyncIterable<KeyValueEntry[]> {
+    await eventually('what has expired is asked for', () => asked.mock.calls.length > 0);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((done) => setImmediate(done));
+    yield await Promise.reject(new QuiverError('storage_damaged', 'an entry of the log is damaged'));
+  }
+  const leader = await open(Date.now);
+  leader.replica.assigned(ledBy('a', []), 10);
+  await write(leader, 1, expiresAt);
+  await leader.close('closed');
+  isDamaged = true;
+  const later = (): number => expiresAt + 1;
+  await expect(open(later)).rejects.toThrow('an entry of the log is damaged');
+  isDamaged = false;
+  await (await open(later)).close('closed');
+  expect(opened).toHaveLength(3);
+  asked.mockRestore();
+});
 
 /** Leads the shard alone, and has an item written. */
 async function leadAndWrite(assignment: ShardAssignment): Promise<void> {

@@ -1,4 +1,6 @@
 import { LaterFormatError } from '../../../../node/files/later-format';
+import type { AppendMessage } from '../../../../node/replication/core/messages';
+import type { LogEntry } from '../../../../node/replication/core/replica-state';
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { momentOf, operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
@@ -18,8 +20,11 @@ let clock: ManualClock;
 let storage: MemoryReplicaStorage;
 let replica: Replica;
 let failed: (error: Error) => void;
+/** Appends that the replica sent. */
+let sent: AppendMessage[] = [];
 
 beforeEach(() => {
+  sent = [];
   failed = (error) => {
     throw error;
   };
@@ -41,7 +46,7 @@ function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), ep
     isShipped,
     logLimits: { kept: limits(10), away: limits(100), catchUp: limits(catchUpEntries) },
     surroundings: {
-      links: { sendAppend: () => undefined, sendAck: () => undefined },
+      links: { sendAppend: (_to, _id, message) => void sent.push(message), sendAck: () => undefined },
       changeAssignment: () => new Promise(() => undefined),
       sendSnapshot: () => new Promise(() => undefined),
       onFailed: (error) => failed(error),
@@ -153,4 +158,30 @@ test('a primary that can not read its log because a later version wrote it stops
   replica.streamStarted('b');
   bHas(0, 2);
   await expect(told).resolves.toBe(later);
+});
+
+test('a primary that is deposed while it reads its log for a follower sends no entry of its successor as its own', async () => {
+  const entryOf = (sequence: number, epoch: number): LogEntry => ({ sequence, epoch, write: null });
+  const written = new MemoryReplicaStorage();
+  await written.append({ promisedEpoch: 1, lastLedEpoch: 1, entries: [1, 2, 3, 4, 5].map((sequence) => entryOf(sequence, 1)) });
+  const first = await written.read(1, 1);
+  // The disk is slow: what was asked for first comes last.
+  let answer: () => void = () => undefined;
+  let reads = 0;
+  written.read = () => {
+    reads += 1;
+    return new Promise((done) => (answer = () => done(first.slice(0, 3))));
+  };
+  lead(1_000_000, { written, epoch: 2 });
+  await eventually('it has promised its epoch', () => replica.status().phase !== 'promising');
+  replica.streamStarted('b');
+  bHas(0, 2);
+  await eventually('it reads its log', () => reads === 1);
+  const quiet = { commit: 0, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [] };
+  replica.received({ ...quiet, epoch: 3, from: 'q', sentAt: 1, prev: { epoch: 1, sequence: 3 }, entries: [entryOf(4, 3), entryOf(5, 3)] });
+  await eventually('it follows', () => replica.status().role === 'follower' && written.state.lastSequence === 5);
+  const before = sent.length;
+  answer();
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((done) => setImmediate(done));
+  expect(sent.slice(before)).toEqual([]);
 });

@@ -21,6 +21,19 @@ test('a store that holds less than was recorded of it is lossy, unless a later p
   expect(lossiness(2)).toEqual([]);
 });
 
+test('an entry of a later epoch than its sender leads in is not taken: it is of the successor, into whose place it would come', () => {
+  const B = { node: 'B', store: 'B.0' };
+  const state = { promisedEpoch: 5, lastLedEpoch: 0, firstSequence: 1, lastSequence: 0, precedingEpoch: 0, epochStarts: [], appliedSequence: 0, settled: [] };
+  const replica = new ShardReplica({ self: B, changeIdPrefix: 'B', state, unapplied: [], nowMs: 0 });
+  const append = (...epochs: number[]): string[] => {
+    const entries = epochs.map((epoch, i) => ({ sequence: i + 1, epoch, write: null }));
+    const message: AppendMessage = { epoch: 5, from: 'A', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [], entries };
+    return replica.step({ type: 'append', message }, 1).map(({ type }) => type);
+  };
+  expect(append(5, 6)).toEqual([]);
+  expect(append(4, 5)).toContain('append');
+});
+
 test('quiet shards have their heartbeats at the same moments, whenever they fell quiet', () => {
   /** Of a shard that is written to at `atMs`: when it has heartbeats, in 200 ms some seconds later. */
   const momentsOf = (atMs: number): number[] => {
