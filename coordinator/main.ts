@@ -208,6 +208,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
       endings.defer(() => resharder.close());
       const backups = await whenReached(() => service.driveBackups(election, api.backupMetrics));
       endings.defer(() => backups.close());
+      // Only now: what waits for the controller would wait for this process, which may have had a model to load first.
+      election.begin();
     },
     reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
     backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),

@@ -374,7 +374,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
   await whenReached(() => members.follow());
   endings.defer(() => agent.close());
-  await whenReached(() => agent.start());
+  await whenReached(() => agent.start(ending));
+  const space = await diskSpaceOf(folder);
+  // From here to `register` nothing is awaited: a replica may begin anew as another store meanwhile.
   const member: NodeMember = {
     id: nodeId,
     address,
@@ -384,7 +386,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     zone: config.zone,
     pid: process.pid,
     startedAt: new Date(clock.wallMs()).toISOString(),
-    ...(await diskSpaceOf(folder)),
+    ...space,
     shardsMax: capacity.shardsMax,
     ...versionToFields(OWN_VERSION),
   };

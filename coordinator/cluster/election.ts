@@ -24,13 +24,13 @@ export class Election {
   private readonly logger: Logger;
   private readonly backoff = new RetryBackoff();
   private readonly closing = new AbortController();
-  private readonly running: Promise<void>;
+  private running: Promise<void> | null = null;
   private session: StoreSession | null = null;
   private held: Guard | null = null;
 
   /**
-   * Starts at once. `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and
-   * `onDeposed` are called alternately; after `onDeposed` the candidate campaigns again.
+   * `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and `onDeposed` are called alternately;
+   * after `onDeposed` the candidate campaigns again.
    */
   constructor(options: { store: ClusterStore & SessionStore; path: string; value: string; ttlSeconds: number; onElected?: (guard: Guard) => void; onDeposed?: () => void; logger?: Logger }) {
     this.store = options.store;
@@ -40,7 +40,11 @@ export class Election {
     this.onElected = options.onElected ?? (() => undefined);
     this.onDeposed = options.onDeposed ?? (() => undefined);
     this.logger = (options.logger ?? silentLogger).child({ path: options.path });
-    this.running = this.run();
+  }
+
+  /** Campaigns from now on; idempotent. To be called once this process can do what the leader has to. */
+  begin(): void {
+    if (!this.closing.signal.aborted) this.running ??= this.run();
   }
 
   get isLeader(): boolean {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX } from '../../shared/cluster/members';
@@ -89,14 +90,22 @@ export class NodeAgent implements ReplicationReceiver {
     this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
   }
 
-  /** Opens what the map gives to this node and follows it. Resolves when all of it was tried once. Errors: unavailable. */
-  async start(): Promise<void> {
+  /**
+   * Opens what the map gives to this node and follows it. Resolves when all of it was tried once, but for what is filled from a
+   * backup: that serves nobody, and may take hours, in which the other replicas would count as away. Errors: unavailable, also
+   * when `ending` is aborted meanwhile.
+   */
+  async start(ending?: AbortSignal): Promise<void> {
     const watched = [this.assignments, this.tombstones, this.later];
     await Promise.all(watched.map((entries) => entries.follow()));
     for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
+    const tried = [...this.places.values()].filter(({ spec }) => spec.seed === undefined).map(({ ready }) => ready.catch(() => undefined));
+    const isTried = Promise.all(tried);
+    if (ending === undefined) await isTried;
+    else if (!ending.aborted) await Promise.race([isTried, once(ending, 'abort')]);
+    if (ending?.aborted === true) throw new QuiverError('unavailable', 'the process was asked to end');
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
 
@@ -20,14 +21,7 @@ export function whenStoreReached({ ending, log }: { ending: AbortSignal; log: Lo
         if (!failed) log.warn({ error }, "the cluster store can't be reached; waiting for it");
       }
       if (ending.aborted) throw new QuiverError('unavailable', 'gave up waiting for the cluster store');
-      await new Promise<void>((wake) => {
-        const timer = setTimeout(wake, RETRY_MS);
-        const end = (): void => {
-          clearTimeout(timer);
-          wake();
-        };
-        ending.addEventListener('abort', end, { once: true });
-      });
+      await sleep(RETRY_MS, undefined, { signal: ending }).catch(() => undefined);
     }
   };
 }

@@ -62,6 +62,7 @@ async function setTheScene() {
           onDeposed: () => told.push('deposed'),
         }),
       );
+      election.begin();
       return { election, through, told };
     },
     leaderValue: async (): Promise<string | undefined> => (await store.get('/q/controller'))?.value,
@@ -426,6 +427,7 @@ test.concurrent(
     const options = { store, value: '1', ttlSeconds: ${TTL_SECONDS} };
     const entry = new RegisteredEntry({ ...options, key: 'members/a' });
     const election = new Election({ ...options, path: '/q/controller' });
+    election.begin();
     process.stdin.once('data', async () => {
       await Promise.all([entry.close(), election.close()]);
       await store.close();

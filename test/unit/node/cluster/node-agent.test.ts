@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
+async function start(options: Partial<NodeAgentOptions>, ending?: AbortSignal): Promise<NodeAgent> {
   known = await KnownAssignments.load(folder, silentLogger);
   agent = new NodeAgent({
     openReplicasMax: Infinity,
@@ -51,7 +51,7 @@ async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
     log: silentLogger,
     ...options,
   });
-  await agent.start();
+  await agent.start(ending);
   return agent;
 }
 
@@ -86,6 +86,30 @@ test('a shard that can not be opened is told of until it can', async () => {
   isFull = false;
   await eventually('it is open', () => started.hosted({ collectionUid: 'c', shard: 1 }) !== null);
   expect(told.at(-1)).toEqual([]);
+});
+
+test('a node begins without the shard that is filled from a backup, however long that takes', async () => {
+  await assign(0);
+  const seed = { target: '/backups', backup: 'b', shards: 1, shard: 0 } as unknown as NonNullable<ShardAssignment['spec']['seed']>;
+  await assign(1, { spec: { collectionUid: 'c', shard: 1, dim: 2, metric: 'cosine', seed } });
+  let fill: () => void = () => undefined;
+  const started = await start({
+    openReplica: (spec) => (spec.seed === undefined ? Promise.resolve(replicaOf(spec)) : new Promise((done) => (fill = () => done(replicaOf(spec))))),
+  });
+  expect([0, 1].map((shard) => started.hosted({ collectionUid: 'c', shard }) !== null)).toEqual([true, false]);
+  fill();
+  await eventually('it is open, too', () => started.hosted({ collectionUid: 'c', shard: 1 }) !== null);
+});
+
+test('a node that is asked to end while it opens its shards does not wait for them', async () => {
+  await assign(0);
+  const ending = new AbortController();
+  let open: () => void = () => undefined;
+  const starting = start({ openReplica: (spec) => new Promise((done) => (open = () => done(replicaOf(spec)))) }, ending.signal);
+  await eventually('it opens', async () => agent !== null && agent.closedReplicas === 1);
+  ending.abort();
+  await expect(starting).rejects.toMatchObject({ kind: 'unavailable' });
+  open();
 });
 
 test('a replica that fails while it is open is told of until it is open again', async () => {
