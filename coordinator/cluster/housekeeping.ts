@@ -1,4 +1,5 @@
 import type { Logger } from '../../shared/logs/logger';
+import { inTime } from '../../shared/time/deadline';
 import type { RunningService } from '../service-factory';
 import type { ClusterMap } from './cluster-map';
 import type { ControllerOffice } from './controller';
@@ -9,6 +10,8 @@ const EVERY_MS = 15_000;
 const CREATION_MS = 120_000;
 /** Added to the time that a write may take: nodes count that time from the arrival of the write. */
 const WRITE_ROOM_MS = 30_000;
+/** How long a stop waits for what is under way. A node that hangs holds it up for as long as a call may take. */
+const CLOSE_MS = 500;
 
 /** A task of the controller: finishes collections and uploads that a crashed coordinator left half done. */
 export class Housekeeping {
@@ -19,7 +22,7 @@ export class Housekeeping {
   private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
-  /** While nodes are away, each batch of collections takes as long as a call may. This ends the wait when the process stops. */
+  /** While nodes are away, each batch of collections takes as long as a call may. This keeps the next ones from beginning when the process stops. */
   private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
@@ -32,10 +35,11 @@ export class Housekeeping {
     this.timer = setInterval(() => this.tidy(), EVERY_MS);
   }
 
+  /** What is still under way after a moment is left as a crash would leave it: the next controller finishes it. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     this.closing.abort();
-    await this.running;
+    if (this.running !== null) await inTime(this.running, CLOSE_MS, () => new Error('it takes too long')).catch(() => undefined);
   }
 
   private tidy(): void {

@@ -1,4 +1,4 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -58,7 +58,7 @@ interface Reading extends StorageUse {
 /** What is known of one collection. */
 interface Account {
   reading: Reading | null;
-  pending: { done: Promise<void>; atMs: number } | null;
+  pending: { done: Promise<void>; atMs: number; deadlineMs: number } | null;
   open: Set<Reservation>;
   /** All that was settled since the account was opened, and how many writes that was. */
   settled: StorageUse;
@@ -169,7 +169,13 @@ export class QuotaLedger implements QuotaGate {
     for (;;) {
       const { pending } = account;
       if (pending === null) break;
-      await pending.done;
+      try {
+        await pending.done;
+      } catch (error) {
+        // Whoever asked may have had less time than this call.
+        if (!isOutOfReach(error) || call.deadlineMs <= pending.deadlineMs) throw error;
+        continue;
+      }
       if (pending.atMs >= sinceMs) return account.reading!;
     }
     const atMs = this.parts.clock.monotonicMs();
@@ -180,7 +186,7 @@ export class QuotaLedger implements QuotaGate {
         this.dropLost(account, atMs);
       })
       .finally(() => (account.pending = null));
-    account.pending = { done, atMs };
+    account.pending = { done, atMs, deadlineMs: call.deadlineMs };
     await done;
     return account.reading!;
   }
@@ -250,6 +256,10 @@ function inherit({ open }: Account, { once, items, bytes }: Reservation): void {
 
 function takesNothing(quota: StorageQuota, { items, bytes }: StorageUse): boolean {
   return (quota.items === null || items === 0) && (quota.bytes === null || bytes === 0);
+}
+
+function isOutOfReach(error: unknown): boolean {
+  return isQuiverError(error) && error.kind === 'unavailable';
 }
 
 function first<Item>(line: ReadonlySet<Item>): Item | undefined {

@@ -1,6 +1,6 @@
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import { type Logger, silentLogger } from '../logs/logger';
-import type { ClusterStore } from '../cluster-store/cluster-store';
+import type { ClusterStore, StoreEvent } from '../cluster-store/cluster-store';
 import { RetryBackoff } from '../time/retry-backoff';
 import type { SessionStore, StoreSession } from '../cluster-store/session-store';
 import type { MemberName } from './member-name';
@@ -8,6 +8,7 @@ import type { MemberName } from './member-name';
 /**
  * One entry of the cluster store that exists as long as its owner lives: with it, a process registers as a member. It
  * is put under a session. When the session is lost, or somebody deletes the entry, it is put again under a new session.
+ * When the store was put back to a time before the entry was as it is now, it is put again under the same one.
  * While the store is away it keeps trying, without end. An entry that is there already is overwritten; with a name, only
  * if it is this member's.
  */
@@ -106,9 +107,18 @@ export class RegisteredEntry {
       throw error;
     }
     this.stopWatch ??= this.store.watch(this.key, this.putRevision, (events) => {
-      for (const event of events) if (event.key === this.key && event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
-      if (this.deleted) this.wake();
+      for (const event of events) if (event.key === this.key) this.heed(event);
+      if (this.deleted || this.mustPut) this.wake();
     });
+  }
+
+  /**
+   * What is told of an earlier revision than our put is either older than that put, or the store was put back since. Which of
+   * them is not known, and another put is right for both. What another process put later stays.
+   */
+  private heed(event: StoreEvent): void {
+    if (event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
+    else if (event.type === 'delete' || (event.revision < this.putRevision && event.value !== this.value)) this.mustPut = true;
   }
 
   /** Answers the revision of the put. Errors: already_exists when another process has the name; unavailable. */

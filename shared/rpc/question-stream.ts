@@ -4,6 +4,11 @@ import { NumberTable } from '../tables/number-table';
 
 /** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
 const RETRY_MS = 250;
+/**
+ * A connection that is not ready after this is given up, however short the time of a question is. It is a little less than a
+ * handshake may take, so that the channel of one that was never answered is replaced, too: it may try to connect for minutes.
+ */
+const UNREADY_MS = 4_500;
 
 /** A message with the number of its question. */
 interface Numbered {
@@ -15,16 +20,24 @@ interface Open<Answer> {
   timer: NodeJS.Timeout;
 }
 
+interface Connection<Question> {
+  stream: RpcStream<Question>;
+  openedAtMs: number;
+  /** `late`: it is still being made, and a question waited for it in vain. */
+  state: 'opening' | 'late' | 'ready';
+}
+
 /**
  * Questions to another member over one long-lived stream; answers come in any order. The answer is null if the member
- * can't be reached in time. For small messages that may be lost.
+ * can't be reached in time; while a connection takes longer to be made than a question waited, at once. For small messages
+ * that may be lost.
  */
 export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
   private readonly address: string;
   private readonly method: StreamMethod<Question, Answer>;
   private readonly channels: RpcChannels;
   private readonly open = new NumberTable<Open<Answer>>();
-  private connection: { stream: RpcStream<Question>; isReady: boolean } | null = null;
+  private connection: Connection<Question> | null = null;
   private brokeAtMs = -Infinity;
   private closed = false;
 
@@ -37,16 +50,12 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
   /** The answer, or null when there is none within `timeoutMs`. */
   ask(question: Omit<Question, 'id'>, timeoutMs: number): Promise<Answer | null> {
     const connection = this.connected();
-    if (connection === null) return Promise.resolve(null);
+    if (connection === null || connection.state === 'late') return Promise.resolve(null);
     return new Promise((settle) => {
       const timer = setTimeout(() => {
         this.open.remove(id);
         settle(null);
-        // The other side accepted the connection and stays silent.
-        if (this.connection === connection && !connection.isReady) {
-          this.disconnect();
-          this.channels.replace(this.address);
-        }
+        if (connection.state === 'opening') connection.state = 'late';
       }, timeoutMs);
       const id = this.open.add({ settle, timer });
       connection.stream.write({ ...question, id } as Question, () => undefined);
@@ -58,13 +67,15 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     this.disconnect();
   }
 
-  private connected(): { stream: RpcStream<Question>; isReady: boolean } | null {
-    if (this.connection !== null) return this.connection;
-    if (this.closed || performance.now() - this.brokeAtMs < RETRY_MS) return null;
-    const connection = {
-      isReady: false,
+  private connected(): Connection<Question> | null {
+    if (this.connection !== null && !isGivenUp(this.connection)) return this.connection;
+    if (this.connection !== null) this.replace();
+    else if (this.closed || performance.now() - this.brokeAtMs < RETRY_MS) return null;
+    const connection: Connection<Question> = {
+      openedAtMs: performance.now(),
+      state: 'opening',
       stream: this.channels.to(this.address).open<Question, Answer>(this.method, {
-        ready: () => (connection.isReady = true),
+        ready: () => (connection.state = 'ready'),
         frame: (answer) => {
           const found = this.open.remove(answer.id);
           if (found === undefined) return;
@@ -72,12 +83,20 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
           found.settle(answer);
         },
         ended: () => {
-          if (this.connection === connection) this.disconnect();
+          if (this.connection !== connection) return;
+          if (isGivenUp(connection)) this.replace();
+          else this.disconnect();
         },
       }),
     };
     this.connection = connection;
     return connection;
+  }
+
+  /** The other side accepted the connection and stays silent, or does not even do that. */
+  private replace(): void {
+    this.disconnect();
+    this.channels.replace(this.address);
   }
 
   private disconnect(): void {
@@ -90,4 +109,8 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
       settle(null);
     }
   }
+}
+
+function isGivenUp({ state, openedAtMs }: Connection<unknown>): boolean {
+  return state !== 'ready' && performance.now() - openedAtMs >= UNREADY_MS;
 }

@@ -17,6 +17,8 @@ class World {
   readonly items = new Set<string>();
   readonly ledger: QuotaLedger;
   readings = 0;
+  /** Shards answer once it has resolved. */
+  held: Promise<void> = Promise.resolve();
   private readonly record: CollectionRecord;
 
   constructor(quota: { items?: number; bytes?: number }, { requestTimeoutMs = 600_000 } = {}) {
@@ -37,6 +39,7 @@ class World {
   }
 
   private async read(id: { shard: number }, kind: string, request: { externalIds: string[] }): Promise<unknown> {
+    await this.held;
     await turn();
     if (kind === 'fetch') return request.externalIds.map((externalId) => (this.items.has(externalId) ? { externalId } : null));
     this.readings += 1;
@@ -139,6 +142,49 @@ test('a write that could not be decided in time may be repeated, and leaves its 
   expect(await world.reserve(idsOf(20, 4))).toEqual(expect.any(Number));
   world.ledger.settle(first, 0);
   expect(await world.reserve(idsOf(10, 6))).toEqual(expect.any(Number));
+});
+
+test('who joins a question that ends with the time of whoever asked asks again, by the time of its own', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const world = new World({ items: 10 }, { requestTimeoutMs: 300 });
+    let release = (): void => undefined;
+    world.held = new Promise((done) => (release = done));
+    const asker = world.reserve(idsOf(0, 1));
+    world.clock.advance(200);
+    const joiners = [world.reserve(idsOf(1, 1)), world.reserve(idsOf(2, 1))];
+    expect(await cameOf(Promise.race([asker, ...joiners]))).toBeNull();
+    world.clock.advance(100);
+    jest.advanceTimersByTime(300);
+    expect(await cameOf(asker)).toMatch(/^unavailable/);
+    expect(await cameOf(Promise.race(joiners))).toBeNull();
+    release();
+    expect(await Promise.all(joiners)).toEqual([expect.any(Number), expect.any(Number)]);
+    // Of two questions to each shard, the second was for both.
+    expect(world.readings).toBe(2 * SHARDS);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('each of those that ask for one collection fails by its own time when the shards never answer', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const world = new World({ items: 10 }, { requestTimeoutMs: 300 });
+    world.held = new Promise(() => undefined);
+    const first = world.reserve(idsOf(0, 1));
+    world.clock.advance(200);
+    const second = world.reserve(idsOf(1, 1));
+    await cameOf(first);
+    world.clock.advance(100);
+    jest.advanceTimersByTime(300);
+    expect(await cameOf(first)).toMatch(/^unavailable/);
+    expect(await cameOf(second)).toBeNull();
+    jest.advanceTimersByTime(200);
+    expect(await cameOf(second)).toMatch(/^unavailable/);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('calls of one write count as one, also when the first of them fails and the other writes', async () => {
