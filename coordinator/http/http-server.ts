@@ -102,10 +102,20 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
   return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
+/** In the place of an answer that has ended and is not sent: Node closes no connection with an answer under way. */
+const SENDING = { finished: false };
+
 /** The server of the public port: of HTTP/1.1, with connections that may also speak HTTP/2. */
 export class ApiServer extends Server {
   http2: Http2Connections | null = null;
   gate: ConnectionGate | null = null;
+  private readonly served = new Set<Socket & { _httpMessage?: unknown }>();
+
+  /** Notes a connection of HTTP/1.1, until it is closed. */
+  noteServed(socket: Socket): void {
+    this.served.add(socket);
+    socket.once('close', () => this.served.delete(socket));
+  }
 
   /** Takes a connection whose TLS handshake is over, in which the client chose what it speaks. */
   takeSecured(socket: TLSSocket): void {
@@ -117,8 +127,12 @@ export class ApiServer extends Server {
     if (!socket.destroyed) this.http2?.take(socket);
   }
 
+  /** Node takes a connection for idle as soon as its answer has ended, also while bytes of it wait for the client. Those stay until they are sent. */
   override closeIdleConnections(): void {
+    const sending = [...this.served].filter((socket) => socket.writableLength > 0).map((socket) => ({ socket, message: socket._httpMessage }));
+    for (const { socket } of sending) socket._httpMessage = SENDING;
     super.closeIdleConnections();
+    for (const { socket, message } of sending) socket._httpMessage = message;
     this.http2?.closeIdle();
   }
 }
@@ -229,6 +243,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   server.http2 = http2;
   server.gate = connections;
   server.on('connection', (socket: Socket) => {
+    server.noteServed(socket);
     writeInOnePiece(socket);
     if (!connections.isTurnedAway(socket)) whole.watch(socket);
   });

@@ -8,7 +8,7 @@ import { keyReused } from './write-mark';
 const OUTCOMES_MAX = 10_000;
 /** Those that have expired are looked for once in so many requests. */
 const SWEEP_EVERY = 200;
-/** Changes of one transaction; etcd allows 128. */
+/** Changes of one transaction, and as many guards; etcd allows 128 of each. */
 const CHANGES_MAX = 100;
 
 export class StoredOutcomes implements OutcomesService {
@@ -57,9 +57,10 @@ export class StoredOutcomes implements OutcomesService {
     for (let at = 0; at < gone.length; at += CHANGES_MAX) await this.delete(gone.slice(at, at + CHANGES_MAX));
   }
 
+  /** All, or none if one of them is another by now: the same request may have been done anew. Then the next sweep sees. */
   private async delete(entries: StoreEntry[]): Promise<void> {
     await this.parts.store.transact(
-      [],
+      entries.map(({ key, revision }) => ({ key, revision })),
       entries.map(({ key }) => ({ type: 'delete', key })),
     );
   }

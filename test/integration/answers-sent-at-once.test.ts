@@ -72,6 +72,7 @@ test('answers are whole and in their order when the client does not read for a w
   }
   // The system has taken a part of an answer, and the rest waits in the stream.
   await eventually('a part of an answer waits', () => (served?.writableLength ?? 0) > 0);
+  target.server.closeIdleConnections();
   connection.socket.resume();
   const last = `hit \\"${ASKED - 1}\\"`;
   await eventually('all answers are there', () => connection.text.endsWith('"error":null}') && connection.text.lastIndexOf(last) > connection.text.length - 2 * METADATA_CHARACTERS);

@@ -1,5 +1,7 @@
+import type { Socket } from 'node:net';
 import { closeHttpServer } from '../../coordinator/http/http-server';
 import { ApiClient, dataOf } from '../support/api-client';
+import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
 
@@ -7,6 +9,8 @@ import { RawConnection } from '../support/raw-connection';
 
 const ANSWERED = /"status":.*}$/;
 const FIRST = 'GET /v1/me HTTP/1.1\r\n\r\n';
+/** More than the system takes for a client that reads nothing. */
+const LARGE_BYTES = 64 * 1024 * 1024;
 
 let target: PlainServer;
 /** Requests that Node's server has read. */
@@ -16,7 +20,7 @@ let gate: Promise<void> = Promise.resolve();
 let begun: () => void = () => undefined;
 
 beforeEach(async () => {
-  target = await startPlainServer();
+  target = await startPlainServer({ API_METRICS: 'true' }, { metricsText: async () => ({ contentType: 'text/plain', text: Buffer.alloc(LARGE_BYTES, 'x') }) });
   dataOf(await new ApiClient(target).post('/v1/collections', { name: 'c', dim: 2 }));
   const search = target.service.search.search.bind(target.service.search);
   target.service.search.search = async (...given) => {
@@ -135,7 +139,7 @@ test('a server that closes answers the request under way, and closes idle connec
 
 test('a connection on which nothing moves is not closed while its answer is made', async () => {
   const { isBegun, letGo } = held();
-  const arrived = new Promise<import('node:net').Socket>((resolve) => target.server.once('connection', resolve));
+  const arrived = new Promise<Socket>((resolve) => target.server.once('connection', resolve));
   const connection = await open();
   const socket = await arrived;
   await connection.send(whole(3));
@@ -145,6 +149,34 @@ test('a connection on which nothing moves is not closed while its answer is made
   await connection.until(/"k":3,/);
   socket.emit('timeout');
   await connection.closed();
+});
+
+/** A connection with a large answer that has ended, of which the client reads nothing yet. As the first answer, it is the server's own. */
+async function openUnread(isFirst: boolean): Promise<RawConnection> {
+  const arrived = new Promise<Socket & { _httpMessage?: { finished: boolean } }>((resolve) => target.server.once('connection', resolve));
+  const connection = isFirst ? await RawConnection.open(target) : await open();
+  const socket = await arrived;
+  connection.socket.pause();
+  await connection.send('GET /metrics HTTP/1.1\r\n\r\n');
+  await eventually('the answer has ended and waits for its client', () => socket._httpMessage?.finished === true && socket.writableLength > 0);
+  expect(read).toBe(1);
+  return connection;
+}
+
+test.each([true, false])('a connection whose answer is not sent yet is not idle, and is closed once it is; first answer: %s', async (isFirst) => {
+  const connection = await openUnread(isFirst);
+  target.server.closeIdleConnections();
+  const closed = closeHttpServer(target.server, 60_000);
+  connection.socket.resume();
+  const text = await connection.closed();
+  expect(text.length - text.lastIndexOf('\r\n\r\n') - 4).toBe(LARGE_BYTES);
+  await closed;
+});
+
+test.each([true, false])('a client that does not read its answer holds a server up no longer than its grace; first answer: %s', async (isFirst) => {
+  const connection = await openUnread(isFirst);
+  await closeHttpServer(target.server, 1);
+  connection.socket.destroy();
 });
 
 test('a client that goes away leaves nothing behind', async () => {

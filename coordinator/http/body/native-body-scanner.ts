@@ -19,6 +19,8 @@ const ROOM_FLOATS_MAX = ROOM_FLOATS / 8;
 
 /** Numbers are mostly written with a point and some digits, in twice their four bytes. */
 const ROOM_SHARE = 0.5;
+/** An item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two. */
+const ROOM_SHARE_MAX = 4;
 
 /**
  * The scanner over the addon. Vectors go directly from the bytes of the body into one float buffer; JSON.parse takes
@@ -31,10 +33,8 @@ export class NativeBodyScanner implements BodyScanner {
   private readonly nonce = randomBytes(18).toString('hex');
   private readonly questions = new Map<ListPlace | null, { list: string; bounds: Float64Array }>();
   private readonly memory: BodyMemory;
-  /**
-   * How many bytes an encoded write has room for, for each byte of the body. It grows with the first body that needs more, up to
-   * four: an item takes more characters than its operation has bytes besides the numbers, and a number of four bytes at least two.
-   */
+  private readonly scansAsideMax: number;
+  /** How many bytes an encoded write has room for at first, for each byte of the body: as many as the body needed that needed most. */
   private roomShare = ROOM_SHARE;
   private room = new Float32Array(0);
   /** How many numbers of the room are taken. */
@@ -42,10 +42,12 @@ export class NativeBodyScanner implements BodyScanner {
   private scansAside = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds; memory: BodyMemory }) {
+  /** `scansAsideMax`: for tests. */
+  constructor(options: { addon: BodyScannerAddon; bounds: ScanBounds; memory: BodyMemory; scansAsideMax?: number }) {
     this.addon = options.addon;
     this.memory = options.memory;
     this.bounds = options.bounds;
+    this.scansAsideMax = options.scansAsideMax ?? SCANS_ASIDE_MAX;
   }
 
   scan(body: Buffer, list: ListPlace | null): BodyScan {
@@ -77,15 +79,18 @@ export class NativeBodyScanner implements BodyScanner {
     const question = this.questionFor(list);
     const bounds = Float64Array.of(...question.bounds, items.metadataBytesMax, items.metadataFieldsMax, items.metadataDepthMax, items.externalIdCharactersMax);
     return this.aside(isGone, async () => {
-      let memory = this.memory.take(body.length * this.roomShare);
+      // Of this body: if each of several at once doubled what is for all, they would soon ask for more memory than there is.
+      let share = this.roomShare;
+      let memory = this.memory.take(body.length * share);
       let encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
-      while (encoded === false) {
+      while (encoded === false && share < ROOM_SHARE_MAX) {
         this.memory.give(memory);
-        this.roomShare *= 2;
-        memory = this.memory.take(body.length * this.roomShare);
+        share *= 2;
+        this.roomShare = Math.max(this.roomShare, share);
+        memory = this.memory.take(body.length * share);
         encoded = await this.addon.encodeAside(body, this.nonce, question.list, bounds, new Uint8Array(memory));
       }
-      if (encoded === null) {
+      if (encoded === null || encoded === false) {
         this.memory.give(memory);
         return null;
       }
@@ -98,7 +103,7 @@ export class NativeBodyScanner implements BodyScanner {
 
   /** Runs work of libuv's threads when it is its turn. */
   private async aside<Result>(isGone: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    if (this.scansAside === SCANS_ASIDE_MAX) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    if (this.scansAside === this.scansAsideMax) await new Promise<void>((resolve) => this.waiting.push(resolve));
     else this.scansAside++;
     try {
       if (isGone()) throw new ClientGone();
