@@ -167,7 +167,7 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   private async finish(reason: 'closed' | 'dropped'): Promise<void> {
-    await this.installing?.catch(() => undefined);
+    if (this.installing !== null) await this.installing.catch(() => undefined);
     if (reason === 'dropped') this.data.shard.abandonWrites();
     await closeData(this.data, reason);
   }
@@ -179,11 +179,19 @@ export class ReplicatedShard implements HostedReplica {
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
-      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
+      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks: this.untilClosing(chunks), promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
       this.data = await ReplicatedShard.openData(this.options, Promise.resolve(this));
       return this.data.storage;
     });
     return position;
+  }
+
+  /** A copy may take hours to come, and nobody waits for one of a replica that closes. Errors: unavailable, and those of `chunks`. */
+  private async *untilClosing(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of chunks) {
+      if (this.closing !== null) throw new QuiverError('unavailable', 'the replica is being closed');
+      yield chunk;
+    }
   }
 
   /** As its primary, by a write of its own: every replica then removes the same. */

@@ -203,6 +203,8 @@ export class RocksKeyValueStore implements KeyValueStore {
   close(): Promise<void> {
     this.closing ??= (async () => {
       await this.recovering?.catch(() => undefined);
+      // It may have hours to go, and a purge that ends early can be begun again.
+      if (this.database !== null) await this.binding.endRewrites(this.database).catch(() => undefined);
       await this.idle();
       if (this.database !== null) await this.closeDatabase(this.database);
     })();

@@ -67,8 +67,10 @@ export interface StoreBinding {
   sizeBytes(database: DatabaseHandle): Promise<number>;
   /** One of RocksDB's numeric properties; 0 if it does not know the name. */
   property(database: DatabaseHandle, name: string): number;
-  /** Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, when the database is closed. */
+  /** Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, by `endRewrites`, and when the database is closed. */
   compact(database: DatabaseHandle): Promise<void>;
+  /** Makes running calls of `compact` fail, waits for their end, and refuses later ones. */
+  endRewrites(database: DatabaseHandle): Promise<void>;
   /** Names of the table files in use. */
   tables(database: DatabaseHandle): Promise<string[]>;
   /** Compares each block of a table with its checksum; a table that is gone by now is fine. */

@@ -112,11 +112,23 @@ function entryToWire({ epoch, sequence, write }: LogEntry, piecesOf: (payload: B
 }
 
 function entryFromWire({ epoch, sequence, write, format }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
-  const payload = write === null || write.payloadId === 0 ? write?.payload : joined(write.payloadId);
+  const received = write === null || write.payloadId === 0 ? write?.payload : joined(write.payloadId);
+  const payload = received && keptAlone(received);
   const unknown = unknownIn(format, payload);
   if (write === null || payload === undefined) return { epoch, sequence, write: null, ...unknown };
   const { session, requestNumber, settledBelow, at } = write;
   return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload, ...(at > 0 && { at }) }, ...unknown };
+}
+
+/**
+ * A payload is decoded as a view of the whole message. An entry may be kept for long, and counts by its own bytes: where most of
+ * the memory is that of others, it gets some of its own.
+ */
+function keptAlone(payload: Buffer): Buffer {
+  if (payload.buffer.byteLength <= 2 * payload.length) return payload;
+  const own = Buffer.allocUnsafeSlow(payload.length);
+  payload.copy(own);
+  return own;
 }
 
 /** Acknowledging promises to apply. What would fail only then must be refused here, by versions alone: it costs nothing. */

@@ -30,7 +30,7 @@ const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A hold on the log for a copy of the records. */
 export interface LogPin {
-  /** Whether the log may have been trimmed past it, so that the copy can't be continued from the log. */
+  /** Whether the copy is of no use any more: the log may have been trimmed past it, or the replica closes. */
   isOutrun: () => boolean;
   release: () => void;
 }
@@ -184,7 +184,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Keeps every entry after the applied ones until it is released, or outrun because the log grew too long (see `trim`). */
   pin(): LogPin {
     const pin = { sequence: this.state.appliedSequence + 1 };
-    this.pins.add(pin);
+    if (this.closing === null) this.pins.add(pin);
     return { isOutrun: () => !this.pins.has(pin), release: () => void this.pins.delete(pin) };
   }
 
@@ -214,6 +214,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   close(): Promise<void> {
     this.ending.abort();
+    // A copy may have hours to go, too, and its scan keeps the store open.
+    this.pins.clear();
     this.closing ??= this.finish();
     return this.closing;
   }

@@ -77,7 +77,7 @@ export class SnapshotSender {
       const { collectionUid, shard } = parts.id;
       await this.write(stream, { header: { collectionUid, shard, epoch: parts.epoch } }, answered);
       for await (const chunk of chunksOf(parts.store, parts.besides)) {
-        if (parts.isOutrun()) throw new QuiverError('unavailable', 'more was written during the copy than the log may hold');
+        if (parts.isOutrun()) throw new QuiverError('unavailable', 'the replica closes, or more was written during the copy than the log may hold');
         for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);
           await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);

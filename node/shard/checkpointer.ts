@@ -1,3 +1,4 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { RecordStore } from '../records/record-store';
 import { type CheckpointFile, type Manifest, removeCheckpoint, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
 import type { ShardIndexes } from './shard-indexes';
@@ -45,6 +46,7 @@ export class Checkpointer {
   private holding: Promise<void> | null = null;
   /** From where the journal is kept for backups, and how many items changed since it is. */
   private kept: { operation: number; changes: number } | null = null;
+  private isStopped = false;
   private readonly endChecks: () => void;
   private readonly openedAtMs: number;
 
@@ -90,8 +92,12 @@ export class Checkpointer {
     return { atMs: this.manifest?.writtenAtMs ?? this.openedAtMs, unsavedChanges };
   }
 
-  /** Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. */
+  /**
+   * Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. Errors:
+   * unavailable once it is stopped, because the folder may be gone then.
+   */
   write(): Promise<void> {
+    if (this.isStopped) return Promise.reject(new QuiverError('unavailable', 'the shard is being closed'));
     if (this.holding !== null) return this.holding.then(() => this.write());
     this.running ??= this.attempt().finally(() => (this.running = null));
     return this.running;
@@ -128,11 +134,17 @@ export class Checkpointer {
     this.kept = { operation, changes: 0 };
   }
 
-  /** Starts no more checkpoints by itself, and waits for the running one. */
+  /** Starts no more checkpoints, and waits for the running one. */
   async stop(): Promise<void> {
+    this.isStopped = true;
     this.endChecks();
     await this.holding;
     await this.running?.catch(() => undefined);
+  }
+
+  /** The closing checkpoint, once it is stopped. */
+  writeLast(): Promise<void> {
+    return this.attempt();
   }
 
   private writeIfDue(): void {

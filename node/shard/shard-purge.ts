@@ -1,5 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { inSlices } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
@@ -21,12 +22,15 @@ export type TrimLog = (waits: (unshipped: number) => void) => Promise<void>;
 /**
  * Rewrites the files of a shard that is open, so that none of them holds anything of items that are gone: the vectors' rows,
  * the saved indexes, the records with their write-ahead log and, of a replica, the log that is replicated. Reads and writes go
- * on. One that is cut off by a crash leaves the shard as it was, and can be begun again.
+ * on. One that is cut off, by a crash or because the shard closes, leaves the shard as it was, and can be begun again.
  */
 export class ShardPurge {
   private state: Omit<ReplicaPurge, 'node'> = { state: 'none', ...NOTHING };
   /** Another one was asked for while this one runs, which may be past what was deleted since it began. */
   private isAskedAgain = false;
+  private isClosed = false;
+  /** What it changes itself, in a step that does not take long, or looks whether the shard closes. */
+  private changing: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly parts: {
@@ -48,6 +52,15 @@ export class ShardPurge {
     return [{ node: '', ...this.state }];
   }
 
+  /**
+   * Goes on with nothing more, and waits for what it changes itself. What others do for it ends with them: whoever closes the
+   * indexes, the store and the checkpoints does that after this.
+   */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.changing.catch(() => undefined);
+  }
+
   /** `bytesBefore`: when the first of those began that follow each other. */
   private begin(bytesBefore: number): void {
     this.isAskedAgain = false;
@@ -58,28 +71,45 @@ export class ShardPurge {
   private async run(): Promise<void> {
     const { parts } = this;
     const { indexes, checkpointer, records, logger, folder } = parts;
-    const steps: { name: string; run: () => Promise<void> }[] = [
+    const steps: { name: string; run: () => Promise<void>; isOwn?: true }[] = [
       { name: 'expired', run: parts.removeExpired },
       { name: 'log', run: () => this.trimLog() },
       { name: 'vectors', run: () => indexes.vectors.purge() },
-      { name: 'directory', run: () => inSlices(indexes.directory.rewriteInSteps()) },
+      { name: 'directory', run: () => inSlices(this.untilClosed(indexes.directory.rewriteInSteps())), isOwn: true },
       { name: 'checkpoint', run: () => checkpointer.writeAnew() },
       { name: 'records', run: () => records.purge() },
       // The next backup names nothing of one before, whose objects have what is gone.
-      { name: 'backups', run: () => forgetLineage(folder) },
+      { name: 'backups', run: () => forgetLineage(folder), isOwn: true },
     ];
     try {
       this.state.bytesBefore ||= await this.bytes();
-      for (const { name, run } of steps) {
+      for (const { name, run, isOwn } of steps) {
         this.state.step = name;
-        await run();
+        // The files may be gone by now.
+        this.checkOpen();
+        const running = run();
+        if (isOwn) this.changing = running;
+        await running;
       }
       this.state = { ...this.state, state: 'done', step: '', bytesAfter: await this.bytes() };
     } catch (error) {
-      logger.error({ error, folder, step: this.state.step }, 'a purge of a shard failed');
+      const { step } = this.state;
+      if (this.isClosed) logger.info({ folder, step }, 'a purge of a shard was cut off, because the shard is closed');
+      else logger.error({ error, folder, step }, 'a purge of a shard failed');
       this.state = { ...this.state, state: 'failed', error: (error as Error).message };
     }
-    if (this.isAskedAgain) this.begin(this.state.bytesBefore);
+    if (this.isAskedAgain && !this.isClosed) this.begin(this.state.bytesBefore);
+  }
+
+  private *untilClosed(steps: Iterable<undefined>): Generator<undefined, void> {
+    for (const _ of steps) {
+      this.checkOpen();
+      yield;
+    }
+  }
+
+  private checkOpen(): void {
+    if (this.isClosed) throw new QuiverError('unavailable', 'the shard is closed');
   }
 
   private async trimLog(): Promise<void> {

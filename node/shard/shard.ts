@@ -474,6 +474,7 @@ export class Shard {
     this.verifying.abort();
     this.pace.end();
     const removed = this.removal.close();
+    const purgeEnded = this.reader.purge.close();
     await this.reader.backups?.close();
     if (reason !== 'closed') {
       this.queue.abandon(() => this.closedError(reason));
@@ -482,10 +483,11 @@ export class Shard {
     await this.queue.settled();
     await this.parts.log?.close();
     await removed;
+    await purgeEnded;
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
-      await this.checkpointer.write().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
+      await this.checkpointer.writeLast().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
     try {
       recovered.indexes.directory.close();

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyValueChange } from '../../node/kv/key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { storeBinding } from '../../node/kv/store-binding';
+import { StoreBudget } from '../../node/kv/store-budget';
 
-/** What RocksDB has in its own files of keys that were removed, once all files were rewritten. */
+/** What RocksDB has in its own files of keys that were removed, once all files were rewritten; and how a rewrite ends early. */
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'quiver-compacted-'))));
@@ -31,4 +33,35 @@ test('a value that was removed is in no file, and a key at most in the manifest,
   expect(keys.flatMap(filesWith)).toEqual([]);
   expect((await store.get(Buffer.from('kept')))?.toString()).toBe('kept');
   await store.close();
+});
+
+test('a store that is closed does not wait for the end of a rewrite', async () => {
+  const store = await RocksKeyValueStore.open(folder);
+  let isToldToEnd = false;
+  let end!: (error: Error) => void;
+  const rewriting = new Promise<void>((_done, fail) => (end = fail));
+  const endRewrites = async (): Promise<void> => {
+    isToldToEnd = true;
+    end(new Error('Result incomplete: Manual compaction paused'));
+  };
+  Object.assign(store, { binding: { ...storeBinding(), compact: () => rewriting, endRewrites } });
+  const rewritten = store.compact().catch((error: unknown) => error);
+  const closed = store.close();
+  await new Promise((resume) => setImmediate(resume));
+  expect(isToldToEnd).toBe(true);
+  await closed;
+  expect(await rewritten).toMatchObject({ kind: 'storage_failed' });
+});
+
+test('no rewrite begins once they were ended, and everything else goes on', async () => {
+  const binding = storeBinding();
+  const database = await binding.open(new StoreBudget().handle, folder);
+  const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')])).bytes).toString();
+  await binding.write(database, [Buffer.from('a'), Buffer.from('1')], true);
+  await binding.compact(database);
+  await binding.endRewrites(database);
+  await binding.write(database, [Buffer.from('b'), Buffer.from('2')], true);
+  await expect(binding.compact(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await values()).toBe('12');
+  await binding.close(database);
 });

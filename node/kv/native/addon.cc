@@ -345,6 +345,12 @@ class CompactTask final : public DatabaseTask {
   void run() override { database_->compact(); }
 };
 
+class EndRewritesTask final : public DatabaseTask {
+ public:
+  using DatabaseTask::DatabaseTask;
+  void run() override { database_->end_rewrites(); }
+};
+
 class NextTask final : public Task {
  public:
   NextTask(napi_env env, const Arguments& arguments)
@@ -470,6 +476,7 @@ NAPI_MODULE_INIT() {
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
       function<pooled<CompactTask>>("compact"),
+      function<pooled<EndRewritesTask>>("endRewrites"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),
       function<new_cursor>("newCursor"),

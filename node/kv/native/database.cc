@@ -256,6 +256,11 @@ void Database::compact() {
   require(held.db.CompactRange(options, nullptr, nullptr));
 }
 
+void Database::end_rewrites() {
+  const Held held = hold();
+  held.db.DisableManualCompaction();
+}
+
 void Database::close() {
   {
     // Nobody waits for what is being rewritten.

@@ -99,8 +99,10 @@ class Database : public std::enable_shared_from_this<Database> {
   uint64_t property(const std::string& name);
 
   // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends early
-  // when the database closes. Throws StorageError.
+  // when the database closes, and with `end_rewrites`. Throws StorageError.
   void compact();
+  // Makes running calls of `compact` fail, waits for their end, and refuses later ones; the tables stay as they are.
+  void end_rewrites();
 
   // Paths of the table files in use, relative to the folder.
   std::vector<std::string> tables();

@@ -1,3 +1,4 @@
+import { exchangeCodec } from '../../../../node/replication/replication-definition';
 import { appendFromWire, appendToWire } from '../../../../node/replication/replication-frames';
 import { OPERATIONS_VERSION } from '../../../../shared/shard/operation-format';
 import { writeEntry } from '../../../support/stored-replica';
@@ -26,4 +27,21 @@ test.each(['in the message', 'in pieces'])('a write whose operations are of a la
   const wire = appendToWire(SHARD, { ...message, entries: [{ ...entries[1], write: { ...entries[1].write!, payload } }] }, () => (how === 'in pieces' ? 1 : 0));
   const [write] = appendFromWire(wire, 'a', () => payload).message.entries;
   expect(write.unknown).toBe(`its operations have version ${OPERATIONS_VERSION + 1}, and this program knows versions up to ${OPERATIONS_VERSION}`);
+});
+
+/** Followers keep the newest entries, and count the bytes of their payloads alone. */
+test('a small payload does not keep the message alive in which it came with a large one', () => {
+  const payloads = [300, 900_000].map((length, i) => {
+    const payload = Buffer.alloc(length, i + 1);
+    payload.writeUInt32LE(OPERATIONS_VERSION, 0);
+    return payload;
+  });
+  const sent = payloads.map((payload, i) => ({ epoch: 1, sequence: i + 1, write: { ...entries[1].write!, payload } }));
+  const bytes = exchangeCodec.requestSerialize({ node: '', pieces: [], appends: [appendToWire(SHARD, { ...message, entries: sent }, noPieces)], beats: [] });
+  const [wire] = exchangeCodec.requestDeserialize(bytes).appends;
+  const received = appendFromWire(wire, 'a', nothingJoined).message.entries.map(({ write }) => write!.payload);
+  expect(received.map((payload, i) => payload.equals(payloads[i]))).toEqual([true, true]);
+  expect(received[0].buffer.byteLength).toBeLessThanOrEqual(600);
+  // One that is most of its message is not copied.
+  expect(received[1].buffer).toBe(wire.entries[1].write!.payload.buffer);
 });

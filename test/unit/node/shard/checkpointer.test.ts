@@ -54,3 +54,16 @@ test('a graph that has grown is saved, within half a minute once the last checkp
   await jest.advanceTimersByTimeAsync(36_000);
   expect(attempts).toBe(1);
 });
+
+test('once it is stopped, none is begun but the closing one', async () => {
+  const waiting = checkpointer.hold(async () => undefined);
+  const held = checkpointer.write().catch((error: unknown) => error);
+  await checkpointer.stop();
+  await waiting;
+  expect(await held).toMatchObject({ kind: 'unavailable' });
+  await expect(checkpointer.write()).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(checkpointer.writeAnew()).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(attempts).toBe(0);
+  await expect(checkpointer.writeLast()).rejects.toThrow('no disk');
+  expect(attempts).toBe(1);
+});

@@ -1,7 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RecordStore } from '../../../../node/records/record-store';
+import type { ShardReader } from '../../../../node/shard/answer-read';
+import type { Checkpointer } from '../../../../node/shard/checkpointer';
 import { Shard } from '../../../../node/shard/shard';
+import type { ShardIndexes } from '../../../../node/shard/shard-indexes';
+import { ShardPurge } from '../../../../node/shard/shard-purge';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import { ManualClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
@@ -76,5 +81,75 @@ test('the purge of a replica that follows waits until its primary has removed wh
   } finally {
     await shard.close();
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a purge writes nothing into the folder of a shard that was dropped meanwhile', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'quiver-purge-'));
+  const folder = join(root, 'shard');
+  const fail = (error: Error): void => {
+    throw error;
+  };
+  const trims: (() => void)[] = [];
+  const log = new LogMemory();
+  const shard = await Shard.open(
+    folder,
+    { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
+    { factories: plainFactories, openStore: openMemoryStore, recallTarget: 0.99, buildThreads: 1, logger: log },
+    { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail, trimLog: () => new Promise<void>((done) => trims.push(done)) },
+  );
+  try {
+    await shard.write([{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined }]);
+    await shard.read('purge', { start: true });
+    await eventually('it waits for the log', () => trims.length === 1);
+    // Another one is asked for, and is not begun either.
+    await shard.read('purge', { start: true });
+    await shard.close('dropped');
+    rmSync(folder, { recursive: true });
+    trims[0]();
+    // Whoever asks a closed shard is refused.
+    const { purge } = (shard as unknown as { reader: ShardReader }).reader;
+    await eventually('the purge is over', () => purge.advance(false)[0].state !== 'running');
+    expect(existsSync(folder)).toBe(false);
+    expect(purge.advance(false)).toMatchObject([{ state: 'failed', step: 'vectors' }]);
+    expect(trims).toHaveLength(1);
+    expect([log.messages('error'), log.messages('info')]).toEqual([[], ['a purge of a shard was cut off, because the shard is closed']]);
+  } finally {
+    await shard.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+});
+
+test('a purge that is closed lets go of the directory first, in the middle of its rewrite', async () => {
+  const went: string[] = [];
+  let steps = 0;
+  const directory = {
+    *rewriteInSteps() {
+      try {
+        for (; went.length === 0; steps++) yield;
+      } finally {
+        went.push('let go');
+      }
+    },
+  };
+  const purge = new ShardPurge({
+    records: { purge: async () => void went.push('records') } as unknown as RecordStore,
+    indexes: { vectors: { purge: async () => undefined }, directory } as unknown as ShardIndexes,
+    checkpointer: { writeAnew: async () => void went.push('checkpoint') } as unknown as Checkpointer,
+    logger: new LogMemory(),
+    removeExpired: async () => undefined,
+    trimLog: async () => undefined,
+    folder: '/nowhere',
+  });
+  purge.advance(true);
+  try {
+    await eventually('it rewrites the directory', () => steps > 0);
+    await purge.close();
+    went.push('closed');
+    await eventually('it is over', () => purge.advance(false)[0].state !== 'running');
+    expect(purge.advance(false)).toMatchObject([{ state: 'failed', step: 'directory' }]);
+    expect(went).toEqual(['let go', 'closed']);
+  } finally {
+    went.push('over');
   }
 });
