@@ -90,8 +90,12 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
   const { assignment } = found;
   const { adding, removing, replicas, primary } = assignment;
   const ended = withMoveEnded(assignment);
-  // A primary that leaves first hands over to another replica; its writes do not pause.
-  if (ended !== null) return primary !== null && removing.includes(primary.node) ? null : changeOf(found, ended, 'finish-move');
+  if (ended !== null) {
+    // A primary that leaves first hands over to another replica; its writes do not pause. And the old replicas are not taken
+    // away while one of those that would be left for them may be gone.
+    const isDue = !removing.includes(primary?.node ?? '') && ended.inSync.every(({ node }) => present.has(node));
+    return isDue ? changeOf(found, ended, 'finish-move', ended.inSync) : null;
+  }
   const isHopeless = adding.every((id) => isInSync(assignment, id))
     ? replicas.some((id) => !removing.includes(id) && !isInSync(assignment, id) && mustLeave(id))
     : adding.some((id) => !present.has(id));

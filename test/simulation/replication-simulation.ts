@@ -28,7 +28,7 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** How often what happened: in a run of many schedules, each has to, or the run proves nothing of it. */
 export const HAPPENS = [
-  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'dormantBeats', 'dormantReads', 'beatAcks', 'snapshots'],
+  ...['writes', 'reads', 'commits', 'followerReads', 'followerReadsLate', 'changes', 'beats', 'unreadBeats', 'dormantBeats', 'dormantReads', 'beatAcks', 'snapshots', 'lateReads', 'lateReadsGivenUp'],
   ...['crashes', 'wipes', 'sleeps', 'slowClocks', 'hangs', 'desertions', 'splits', 'lulls', 'promotions', 'handovers', 'lostHandovers'],
   ...['drains', 'removals', 'move', 'finish-move', 'abort-move', 'uses', 'earlyDeaths', 'putBacks', 'renewals', 'relapses', 'relapsesToEarlier'],
 ];
@@ -44,10 +44,13 @@ const WALL_CLOCKS = 2e9;
 const BEGINNINGS = 3e9;
 const RELAPSES = 4e9;
 const UNREAD = 5e9;
+const LATE_READS = 6e9;
 /** Of the schedules. */
 const RELAPSES_SHARE = 0.6;
 /** Of the schedules: those in which a shard is soon unread. */
 const UNREAD_SHARE = 0.6;
+/** Of the schedules: those in which primaries read their log from a disk that is slow. */
+const LATE_READS_SHARE = 0.3;
 /** Of the schedules: those whose shard is made as the planner makes it, and not at peace. */
 const UNUSED_SHARE = 0.5;
 
@@ -66,6 +69,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   network.ordered = mix.ordered;
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: { ...firstAssignment(replicas, options.minInSync), ...(isUnused && { unused: true }) } });
+  const lateReads = new Chance(options.seed + LATE_READS);
+  const isLate = options.mutant === undefined && lateReads.happens(LATE_READS_SHARE);
   const counts = Object.fromEntries([...HAPPENS, ...SELDOM].map((name) => [name, 0]));
   const nodes = new Map<string, SimulatedNode<Registers>>();
   const around: NodeSurroundings<Registers> = {
@@ -81,6 +86,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     wallClocks: new Chance(options.seed + WALL_CLOCKS),
     threads: options.threads ?? options.mutant?.threads,
     unread: options.mutant === undefined ? drawUnread(new Chance(options.seed + UNREAD)) : options.mutant.unread,
+    lateReads: isLate ? lateReads : undefined,
     makeReplica: options.makeReplica,
   };
   // Nobody writes for long enough, or it never came to that.

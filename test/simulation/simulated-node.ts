@@ -43,6 +43,8 @@ export interface NodeSurroundings<Machine extends StateMachine = StateMachine> {
   threads?: boolean;
   /** When a shard counts as unread and dormant, and how often replicas are told of reads; absent: after too long to come up. */
   unread?: { afterMs: number; dormantAfterMs: number; toldEveryMs: number } | undefined;
+  /** What a primary sends of its log it reads from a disk, in parts, each some time after the other; absent: it has it at hand. */
+  lateReads?: Chance | undefined;
   /** Absent: the protocol's core as it is. */
   makeReplica?: (options: ShardReplicaOptions) => ShardReplica;
 }
@@ -68,6 +70,9 @@ const WALL_ERROR_MS = 3000;
 /** Simulated time begins here by a clock that is right. */
 const WALL_START_MS = 1_700_000_000_000;
 const REMOVAL_GRACE_MS = 1500;
+/** Mean time until a part of the log is read, where that is not left out, and how many entries it has. */
+const LATE_READ_MS = 20;
+const LATE_READ_ENTRIES = 10;
 /** How long it takes until a replica is opened, where that is not left out. */
 const OPENING_MS = 200;
 /** How often a thread of a machine that sleeps is looked at. */
@@ -629,15 +634,32 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
   }
 
   private sendAppend(to: string, outgoing: OutgoingAppend, pace?: SeldomPace): void {
-    const { nodes } = this.around;
+    const { nodes, lateReads } = this.around;
     const { range, ...header } = outgoing;
     if (this.isRenewing && pace === 'dormant') this.around.counts.dormantReads++;
+    if (range !== null && lateReads !== undefined && !nodes.get(to)!.isOutdated) return this.sendLate(to, header, range, lateReads);
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
     const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
     if (range === null) this.around.oracle.says(this.id, to, message);
     // An outdated program knows no beats either.
     if (target.isOutdated || !this.beatsOf(to).take(SHARD, message, pace)) this.transmit(to, message);
+  }
+
+  /** As the shell does it: what is there once it is read, if this replica still leads then. */
+  private sendLate(to: string, header: Omit<AppendMessage, 'entries'>, { from, to: until }: { from: number; to: number }, lateReads: Chance): void {
+    const { counts } = this.around;
+    const { replica } = this;
+    this.after(lateReads.around(LATE_READ_MS), () => {
+      if (this.replica !== replica || replica === null) return;
+      if (replica.role !== 'primary' || replica.epoch !== header.epoch) return void counts.lateReadsGivenUp++;
+      const entries = this.storage.entries.slice(from - 1, Math.min(until, from - 1 + LATE_READ_ENTRIES));
+      if (entries.length === 0) return;
+      counts.lateReads++;
+      this.transmit(to, { ...header, entries });
+      const { epoch, sequence } = entries[entries.length - 1];
+      if (sequence < until) this.sendLate(to, { ...header, prev: { epoch, sequence } }, { from: sequence + 1, to: until }, lateReads);
+    });
   }
 
   private transmit(to: string, message: AppendMessage): void {

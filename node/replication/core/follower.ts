@@ -76,8 +76,7 @@ export class Follower {
       this.send(message.from, message.epoch, message.sentAt, { type: 'fenced', promisedEpoch: this.log.promisedEpoch });
       return;
     }
-    // No primary has entries of an epoch after its own: those are of its successor, and came into its log since.
-    if (message.entries.length > 0 && message.entries[message.entries.length - 1].epoch > message.epoch) return;
+    if (this.hasLater(message)) return;
     if (this.noteRecorded(message.recorded)) return;
     if (message.epoch !== this.agreedEpoch) this.follow(message.epoch);
     this.primary = message.from;
@@ -185,6 +184,11 @@ export class Follower {
 
   agreesBefore(message: AppendMessage): boolean {
     return this.log.index.has(message.prev);
+  }
+
+  /** No primary has entries of an epoch after its own: those are of its successor, and came into its log since. */
+  private hasLater({ epoch, entries }: AppendMessage): boolean {
+    return entries.length > 0 && entries[entries.length - 1].epoch > epoch;
   }
 
   private ask(): void {
