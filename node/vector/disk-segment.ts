@@ -126,6 +126,8 @@ export class DiskSegment {
   async discardOthers(entries: SavedSegment[]): Promise<void> {
     const kept = new Set(entries.flatMap(({ save, originals }) => [save, originals]));
     const inUse = numberIn(this.originalsInUse());
+    // What is the same as a save that goes is written again for the next one.
+    if (this.saved !== null && !kept.has(this.saved.entry.save)) this.saved = null;
     for (const file of await readdir(this.folder)) {
       // A higher number than the one in use: it is being written.
       if (kept.has(file) || (file.startsWith('originals-') && numberIn(file) >= inUse)) continue;

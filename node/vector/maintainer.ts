@@ -31,6 +31,7 @@ export class Maintainer {
   private idleTimer: NodeJS.Timeout | null = null;
   /** Set while a step waits for the end of a load. */
   private loadTimer: NodeJS.Timeout | null = null;
+  private retryTimer: NodeJS.Timeout | null = null;
   private lastPutMs = -Infinity;
   /** When a search was last noticed; looked at during loads alone. */
   private searchedMs = -Infinity;
@@ -95,6 +96,7 @@ export class Maintainer {
     this.closed = true;
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);
     if (this.loadTimer !== null) clearTimeout(this.loadTimer);
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer);
     for (const { fail } of this.compactions.splice(0)) fail(new QuiverError('internal', 'the vector index is closed'));
     await this.running?.done;
   }
@@ -143,7 +145,13 @@ export class Maintainer {
   /** `pause`: of puts that came one after the other, or of a load. */
   private look(pause: 'none' | 'load' | 'long'): void {
     this.rowsSinceLook = 0;
-    if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
+    if (this.closed || this.running !== null) return;
+    const nowMs = performance.now();
+    if (nowMs < this.retryAtMs) {
+      // Nobody else may look by then, where nothing is written.
+      this.retryTimer ??= setTimeout(() => this.afterFailure(), this.retryAtMs - nowMs).unref();
+      return;
+    }
     const status = this.index.status();
     if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
     const idle = pause === 'long';
@@ -169,6 +177,11 @@ export class Maintainer {
     const sincePutMs = performance.now() - this.lastPutMs;
     if (sincePutMs < this.loadIdleMs()) this.loadTimer = setTimeout(() => this.afterLoad(), this.loadIdleMs() - sincePutMs).unref();
     else this.look('load');
+  }
+
+  private afterFailure(): void {
+    this.retryTimer = null;
+    this.look(performance.now() - this.lastPutMs < IDLE_MS ? 'none' : 'long');
   }
 
   private async run(step: ActiveStep): Promise<void> {

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Checkpointer } from '../../../../node/shard/checkpointer';
 import type { RecordStore } from '../../../../node/records/record-store';
 import type { ShardIndexes } from '../../../../node/shard/shard-indexes';
@@ -66,4 +69,44 @@ test('once it is stopped, none is begun but the closing one', async () => {
   expect(attempts).toBe(0);
   await expect(checkpointer.writeLast()).rejects.toThrow('no disk');
   expect(attempts).toBe(1);
+});
+
+test('what a checkpoint that failed has saved of the vectors goes, and what is in force stays', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-checkpointer-'));
+  const saves: string[] = [];
+  let saved = 0;
+  const empty = { save: () => [] };
+  const indexes = {
+    directory: { ...empty, liveCount: 100 },
+    filters: empty,
+    keywords: empty,
+    vectors: {
+      status: () => ({ segments: [] }),
+      save: async () => {
+        saved += 1;
+        saves.push(`save-${saved}`);
+        return `save-${saved}`;
+      },
+      discardOtherSaves: async (name: string) => void saves.splice(0, saves.length, ...saves.filter((one) => one === name)),
+    },
+  } as unknown as ShardIndexes;
+  let isFull = false;
+  const records = {
+    stabilise: async () => {
+      if (isFull) throw new Error('no space left on device');
+    },
+    trimJournal: async () => undefined,
+  } as unknown as RecordStore;
+  const counters = { lastOperation: 0, lastRecno: 0 } as ShardCounters;
+  const one = new Checkpointer({ folder, records, indexes, counters, dim: 4, logger: { error: () => undefined } as never, wallMs: () => 0 }, { manifest: null, repairs: 0 });
+  isFull = true;
+  await expect(one.write()).rejects.toThrow('no space left on device');
+  expect(saves).toEqual([]);
+  isFull = false;
+  await one.write();
+  isFull = true;
+  for (let i = 0; i < 3; i += 1) await expect(one.write()).rejects.toThrow('no space left on device');
+  expect(saves).toEqual(['save-2']);
+  await one.stop();
+  rmSync(folder, { recursive: true, force: true });
 });

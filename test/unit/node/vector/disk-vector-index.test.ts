@@ -276,6 +276,22 @@ describe('saves', () => {
     expect(await recallOf(again, queries)).toBeGreaterThanOrEqual(0.98);
   });
 
+  test('a segment whose latest save was given up is saved again', async () => {
+    const { vectors } = dataOf('cosine');
+    const index = await open();
+    fill(index, vectors, 2_500);
+    await index.settled();
+    const first = await index.save();
+    index.remove(slotsOf(0, 1));
+    await index.save();
+    await index.discardOtherSaves(first);
+    const third = await index.save();
+    await index.discardOtherSaves(third);
+    await index.close();
+    const again = await open({}, third);
+    expect(again.liveCount).toBe(2_499);
+  });
+
   test('a torn file of a sealed segment is refused, wherever it is torn, and so is one of a later version or of another place', async () => {
     const { vectors } = dataOf('cosine');
     const index = await open();

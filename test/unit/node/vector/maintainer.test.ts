@@ -27,7 +27,9 @@ function openIndex(processors: number) {
     originals: 'originals-1.f32',
   };
   const steps: string[] = [];
+  const failures: unknown[] = [];
   let searched = false;
+  let fails = false;
   const maintainer = new Maintainer({
     dim: DIM,
     processors,
@@ -40,15 +42,21 @@ function openIndex(processors: number) {
     rest: () => steps.push('rest'),
     run: async (step) => {
       steps.push(step.type);
+      if (fails) throw new Error('no space left on device');
       if (step.type === 'extend') status.graphRows += step.rows;
       if (step.type === 'refine') status.refinedRows += step.rows;
       if (step.type === 'calibrate') status.effortRows = status.graphRows;
       if (step.type === 'cells') status.cellRows = status.graphRows;
     },
     onError: (error) => {
-      throw error;
+      if (!fails) throw error;
+      failures.push(error);
     },
   });
+  /** Whether steps fail from now on. */
+  const fail = (are: boolean): void => {
+    fails = are;
+  };
   /** Puts batches, one each `everyMs`. */
   const load = async (batches: number, everyMs: number): Promise<void> => {
     for (let i = 0; i < batches; i++) {
@@ -61,7 +69,7 @@ function openIndex(processors: number) {
   const search = (): void => {
     searched = true;
   };
-  return { status, steps, maintainer, load, search };
+  return { status, steps, failures, maintainer, load, search, fail };
 }
 
 test('builders wait while a load goes on, and begin when it pauses', async () => {
@@ -140,5 +148,31 @@ test('builders do not wait when somebody asks for the best index', async () => {
   maintainer.optimize();
   await jest.advanceTimersByTimeAsync(0);
   expect(steps[0]).toBe('extend');
+  await maintainer.close();
+});
+
+test('a step that failed is tried again after a while, also where nobody writes any more', async () => {
+  const { status, steps, failures, maintainer, load, fail } = openIndex(2);
+  fail(true);
+  await load(20, 30);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect([steps, failures.length]).toEqual([['extend'], 1]);
+  fail(false);
+  await jest.advanceTimersByTimeAsync(31_000);
+  expect(status).toMatchObject({ graphRows: 20_000, effortRows: 20_000 });
+  await maintainer.close();
+});
+
+test('a compaction that waits for a step which fails has its turn', async () => {
+  const { steps, maintainer, load, fail } = openIndex(2);
+  fail(true);
+  await load(20, 30);
+  maintainer.optimize();
+  const compacted = maintainer.compact();
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(steps).toEqual(['extend']);
+  fail(false);
+  await jest.advanceTimersByTimeAsync(31_000);
+  await compacted;
   await maintainer.close();
 });
