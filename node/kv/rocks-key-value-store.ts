@@ -204,7 +204,7 @@ export class RocksKeyValueStore implements KeyValueStore {
     this.closing ??= (async () => {
       await this.recovering?.catch(() => undefined);
       // It may have hours to go, and a purge that ends early can be begun again.
-      if (this.database !== null) await this.binding.endRewrites(this.database).catch(() => undefined);
+      if (this.database !== null) this.binding.endRewrites(this.database);
       await this.idle();
       if (this.database !== null) await this.closeDatabase(this.database);
     })();

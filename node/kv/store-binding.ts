@@ -69,8 +69,8 @@ export interface StoreBinding {
   property(database: DatabaseHandle, name: string): number;
   /** Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, by `endRewrites`, and when the database is closed. */
   compact(database: DatabaseHandle): Promise<void>;
-  /** Makes running calls of `compact` fail, waits for their end, and refuses later ones. */
-  endRewrites(database: DatabaseHandle): Promise<void>;
+  /** Has running calls of `compact` fail soon, and later ones at once; idempotent, also after `close`. */
+  endRewrites(database: DatabaseHandle): void;
   /** Names of the table files in use. */
   tables(database: DatabaseHandle): Promise<string[]>;
   /** Compares each block of a table with its checksum; a table that is gone by now is fine. */

@@ -182,7 +182,6 @@ export class Checkpointer {
     const covered = this.changes;
     this.changes = 0;
     this.lastStartMs = performance.now();
-    let vectors: string | null = null;
     try {
       const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);
       const files = {
@@ -190,7 +189,7 @@ export class Checkpointer {
         filters: await write('filters', indexes.filters.save()),
         keywords: await write('keywords', indexes.keywords.save()),
       };
-      vectors = await indexes.vectors.save();
+      const vectors = await indexes.vectors.save();
       // A checkpoint that survives a loss of power must not be ahead of the records. A log would then repeat what the
       // indexes hold already, in other slots and under the same operation numbers.
       await records.stabilise(counters.lastOperation);
@@ -202,7 +201,8 @@ export class Checkpointer {
       this.changes += covered;
       // On a full disk, the written part takes the space that everything else needs.
       await removeCheckpoint(folder, number).catch(() => undefined);
-      if (vectors !== null) await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
+      // So do saves of the vectors, also those of an index that could not save all of its segments.
+      await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
       throw error;
     }
     await removeOtherCheckpoints(folder, number);

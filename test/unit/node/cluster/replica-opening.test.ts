@@ -31,7 +31,10 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quiver-opening-'));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 class DamagedStore extends MemoryKeyValueStore {
   override async verify(): Promise<void> {
@@ -189,12 +192,12 @@ test('an opening that fails while expired items wait to be removed says so, and 
   await write(leader, 1, expiresAt);
   await leader.close('closed');
   isDamaged = true;
+  asked.mockClear();
   const later = (): number => expiresAt + 1;
   await expect(open(later)).rejects.toThrow('an entry of the log is damaged');
   isDamaged = false;
   await (await open(later)).close('closed');
   expect(opened).toHaveLength(3);
-  asked.mockRestore();
 });
 
 /** Leads the shard alone, and has an item written. */

@@ -31,6 +31,7 @@ beforeEach(() => {
         asked += 1;
         return { segments: [{ kind: 'sealed', rows: graphRows }] };
       },
+      discardOtherSaves: async () => undefined,
     },
   } as unknown as ShardIndexes;
   const logger = { error: () => undefined } as never;
@@ -85,12 +86,14 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
       save: async () => {
         saved += 1;
         saves.push(`save-${saved}`);
+        if (isTorn) throw new Error('no space left for the rest');
         return `save-${saved}`;
       },
       discardOtherSaves: async (name: string) => void saves.splice(0, saves.length, ...saves.filter((one) => one === name)),
     },
   } as unknown as ShardIndexes;
   let isFull = false;
+  let isTorn = false;
   const records = {
     stabilise: async () => {
       if (isFull) throw new Error('no space left on device');
@@ -106,6 +109,9 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
   await one.write();
   isFull = true;
   for (let i = 0; i < 3; i += 1) await expect(one.write()).rejects.toThrow('no space left on device');
+  expect(saves).toEqual(['save-2']);
+  isTorn = true;
+  await expect(one.write()).rejects.toThrow('no space left for the rest');
   expect(saves).toEqual(['save-2']);
   await one.stop();
   rmSync(folder, { recursive: true, force: true });
