@@ -1,6 +1,7 @@
 #include "compaction.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "errors.h"
 #include "graph_builder.h"
@@ -16,8 +17,9 @@ constexpr size_t kLeftMax = 2000;
 
 }  // namespace
 
-Compaction::Compaction(std::shared_ptr<RowStore> from, const std::string& path)
+Compaction::Compaction(std::shared_ptr<RowStore> from, OriginalsCheck check, const std::string& path)
     : from_(std::move(from)),
+      check_(std::move(check)),
       to_(std::make_shared<RowStore>(from_->kind(), path, 0)),
       build_codes_(to_) {}
 
@@ -30,6 +32,7 @@ void Compaction::copy_rows(size_t end, const StopFlag& stop) {
     vectors.clear();
     for (; next_ < end && slots.size() < kBatchRows; next_++) {
       if (from_->dead(next_)) continue;
+      require_match(next_ / OriginalsFile::kChecksumRows, stop);
       slots.push_back(from_->slot(next_));
       vectors.insert(vectors.end(), from_->original(next_), from_->original(next_) + from_->dim);
       old_rows_.push_back(uint32_t(next_));
@@ -37,6 +40,13 @@ void Compaction::copy_rows(size_t end, const StopFlag& stop) {
     from_->require_sound();
     to_->append(slots.data(), vectors.data(), slots.size());
   }
+}
+
+void Compaction::require_match(size_t run, const StopFlag& stop) {
+  if (run < compared_ || run >= check_.runs()) return;
+  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+  check_.require_match(run);
+  compared_ = run + 1;
 }
 
 void Compaction::copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop) {

@@ -466,13 +466,14 @@ class CompactTask final : public ChangingTask {
   CompactTask(napi_env env, const Arguments& arguments)
       : ChangingTask(env, arguments),
         store_(index_->snapshot.rows),
+        check_(store_->originals()),
         path_(arguments.text(0)),
         graph_rows_min_(arguments.whole(1, 1, kItemLimit)),
         threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
     if (path_ == store_->path) throw std::invalid_argument("compaction needs a file of its own");
   }
   void run() override {
-    compaction_ = std::make_unique<Compaction>(store_, path_);
+    compaction_ = std::make_unique<Compaction>(store_, std::move(check_), path_);
     compaction_->copy(graph_rows_min_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
@@ -483,6 +484,7 @@ class CompactTask final : public ChangingTask {
 
  private:
   std::shared_ptr<RowStore> store_;
+  OriginalsCheck check_;
   std::string path_;
   size_t graph_rows_min_;
   unsigned threads_;
@@ -494,6 +496,7 @@ class SealTask final : public ChangingTask {
   SealTask(napi_env env, const Arguments& arguments)
       : ChangingTask(env, arguments),
         store_(index_->snapshot.rows),
+        check_(store_->originals()),
         path_(arguments.text(0)),
         target_(arguments.number(1)),
         threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
@@ -503,7 +506,7 @@ class SealTask final : public ChangingTask {
     rows_ = store_->count();
   }
   void run() override {
-    sealing_ = std::make_unique<SegmentSealing>(store_, path_);
+    sealing_ = std::make_unique<SegmentSealing>(store_, std::move(check_), path_);
     sealing_->run(target_, threads_, index_->stop);
     give_back_memory();
   }
@@ -515,6 +518,7 @@ class SealTask final : public ChangingTask {
 
  private:
   std::shared_ptr<RowStore> store_;
+  OriginalsCheck check_;
   std::string path_;
   double target_;
   unsigned threads_;

@@ -18,6 +18,8 @@ namespace {
 
 // How much longer the file is than its blocks: the largest page size of the systems that this runs on.
 constexpr size_t kBeyond = size_t(64) << 10;
+// Rows that are compared with a checksum at a time.
+constexpr size_t kComparedRows = 64;
 
 }  // namespace
 
@@ -45,7 +47,7 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
 
 OriginalsFile::~OriginalsFile() { ::close(file_); }
 
-void OriginalsFile::throw_damaged() const { throw StorageError(path_ + " was cut short or can't be read"); }
+void OriginalsFile::throw_damaged() const { throw StorageError(path_ + " was cut short, can't be read or does not match its checksums"); }
 
 void OriginalsFile::require_whole() {
   struct stat status;
@@ -107,6 +109,24 @@ void OriginalsFile::read(size_t first, size_t count, float* out) const {
     if (got == 0) throw StorageError(path_ + " ended early");
     done += size_t(got);
   }
+}
+
+void OriginalsFile::require_match(size_t first, size_t count, uint32_t checksum) {
+  std::vector<float> vectors(std::min(count, kComparedRows) * (row_bytes_ / sizeof(float)));
+  uint32_t found = 0;
+  try {
+    for (size_t done = 0; done < count; done += kComparedRows) {
+      const size_t part = std::min(kComparedRows, count - done);
+      read(first + done, part, vectors.data());
+      found = crc32c(found, vectors.data(), part * row_bytes_);
+    }
+  } catch (const StorageError&) {
+    damaged_.store(true, std::memory_order_release);
+    throw;
+  }
+  if (found == checksum) return;
+  damaged_.store(true, std::memory_order_release);
+  throw StorageError(path_ + " does not match its checksums");
 }
 
 void OriginalsFile::sync() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,9 @@ class OriginalsFile {
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
   // Reads rows with pread, for checks that must not fault; `out` holds count × dim.
   void read(size_t first, size_t count, float* out) const;
+  // Reads rows that were written, and raises damage and throws StorageError if they can't be read or do not match their
+  // CRC-32C; any thread.
+  void require_match(size_t first, size_t count, uint32_t checksum);
   // Syncs what was appended; any thread.
   void sync() const;
 
@@ -76,6 +80,29 @@ class OriginalsFile {
   std::vector<MappedFile> blocks_;
   // The page beyond the last block.
   std::atomic<const uint8_t*> beyond_{nullptr};
+};
+
+/**
+ * What the rows of a file must match that are there when this is made, on the thread of its writer. Who copies rows compares
+ * them first: the copy gets checksums of its own, so what has changed on the disk would pass for sound from then on, also at
+ * a start.
+ */
+class OriginalsCheck {
+ public:
+  explicit OriginalsCheck(OriginalsFile& file) : file_(file), rows_(file.rows()), checksums_(file.checksums()) {}
+
+  // The runs of kChecksumRows rows; the last one may be shorter. Rows that were added later are in none.
+  size_t runs() const { return checksums_.size(); }
+  // Throws StorageError if the rows of a run are not what was written, and raises damage. Any thread.
+  void require_match(size_t run) const {
+    const size_t first = run * OriginalsFile::kChecksumRows;
+    file_.require_match(first, std::min(OriginalsFile::kChecksumRows, rows_ - first), checksums_[run]);
+  }
+
+ private:
+  OriginalsFile& file_;
+  size_t rows_;
+  std::vector<uint32_t> checksums_;
 };
 
 }  // namespace quiver

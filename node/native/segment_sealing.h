@@ -17,18 +17,21 @@ namespace quiver {
  */
 class SegmentSealing {
  public:
-  /// `path`: the new originals file.
-  SegmentSealing(std::shared_ptr<RowStore> from, const std::string& path);
+  /// `path`: the new originals file. `check`: of the old one.
+  SegmentSealing(std::shared_ptr<RowStore> from, OriginalsCheck check, const std::string& path);
 
   void run(double recall_target, unsigned threads, const StopFlag& stop);
   // Rows that were removed meanwhile die here, too.
   Snapshot finish();
 
  private:
+  // Compares what will be copied: all at first, because it is copied in another order than that of the checksums.
+  void require_match(const StopFlag& stop) const;
   // Rows `first` … `end` − 1 of the new store.
   void copy(size_t first, size_t end, const StopFlag& stop);
 
   std::shared_ptr<RowStore> from_;
+  OriginalsCheck check_;
   std::shared_ptr<RowStore> to_;
   std::shared_ptr<Cells> cells_;
   // By new row: the old row.

@@ -163,6 +163,85 @@ describe('originals that are cut short under a loaded index', () => {
   });
 });
 
+describe('originals in which a byte is another one, with their length as it was', () => {
+  const RUN = 4_096;
+  // What of the file is damaged, and which changes come before that.
+  const stories = {
+    'a byte of a row': 'flip(100 * ROW_BYTES);',
+    'a byte of the last row, in a run that is not full': 'flip(SOME * ROW_BYTES - 1);',
+    'a byte of a dead row, beside live ones': 'index.remove(Uint32Array.of(100)); flip(100 * ROW_BYTES);',
+  };
+  const prologue = `
+    ${SOUND}
+    const SOME = 5000;
+    const flip = (at) => {
+      const file = fs.openSync(path, 'r+');
+      const byte = Buffer.alloc(1);
+      fs.readSync(file, byte, 0, 1, at);
+      byte[0] ^= 4;
+      fs.writeSync(file, byte, 0, 1, at);
+      fs.closeSync(file);
+    };
+    const made = (onDisk) => {
+      const index = new VectorIndex({ metric: 'l2', dim: D, originals: path, onDisk });
+      index.put(slotsOf(SOME), rows.subarray(0, SOME * D));
+      return index;
+    };
+    const ways = {
+      compact: [false, (index) => index.compact(join(folder, 'copied'), SOME * 2, 2)],
+      seal: [true, (index) => index.seal(join(folder, 'copied'), 0.9, 2)],
+    };
+  `;
+
+  test.each(Object.entries(stories).flatMap(([what, change]) => ['compact', 'seal'].map((way) => [what, way, change])))(
+    '%s: %s does not copy it, and the index says that it is damaged',
+    async (_, way, change) => {
+      await tellNativeStory(
+        `${prologue}
+      const [onDisk, copy] = ways.${way};
+      const index = made(onDisk);
+      ${change}
+      assert.equal(index.status().damaged, 0);
+      assert.equal(await codeOf(copy(index)), 'STORAGE_FAILED');
+      assert.equal(index.status().damaged, 1);
+      assert.equal(index.status().originals, path);
+      assert.equal(await codeOf(index.save(join(folder, 'saved'))), 'STORAGE_FAILED');
+      await index.close();
+      clearInterval(alive);
+      `,
+        { folder, deadlineMs: 60_000 },
+      );
+    },
+  );
+
+  test('what is sound is copied: with a run that is not full, after a load and with puts and removals meanwhile', async () => {
+    await tellNativeStory(
+      `${prologue}
+      for (const [name, [onDisk, copy]] of Object.entries(ways)) {
+        const before = made(onDisk);
+        await before.save(join(folder, 'saved'));
+        await before.close();
+        const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch'), onDisk });
+        await index.load(join(folder, 'saved'), path, 2);
+        // All of the first run is dead, and so is not read.
+        index.remove(slotsOf(${RUN}));
+        flip(100 * ROW_BYTES);
+        const copied = copy(index);
+        const puts = name === 'compact' ? 5000 : 0;
+        for (let slot = SOME; slot < SOME + puts; slot += 100) index.put(slotsOf(100).map((i) => slot + i), rows.subarray(slot * D, (slot + 100) * D));
+        index.remove(Uint32Array.of(4500));
+        await copied;
+        const { damaged, live } = index.status();
+        assert.deepEqual({ damaged, live }, { damaged: 0, live: SOME - ${RUN} - 1 + puts }, name);
+        await index.close();
+      }
+      clearInterval(alive);
+      `,
+      { folder, deadlineMs: 60_000 },
+    );
+  });
+});
+
 test('a save of version 1, which measured another kind of effort, keeps its rows and its graph, and is measured again', async () => {
   await tellNativeStory(
     `${SOUND}

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "heap.h"
 #include "number_column.h"
@@ -31,6 +33,13 @@ class NumberOrder {
     std::atomic<uint32_t> size;
     std::atomic<Block*> block;
 
+    // The block, and how many of its slots to look at. The size is loaded before the block, which may have grown since; or it was
+    // replaced by a smaller one, whose room is the limit then.
+    std::pair<const Block&, uint32_t> slots() const {
+      const uint32_t count = size.load(std::memory_order_acquire);
+      const Block& loaded = *block.load(std::memory_order_acquire);
+      return {loaded, std::min(count, loaded.capacity)};
+    }
     bool is_after(double number, uint32_t slot) const { return low > number || (low == number && low_slot > slot); }
   };
   struct Directory {
@@ -66,9 +75,7 @@ class NumberOrder {
     void for_each(const NumberColumn& column, const Visit& visit) const {
       for (uint32_t i = first_; i < end_; i++) {
         const Entry& entry = directory_->entry(i);
-        // Before the block, which may have grown since.
-        const uint32_t size = entry.size.load(std::memory_order_acquire);
-        const Block& block = *entry.block.load(std::memory_order_acquire);
+        const auto [block, size] = entry.slots();
         const bool inside = is_inside(i);
         for (uint32_t j = 0; j < size; j++) {
           const uint32_t slot = block.slot(j).load(std::memory_order_relaxed);
@@ -84,8 +91,7 @@ class NumberOrder {
       size_t next = step / 2, before = 0;
       for (uint32_t i = first_; i < end_; i++) {
         const Entry& entry = directory_->entry(i);
-        const uint32_t size = entry.size.load(std::memory_order_acquire);
-        const Block& block = *entry.block.load(std::memory_order_acquire);
+        const auto [block, size] = entry.slots();
         const bool inside = is_inside(i);
         for (; next < before + size; next += step) {
           const uint32_t slot = block.slot(uint32_t(next - before)).load(std::memory_order_relaxed);
