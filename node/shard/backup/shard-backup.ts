@@ -19,6 +19,7 @@ import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error'
 import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../shared/shard/shard-client';
+import { unlessStopped } from '../../../shared/time/deadline';
 import type { Pace } from '../../../shared/time/pace';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
@@ -83,14 +84,13 @@ export class ShardBackup {
   /** Errors: those of the store and of the target; unavailable when it was stopped. */
   async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; position: LogPlace | null; needs: string[] }> {
     const { records, checkpointer, counters, liveCount, dim, folder } = this.source;
-    const { target } = this.parts;
     const { unsavedChanges } = checkpointer.state;
     if (unsavedChanges > Math.max(UNSAVED.least, liveCount() * UNSAVED.share)) await checkpointer.write();
     const lineage = await lineageOf(folder);
     const base = await this.base(lineage);
     const before = counters.lastRecno;
     const baseLive = new LiveRecnos();
-    for (const part of base?.live ?? []) await baseLive.addPart(await getChecked(target, part));
+    for (const part of base?.live ?? []) await baseLive.addPart(await this.get(part));
     const { kept, ranges } = chooseSegments(base?.segments ?? [], { lastRecno: before, liveIn: ({ from, to }) => baseLive.countIn(from, to) });
     this.segments.push(...kept);
     this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -243,11 +243,21 @@ export class ShardBackup {
   private async put(bytes: Buffer, name = String(this.objects)): Promise<CheckedObject> {
     this.checkStopped();
     this.objects += 1;
-    const written = await putChecked(this.parts.target, `${this.prefix}/${name}`, bytes);
+    const written = await this.answered(putChecked(this.parts.target, `${this.prefix}/${name}`, bytes));
     this.parts.progress.copiedBytes += bytes.length;
     this.parts.progress.totalBytes += bytes.length;
     await this.parts.pace.pay(bytes.length, this.parts.stop);
     return written;
+  }
+
+  private get(object: CheckedObject): Promise<Buffer> {
+    this.checkStopped();
+    return this.answered(getChecked(this.parts.target, object));
+  }
+
+  /** A target that does not answer holds up nobody who stops. What it does later is of no interest: nothing names the object. */
+  private answered<Answer>(call: Promise<Answer>): Promise<Answer> {
+    return unlessStopped(call, this.parts.stop, stopped);
   }
 
   /** What this shard was in the backup before; null where nothing of it can be used. */
@@ -256,7 +266,7 @@ export class ShardBackup {
     const { dim, counters } = this.source;
     if (base === null) return null;
     try {
-      const found = contentOf<ShardManifest>(base.key, await getChecked(this.parts.target, base));
+      const found = contentOf<ShardManifest>(base.key, await this.get(base));
       const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
       return isOurs && found.dim === dim ? found : null;
     } catch (error) {
@@ -266,8 +276,12 @@ export class ShardBackup {
   }
 
   private checkStopped(): void {
-    if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the backup of a shard was stopped');
+    if (this.parts.stop.aborted) throw stopped();
   }
+}
+
+function stopped(): QuiverError {
+  return new QuiverError('unavailable', 'the backup of a shard was stopped');
 }
 
 /** Paths in the shard's folder. */

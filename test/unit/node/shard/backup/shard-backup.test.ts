@@ -10,10 +10,11 @@ import { type BackedUpShard, type CheckedObject, contentOf, type ShardManifest }
 import type { ShardBackupState } from '../../../../../shared/shard/shard-backup';
 import type { ShardSpec, UpsertOperation } from '../../../../../shared/shard/shard-client';
 import { Pace } from '../../../../../shared/time/pace';
+import { eventually } from '../../../../support/eventually';
 import { MemoryTarget } from '../../../../support/memory-target';
 import { LogMemory, openRocksStore, plainFactories } from '../../../../support/shard-node';
 
-/** Backups of one shard that build upon each other, over a folder that is put back to an earlier state. */
+/** Backups of one shard that build upon each other, over a folder that is put back to an earlier state, or end early. */
 
 const SPEC: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
@@ -22,9 +23,15 @@ const MORE = `${LETTERS.toUpperCase()}+`;
 /** Many beside all that comes later. */
 const EARLIER = Array.from({ length: 100 }, (_, n) => `item ${n}`);
 
-/** `before` is done before an object is put. */
+/** `before` is done before an object is put, and `beforeGet` before one is read. */
 class AskingTarget extends MemoryTarget {
   before: (key: string) => Promise<void> = async () => undefined;
+  beforeGet: () => Promise<void> = async () => undefined;
+
+  override async get(key: string): Promise<Buffer | null> {
+    await this.beforeGet();
+    return super.get(key);
+  }
 
   override async put(key: string, bytes: Buffer): Promise<void> {
     await this.before(key);
@@ -223,4 +230,22 @@ test('of many backups, the last tokens are kept', async () => {
   const lines = readFileSync(lineageFile(), 'utf8').trim().split('\n');
   expect(lines).toEqual(all.slice(-16).map(({ manifest }) => manifestOf(manifest).lineage));
   await shard.close();
+});
+
+test.each(['put', 'get'] as const)('a shard that closes, or is backed up for another order, waits for no target that does not answer (%s)', async (call) => {
+  const shard = await open();
+  await write(shard, EARLIER);
+  const first = await backedUp(shard, null);
+  const late: ((error: Error) => void)[] = [];
+  const waits = (): Promise<never> => new Promise((_, fail) => late.push(fail));
+  Object.assign(target, call === 'put' ? { before: waits } : { beforeGet: waits });
+  const order = { target: 'memory', base: first.manifest };
+  await shard.read('backup', { ...order, backup: idOf(8) });
+  await eventually('the target is asked', () => late.length === 1);
+  await shard.read('backup', { ...order, backup: idOf(9) });
+  await eventually('the target is asked for the next one', () => late.length === 2);
+  await shard.close();
+  // Nobody is there for what comes later.
+  for (const fail of late) fail(new Error('it came too late'));
+  await new Promise((wake) => setImmediate(wake));
 });
