@@ -4,7 +4,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
 import { inSlices } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
-import { forgetLineage } from './backup/shard-backup';
+import { forgetLineage } from './backup/lineage';
 import type { Checkpointer } from './checkpointer';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardLogger } from './shard-options';

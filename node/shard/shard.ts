@@ -11,7 +11,7 @@ import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { answerRead, type ShardReader } from './answer-read';
 import { OwnLog } from './backup/own-log';
-import { forgetLineage } from './backup/shard-backup';
+import { forgetLineage } from './backup/lineage';
 import { ShardBackups } from './backup/shard-backups';
 import { seedOfMoment } from './backup/shard-of-moment';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';

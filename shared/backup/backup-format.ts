@@ -71,7 +71,7 @@ export interface BackedUpShard {
 
 /** The content of one shard. */
 export interface ShardManifest {
-  /** What the records were taken from; parts of another lineage can't be put together. */
+  /** Its own token; a later backup builds upon it where the shard has it still (node/shard/backup/lineage.ts). Programs before gave several the same. */
   lineage: string;
   dim: number;
   /** Items, and the highest number of a record. */

@@ -16,3 +16,17 @@ export function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: (
     work.then(done, fail).finally(() => clearTimeout(timer));
   });
 }
+
+/**
+ * Settles like `work`, or rejects with `stopped()` once `stop` is aborted. In that case the work continues, and its result
+ * is ignored.
+ */
+export function unlessStopped<Result>(work: Promise<Result>, stop: AbortSignal, stopped: () => Error): Promise<Result> {
+  return new Promise((done, fail) => {
+    const end = (): void => fail(stopped());
+    stop.addEventListener('abort', end);
+    // Of one that is aborted already, nobody tells.
+    if (stop.aborted) end();
+    work.then(done, fail).finally(() => stop.removeEventListener('abort', end));
+  });
+}

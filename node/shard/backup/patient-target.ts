@@ -1,5 +1,6 @@
 import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import { unlessStopped } from '../../../shared/time/deadline';
 import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Patience } from './backup-place';
@@ -49,12 +50,14 @@ export class PatientTarget implements BackupTarget {
     const { ended, log, patience = USUAL } = this.how;
     const pauses = new RetryBackoff({ firstMs: patience.firstPauseMs, longestMs: LONGEST_PAUSE_MS });
     for (;;) {
-      if (ended.aborted) throw new QuiverError('unavailable', 'the shard is not wanted any more');
+      if (ended.aborted) throw unwanted();
       try {
-        const found = await read();
+        // A target that does not answer holds up nobody.
+        const found = await unlessStopped(read(), ended, unwanted);
         this.failingSinceMs = null;
         return found;
       } catch (error) {
+        if (ended.aborted) throw unwanted();
         if (!isQuiverError(error) || (error.kind !== 'unavailable' && error.kind !== 'storage_failed')) throw error;
         const nowMs = performance.now();
         this.failingSinceMs ??= nowMs;
@@ -65,4 +68,8 @@ export class PatientTarget implements BackupTarget {
       }
     }
   }
+}
+
+function unwanted(): QuiverError {
+  return new QuiverError('unavailable', 'the shard is not wanted any more');
 }

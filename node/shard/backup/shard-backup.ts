@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type LogPlace,
@@ -19,8 +19,8 @@ import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error'
 import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../shared/shard/shard-client';
+import { unlessStopped } from '../../../shared/time/deadline';
 import type { Pace } from '../../../shared/time/pace';
-import { replaceFile, syncFolder } from '../../../shared/files/stable-folder';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { decodedRecord, type RecordStore } from '../../records/record-store';
@@ -29,22 +29,12 @@ import { CHECKPOINT_FILES, type Manifest } from '../checkpoint';
 import type { Checkpointer } from '../checkpointer';
 import type { ShardCounters } from '../shard-writer';
 import { chooseSegments, SEGMENT_BYTES } from './chosen-segments';
+import { addToLineage, lineageOf } from './lineage';
 import { LiveRecnos } from './live-recnos';
 import { EntryBuffer } from './numbered-entries';
 import { SeenLog, sessionsToBytes } from './seen-log';
 
-/** Beside the records, and gone with them: which numbers of records mean the same. */
-const LINEAGE_FILE = 'backup-lineage';
 const [ITEM, JOURNAL, MARK, ORDER] = ['d', 'j', 'k', 'o'].map((letter) => letter.charCodeAt(0));
-
-/**
- * For a shard that has lost count: numbers of records that are gone may be given again, so what a backup has under them may
- * be something else.
- */
-export async function forgetLineage(folder: string): Promise<void> {
-  await rm(join(folder, LINEAGE_FILE), { force: true });
-  await syncFolder(folder);
-}
 
 /** A checkpoint is written for a backup when the last one lacks more than this. */
 const UNSAVED = { least: 1_000, share: 0.02 };
@@ -93,15 +83,14 @@ export class ShardBackup {
 
   /** Errors: those of the store and of the target; unavailable when it was stopped. */
   async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; position: LogPlace | null; needs: string[] }> {
-    const { records, checkpointer, counters, liveCount, dim } = this.source;
-    const { target } = this.parts;
+    const { records, checkpointer, counters, liveCount, dim, folder } = this.source;
     const { unsavedChanges } = checkpointer.state;
     if (unsavedChanges > Math.max(UNSAVED.least, liveCount() * UNSAVED.share)) await checkpointer.write();
-    const lineage = await this.lineage();
+    const lineage = await lineageOf(folder);
     const base = await this.base(lineage);
     const before = counters.lastRecno;
     const baseLive = new LiveRecnos();
-    for (const part of base?.live ?? []) await baseLive.addPart(await getChecked(target, part));
+    for (const part of base?.live ?? []) await baseLive.addPart(await this.get(part));
     const { kept, ranges } = chooseSegments(base?.segments ?? [], { lastRecno: before, liveIn: ({ from, to }) => baseLive.countIn(from, to) });
     this.segments.push(...kept);
     this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -116,7 +105,7 @@ export class ShardBackup {
       for await (const part of seen.live.toParts()) live.push(await this.put(part));
       this.segments.sort((a, b) => a.from - b.from);
       const content: ShardManifest = {
-        lineage,
+        lineage: await addToLineage(folder, lineage.at(-1)!),
         dim,
         spec: seen.spec,
         versions: seen.versions,
@@ -254,43 +243,45 @@ export class ShardBackup {
   private async put(bytes: Buffer, name = String(this.objects)): Promise<CheckedObject> {
     this.checkStopped();
     this.objects += 1;
-    const written = await putChecked(this.parts.target, `${this.prefix}/${name}`, bytes);
+    const written = await this.answered(putChecked(this.parts.target, `${this.prefix}/${name}`, bytes));
     this.parts.progress.copiedBytes += bytes.length;
     this.parts.progress.totalBytes += bytes.length;
     await this.parts.pace.pay(bytes.length, this.parts.stop);
     return written;
   }
 
+  private get(object: CheckedObject): Promise<Buffer> {
+    this.checkStopped();
+    return this.answered(getChecked(this.parts.target, object));
+  }
+
+  /** A target that does not answer holds up nobody who stops. What it does later is of no interest: nothing names the object. */
+  private answered<Answer>(call: Promise<Answer>): Promise<Answer> {
+    return unlessStopped(call, this.parts.stop, stopped);
+  }
+
   /** What this shard was in the backup before; null where nothing of it can be used. */
-  private async base(lineage: string): Promise<ShardManifest | null> {
+  private async base(lineage: string[]): Promise<ShardManifest | null> {
     const { base } = this.order;
+    const { dim, counters } = this.source;
     if (base === null) return null;
     try {
-      const found = contentOf<ShardManifest>(base.key, await getChecked(this.parts.target, base));
-      return found.lineage === lineage && found.dim === this.source.dim ? found : null;
+      const found = contentOf<ShardManifest>(base.key, await this.get(base));
+      const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
+      return isOurs && found.dim === dim ? found : null;
     } catch (error) {
       if (isQuiverError(error) && error.kind === 'storage_damaged') return null;
       throw error;
     }
   }
 
-  /** Numbers of records mean the same as long as the records stay in their folder. */
-  private async lineage(): Promise<string> {
-    const path = join(this.source.folder, LINEAGE_FILE);
-    const found = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
-      throw error;
-    });
-    if (/^[0-9a-f-]{36}$/.test(found.trim())) return found.trim();
-    const lineage = randomUUID();
-    await replaceFile(path, `${lineage}\n`);
-    await syncFolder(this.source.folder);
-    return lineage;
-  }
-
   private checkStopped(): void {
-    if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the backup of a shard was stopped');
+    if (this.parts.stop.aborted) throw stopped();
   }
+}
+
+function stopped(): QuiverError {
+  return new QuiverError('unavailable', 'the backup of a shard was stopped');
 }
 
 /** Paths in the shard's folder. */

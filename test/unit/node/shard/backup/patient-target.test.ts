@@ -47,3 +47,15 @@ test('nobody waits for a shard that is not wanted any more', async () => {
   );
   await expect(target.get('a')).rejects.toMatchObject({ kind: 'unavailable' });
 });
+
+test.each(['get', 'list'] as const)('nor for a target that does not answer (%s)', async (call) => {
+  const ending = new AbortController();
+  const late: ((error: Error) => void)[] = [];
+  const waits = (): Promise<never> => new Promise((_, fail) => late.push(fail));
+  const silent = { ...targetWith(() => null), get: waits, list: waits };
+  const asked = new PatientTarget(silent, { ended: ending.signal, log: { warn: () => undefined }, patience: undefined })[call]('a');
+  ending.abort();
+  await expect(asked).rejects.toMatchObject({ kind: 'unavailable', message: 'the shard is not wanted any more' });
+  // What comes later is of no interest.
+  late[0](new Error('it came too late'));
+});
