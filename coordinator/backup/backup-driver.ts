@@ -4,7 +4,7 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
-import { BackupPass, type BackupPassParts } from './backup-pass';
+import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
@@ -144,7 +144,7 @@ export class BackupDriver {
     attempt.notBeforeMs = performance.now() + attempt.backoff.nextMs();
     this.attempts.set(key, attempt);
     if (this.stopping.signal.aborted) return;
-    const isUsual = error instanceof Superseded || isQuiverError(error);
+    const isUsual = error instanceof Superseded || error instanceof StoreAway || isQuiverError(error);
     this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'a backup or restore did not get on; it is tried again');
   }
 
@@ -158,15 +158,15 @@ export class BackupDriver {
     if (state === 'running') {
       try {
         const manifest = await new BackupPass(owned, repository, { ...this.options, stop }).run();
-        await owned.end();
+        await ofStore(owned.end());
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
         log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
         const keep = this.options.schedule?.keep ?? null;
         if (keep !== null && owned.content.scheduled) await deleteOldBackups(repository, keep, log).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
         observer.ended('done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
       } catch (error) {
-        // Somebody else goes on with it, or gives it up.
-        if (stop.aborted || error instanceof Superseded) throw error;
+        // Somebody else goes on with it, or gives it up; or it begins again from the entry.
+        if (stop.aborted || error instanceof Superseded || error instanceof StoreAway) throw error;
         // Who was replaced must not make it void: the next driver may have finished it. From here on every driver does.
         await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
         log.error({ error, backup: id, target }, 'a backup failed');

@@ -2,12 +2,13 @@ import { BackupDriver, type BackupObserver } from '../../../../coordinator/backu
 import { type BackupRecord, backupPath, type RestoreRecord, restoreFromEntry, restorePath } from '../../../../coordinator/backup/backup-record';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
 import { newBackupRecord } from '../../../../coordinator/backup/backup-requests';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
+import { collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
-import type { ClusterStore, Guard } from '../../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, Guard, StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
 import { ManualClock } from '../../../../shared/time/clock';
@@ -124,6 +125,84 @@ describe('a backup', () => {
     await drive(await elected('second'), async () => DONE);
     await eventually('it has failed', async () => (await state()) === 'failed');
     expect(JSON.parse((await store.get(backupPath(record.id)))!.value)).toMatchObject({ error: 'the disk is gone' });
+    expect(await target.list('void/')).toHaveLength(1);
+  });
+
+  describe('while the cluster store is away for a moment', () => {
+    const RUNNING: ShardBackupState = { ...DONE, state: 'running', manifest: null };
+
+    /** Has the store refuse one change that `isChosen`; answers whether it has. */
+    function failOnce(isChosen: (changes: StoreChange[]) => boolean): () => boolean {
+      const transact = store.transact.bind(store);
+      let hasFailed = false;
+      store.transact = async (guards, changes) => {
+        if (hasFailed || !isChosen(changes)) return transact(guards, changes);
+        hasFailed = true;
+        throw new QuiverError('unavailable', 'the store is away');
+      };
+      return () => hasFailed;
+    }
+
+    const isPutOf = (changes: StoreChange[]): boolean => changes.some(({ type, key }) => type === 'put' && key === backupPath(record.id));
+    const isDone = async (): Promise<void> => {
+      await eventually('it is over', async () => [null, 'failed'].includes(await state()));
+      expect(await state()).toBeNull();
+      expect(await repository.find(record.id)).not.toBeNull();
+      expect(await target.list('void/')).toEqual([]);
+    };
+
+    test('goes on when how far it is could not be stored', async () => {
+      let hasFailed = (): boolean => false;
+      let asked = 0;
+      await drive(await elected('first'), async () => {
+        asked += 1;
+        // What comes from here on is how far it is.
+        if (asked === 1) hasFailed = failOnce(isPutOf);
+        clock.advance(2_100);
+        return asked > 3 ? DONE : RUNNING;
+      });
+      await isDone();
+      expect(asked).toBe(4);
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when what it can not do without failed', async () => {
+      const hasFailed = failOnce(isPutOf);
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when its end could not be stored', async () => {
+      const hasFailed = failOnce((changes) => changes.some(({ type, key }) => type === 'delete' && key === backupPath(record.id)));
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when the collections could not be read', async () => {
+      const list = store.list.bind(store);
+      let hasFailed = false;
+      store.list = async (prefix) => {
+        if (hasFailed || prefix !== COLLECTIONS_PREFIX) return list(prefix);
+        hasFailed = true;
+        throw new QuiverError('unavailable', 'the store is away');
+      };
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed).toBe(true);
+    });
+  });
+
+  test('that is given up meanwhile ends, and is void', async () => {
+    await drive(await elected('first'), async () => {
+      const { value } = (await store.get(backupPath(record.id)))!;
+      await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling' }) }]);
+      clock.advance(2_100);
+      return { ...DONE, state: 'running', manifest: null };
+    });
+    await eventually('it is over', async () => (await state()) === null);
+    expect(await repository.find(record.id)).toBeNull();
     expect(await target.list('void/')).toHaveLength(1);
   });
 
