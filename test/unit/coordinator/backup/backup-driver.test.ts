@@ -7,6 +7,7 @@ import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-val
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
 import type { ClusterStore, Guard, StoreChange } from '../../../../shared/cluster-store/cluster-store';
+import type { OpenTarget } from '../../../../shared/backup/backup-target';
 import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
@@ -65,13 +66,13 @@ async function elected(name: string): Promise<{ guard: Guard }> {
 }
 
 /** `readShard`: what shards answer to the order of a backup. */
-async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>): Promise<void> {
+async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>, openTarget: OpenTarget = () => target): Promise<void> {
   const never = (): never => {
     throw new Error('nothing here asks for it');
   };
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const driver = new BackupDriver({
-    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget: () => target },
+    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget },
     shards: { read: readShard as never, open: never },
     ...{ reshards: { plannedRestore: never, mustBeEmpty: never }, catalog: null as never, quota: null as never, drop: never },
   });
@@ -246,5 +247,64 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
     const present = target.get.bind(target);
     target.get = async (key) => (key.startsWith('void/') ? null : present(key));
     expect(await restoredWith({})).toMatchObject({ state: 'done', isHeld: true });
+  });
+});
+
+describe('in a target that was that of this service once', () => {
+  const OLD = 'file:/old';
+  const openTarget: OpenTarget = (name) => {
+    if (name === OLD) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
+    return target;
+  };
+  const put = (key: string, record: BackupRecord | RestoreRecord): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(record) }]);
+  const found = async <Content>(key: string): Promise<Content | null> => {
+    const entry = await store.get(key);
+    return entry === null ? null : (JSON.parse(entry.value) as Content);
+  };
+  /** One that would be begun before any of today. */
+  const old = (): BackupRecord => ({ ...newBackupRecord(clock.wallMs(), OLD, { collections: null, scheduled: false }), id: '19700101T000000Z-00000000' });
+
+  test('a backup has failed, and keeps no other waiting', async () => {
+    const [before, next] = [old(), { ...newBackupRecord(clock.wallMs(), target.name, { collections: null, scheduled: false }), id: '19700101T000000Z-00000001' }];
+    for (const record of [before, next]) await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('the other one is over', async () => (await found(backupPath(next.id))) === null, 5_000);
+    expect(await repository.find(next.id)).not.toBeNull();
+    expect(await found(backupPath(before.id))).toMatchObject({ state: 'failed', error: expect.stringContaining('BACKUP_TARGET') });
+    expect(await target.list('void/')).toEqual([]);
+  });
+
+  test.each([
+    ['that has failed is shown so', 'cancelling', 'the disk is gone'],
+    ['that is given up is over', 'cancelling', null],
+    ['that is deleted is over', 'deleting', null],
+    ['that is verified is over', 'verifying', null],
+  ] as const)('a backup %s', async (_, state, error) => {
+    const record: BackupRecord = { ...old(), state, error };
+    await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('it is over', async () => ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state), 5_000);
+    expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
+  });
+
+  const restore = (record: Partial<RestoreRecord>): RestoreRecord => ({
+    ...{ id: 'restore-20260102T000000Z-00000000', backup: '20260101T000000Z-00000000', target: OLD, state: 'running', collections: [], keys: false },
+    ...{ startedAt: '', endedAt: null, error: null },
+    ...record,
+  });
+
+  test.each<[string, Partial<RestoreRecord>, Partial<RestoreRecord> | null]>([
+    ['that is given up is over', { state: 'cancelling' }, null],
+    ['that failed is shown so', { state: 'cancelling', error: 'no room' }, { state: 'failed', error: 'no room' }],
+    ['has failed', {}, { state: 'failed', error: 'target must be BACKUP_TARGET, or a folder below it' }],
+    ['that only has to be made visible is done', { isPublishing: true }, { state: 'done', error: null }],
+    ['is done but for the keys', { isPublishing: true, keys: true }, { state: 'failed' }],
+  ])('a restore %s', async (_, record, result) => {
+    const { id } = restore(record);
+    await put(restorePath(id), restore(record));
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('it is over', async () => ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state), 5_000);
+    if (result === null) expect(await found(restorePath(id))).toBeNull();
+    else expect(await found(restorePath(id))).toMatchObject(result);
   });
 });
