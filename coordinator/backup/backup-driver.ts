@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, logsOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
 import { CollectionHistories } from './collection-histories';
@@ -275,7 +275,7 @@ export class BackupDriver {
   private async hold(repository: BackupRepository, owned: OwnedEntry<RestoreRecord>): Promise<void> {
     const { id, backup, startedAt, isHeld = false } = owned.content;
     try {
-      await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld });
+      await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld, logs: logsOf(owned.content) });
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'storage_failed') throw error;
       this.options.log.warn({ error, restore: id, backup }, 'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail');

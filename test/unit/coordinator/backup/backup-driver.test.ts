@@ -5,7 +5,7 @@ import { newBackupRecord } from '../../../../coordinator/backup/backup-requests'
 import { collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
+import { type BackupManifest, contentOf, sealedText } from '../../../../shared/backup/backup-format';
 import type { ClusterStore, Guard, StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import type { OpenTarget } from '../../../../shared/backup/backup-target';
 import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
@@ -248,6 +248,20 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
     target.get = async (key) => (key.startsWith('void/') ? null : present(key));
     expect(await restoredWith({})).toMatchObject({ state: 'done', isHeld: true });
   });
+});
+
+test('a restore holds the logs that it reads from the beginning, and no others', async () => {
+  const CLAIM = '20260102T000000Z-00000000';
+  const part = (fromUid: string, base?: string) => ({ from: 'c', fromUid, record: collectionToValue(COLLECTION), ...(base !== undefined && { base, upTo: [1] }), shardsReady: 0 });
+  const BASE = '20260101T000000Z-00000000';
+  const manifest: BackupManifest = { id: BASE, startedAt: '', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+  await repository.publish(manifest);
+  const collections = [part('begins', ''), part('goes on', BASE), part('of the backup')];
+  const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BASE, target: target.name, state: 'running', collections, keys: false, startedAt: '', endedAt: null, error: null };
+  await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
+  await drive(await elected('next'), async () => DONE);
+  await eventually('it has a claim', async () => (await target.get(`claims/${CLAIM}.json`)) !== null);
+  expect(contentOf('', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({ bases: [BASE], logs: ['begins'] });
 });
 
 describe('in a target that was that of this service once', () => {
