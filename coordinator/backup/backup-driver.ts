@@ -1,11 +1,11 @@
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { OpenTarget } from '../../shared/backup/backup-target';
-import { isQuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, type QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
-import { BackupPass, type BackupPassParts } from './backup-pass';
-import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, logsOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
 import { CollectionHistories } from './collection-histories';
@@ -144,7 +144,7 @@ export class BackupDriver {
     attempt.notBeforeMs = performance.now() + attempt.backoff.nextMs();
     this.attempts.set(key, attempt);
     if (this.stopping.signal.aborted) return;
-    const isUsual = error instanceof Superseded || isQuiverError(error);
+    const isUsual = error instanceof Superseded || error instanceof StoreAway || isQuiverError(error);
     this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'a backup or restore did not get on; it is tried again');
   }
 
@@ -154,19 +154,21 @@ export class BackupDriver {
     if (entry === null) return this.entries.refresh();
     const owned = new OwnedEntry(this.options, key, backupFromEntry(entry), entry.revision);
     const { id, target, startedAt, state } = owned.content;
-    const repository = new BackupRepository(this.options.openTarget(target), () => clock.wallMs());
-    if (state === 'running') {
+    const { repository, refusal } = this.opened(target);
+    if (repository === null) {
+      await this.endRefused(owned, refusal);
+    } else if (state === 'running') {
       try {
         const manifest = await new BackupPass(owned, repository, { ...this.options, stop }).run();
-        await owned.end();
+        await ofStore(owned.end());
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
         log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
         const keep = this.options.schedule?.keep ?? null;
         if (keep !== null && owned.content.scheduled) await deleteOldBackups(repository, keep, log).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
         observer.ended('done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
       } catch (error) {
-        // Somebody else goes on with it, or gives it up.
-        if (stop.aborted || error instanceof Superseded) throw error;
+        // Somebody else goes on with it, or gives it up; or it begins again from the entry.
+        if (stop.aborted || error instanceof Superseded || error instanceof StoreAway) throw error;
         // Who was replaced must not make it void: the next driver may have finished it. From here on every driver does.
         await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
         log.error({ error, backup: id, target }, 'a backup failed');
@@ -199,11 +201,31 @@ export class BackupDriver {
     await this.entries.refresh();
   }
 
-  /** Ends a backup as failed, whether its target can be told or not. */
-  private async fail(owned: OwnedEntry<BackupRecord>, repository: BackupRepository): Promise<void> {
+  /** The backups in a target; `refusal`: why this service may have none there, where BACKUP_TARGET is not what it was. */
+  private opened(target: string): { repository: BackupRepository; refusal: null } | { repository: null; refusal: QuiverError } {
+    const { openTarget, clock } = this.options;
+    try {
+      return { repository: new BackupRepository(openTarget(target), () => clock.wallMs()), refusal: null };
+    } catch (error) {
+      if (!isQuiverError(error) || error.kind !== 'invalid_parameter') throw error;
+      return { repository: null, refusal: error };
+    }
+  }
+
+  /** Ends what was to be done in a target that this service has nothing to do with any more. What is there stays. */
+  private async endRefused(owned: OwnedEntry<BackupRecord>, refusal: QuiverError): Promise<void> {
+    const { id, target, state, error } = owned.content;
+    this.options.log.error({ error: refusal, backup: id, target, state }, 'the target of a backup is not, or no longer, one of this service: what is there is left as it is');
+    if (state === 'running') await owned.change({ state: 'cancelling', error: refusal.message });
+    if (state === 'running' || error !== null) await this.fail(owned, null);
+    else await owned.end();
+  }
+
+  /** Ends a backup as failed, whether its target can be told or not. `repository`: null where there is none to tell. */
+  private async fail(owned: OwnedEntry<BackupRecord>, repository: BackupRepository | null): Promise<void> {
     const { clock, log, observer } = this.options;
     const { id } = owned.content;
-    await repository.makeVoid(id).catch((error: unknown) => log.warn({ error, backup: id }, 'what a failed backup wrote is left in the target for now'));
+    await repository?.makeVoid(id).catch((error: unknown) => log.warn({ error, backup: id }, 'what a failed backup wrote is left in the target for now'));
     await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString() });
     observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
   }
@@ -223,12 +245,17 @@ export class BackupDriver {
     const owned = new OwnedEntry(this.options, key, restoreFromEntry(entry), entry.revision);
     const pass = new RestorePass(owned, { ...this.options, stop });
     const { id, backup, target, state } = owned.content;
-    const repository = new BackupRepository(this.options.openTarget(target), () => clock.wallMs());
+    const { repository, refusal } = this.opened(target);
     if (state === 'running') {
       try {
-        await this.hold(repository, owned);
+        // One that only has to be made visible needs its target no more, but for keys.
+        if (repository !== null) await this.hold(repository, owned);
+        else if (!isPastReturn(owned.content)) throw refusal;
         const deleted = await pass.run();
-        if (owned.content.keys) await restoreKeys(store, (await repository.held(backup)).keys);
+        if (owned.content.keys) {
+          if (repository === null) throw refusal;
+          await restoreKeys(store, (await repository.held(backup)).keys);
+        }
         const warnings = [...(owned.content.warnings ?? []), ...deleted.map(deletedSince)];
         await owned.change({ state: 'done', warnings, endedAt: new Date(clock.wallMs()).toISOString() });
         log.info({ restore: id, backup, collections: owned.content.collections.length }, 'a restore is complete');
@@ -240,7 +267,7 @@ export class BackupDriver {
         await this.undo(owned, pass);
       }
     } else await this.undo(owned, pass);
-    await repository.release(claimIdOf(id)).catch((error: unknown) => log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'));
+    await repository?.release(claimIdOf(id)).catch((error: unknown) => log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'));
     await this.restores.refresh();
   }
 
@@ -248,7 +275,7 @@ export class BackupDriver {
   private async hold(repository: BackupRepository, owned: OwnedEntry<RestoreRecord>): Promise<void> {
     const { id, backup, startedAt, isHeld = false } = owned.content;
     try {
-      await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld });
+      await repository.hold(claimIdOf(id), basesOf(owned.content), { startedAt, isHeld, logs: logsOf(owned.content) });
     } catch (error) {
       if (!isQuiverError(error) || error.kind !== 'storage_failed') throw error;
       this.options.log.warn({ error, restore: id, backup }, 'the backup could not be marked as in use: another service that deletes it meanwhile makes the restore fail');

@@ -9,7 +9,7 @@ import { type CollectionRecord, collectionFromEntry, collectionPath, COLLECTIONS
 import { KEYS_PREFIX } from '../keys/key-record';
 import type { BackupRecord, ShardProgress } from './backup-record';
 import type { BackupRepository } from './backup-repository';
-import type { OwnedEntry } from '../driving/owned-entry';
+import { type OwnedEntry, Superseded } from '../driving/owned-entry';
 
 /** Shards that are taken at once: each reads a disk and writes to the target. */
 const SHARDS_AT_ONCE = 4;
@@ -28,6 +28,9 @@ export interface BackupPassParts {
   stop: AbortSignal;
 }
 
+/** The cluster store could not be asked, or did not say what became of a change: nothing is wrong with the backup, which goes on from its entry. */
+export class StoreAway extends Error {}
+
 /** The collection has other shards than a moment ago: it is taken anew. */
 class OtherShards extends Error {}
 
@@ -35,7 +38,7 @@ class OtherShards extends Error {}
 export class BackupPass {
   private storedMs: number;
   private storing: Promise<void> = Promise.resolve();
-  private broken = false;
+  private superseded: Superseded | null = null;
 
   constructor(
     private readonly owned: OwnedEntry<BackupRecord>,
@@ -45,7 +48,7 @@ export class BackupPass {
     this.storedMs = parts.clock.monotonicMs();
   }
 
-  /** Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail; Superseded and `stop` when somebody else goes on. */
+  /** Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail; StoreAway when it is to be tried again; Superseded and `stop` when somebody else goes on. */
   async run(): Promise<BackupManifest> {
     const { id, startedAt } = this.owned.content;
     // A process before this one may have been stopped between the last two steps.
@@ -57,17 +60,17 @@ export class BackupPass {
       name,
       shards: Array.from({ length: shards }, (_, shard): ShardProgress => ({ shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 })),
     }));
-    await this.owned.change({ progress });
+    await ofStore(this.owned.change({ progress }));
     const collections: BackedUpCollection[] = [];
     for (const [i, record] of chosen.entries()) {
       const taken = await this.collection(record, progress[i], base);
       if (taken !== null) collections.push(taken);
       else if (this.owned.content.collections !== null) throw new QuiverError('not_found', `collection "${record.name}" does not exist any more`);
     }
-    const { entries: keys } = await this.parts.store.list(KEYS_PREFIX);
+    const { entries: keys } = await ofStore(this.parts.store.list(KEYS_PREFIX));
     await this.storing;
     // From here on it is this driver's alone: an entry that was taken over can't be changed any more.
-    await this.owned.change({ progress });
+    await ofStore(this.owned.change({ progress }));
     const shards = collections.flatMap((collection) => collection.shards);
     const manifest: BackupManifest = {
       id,
@@ -85,7 +88,7 @@ export class BackupPass {
 
   private async chosen(): Promise<CollectionRecord[]> {
     const { collections } = this.owned.content;
-    const found = (await this.parts.store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).filter(({ state }) => state === 'ready');
+    const found = (await ofStore(this.parts.store.list(COLLECTIONS_PREFIX))).entries.map(collectionFromEntry).filter(({ state }) => state === 'ready');
     if (collections === null) return found.sort((a, b) => (a.name < b.name ? -1 : 1));
     return collections.map((name) => {
       const record = found.find((one) => one.name === name);
@@ -140,25 +143,40 @@ export class BackupPass {
 
   /** The collection as it is now; null when it is gone. */
   private async read({ name, identity }: CollectionRecord): Promise<CollectionRecord | null> {
-    const entry = await this.parts.store.get(collectionPath(name));
+    const entry = await ofStore(this.parts.store.get(collectionPath(name)));
     const record = entry === null ? null : collectionFromEntry(entry);
     return record !== null && record.identity === identity && record.state === 'ready' ? record : null;
   }
 
-  /** Stores how far it is, now and then. When somebody else has changed the entry, the pass ends. */
+  /** Stores how far it is, now and then. When somebody else has changed the entry, the pass ends; what else goes wrong is left to the next time. */
   private store(): void {
     const nowMs = this.parts.clock.monotonicMs();
     if (nowMs - this.storedMs < STORE_EVERY_MS) return;
     this.storedMs = nowMs;
-    this.storing = this.storing.then(() => this.owned.change({})).catch(() => void (this.broken = true));
+    this.storing = this.storing
+      .then(() => this.owned.change({}))
+      .catch((error: unknown) => {
+        if (error instanceof Superseded) this.superseded = error;
+      });
   }
 
   private checkStopped(): void {
-    if (this.parts.stop.aborted || this.broken) throw new QuiverError('unavailable', 'the backup was stopped');
+    if (this.superseded !== null) throw this.superseded;
+    if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the backup was stopped');
   }
 
   private async pause(): Promise<void> {
     await sleep(LOOK_EVERY_MS, undefined, { signal: this.parts.stop }).catch(() => undefined);
+  }
+}
+
+/** What the cluster store answers. Errors: StoreAway where another attempt may do better. */
+export async function ofStore<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (!isQuiverError(cause) || (cause.kind !== 'unavailable' && cause.kind !== 'commit_unknown')) throw cause;
+    throw new StoreAway(cause.message, { cause });
   }
 }
 

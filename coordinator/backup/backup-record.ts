@@ -92,6 +92,11 @@ export function basesOf({ backup, collections }: Pick<RestoreRecord, 'backup' | 
   return [...new Set([backup, ...collections.map(({ base }) => base ?? '')])].filter((id) => id !== '');
 }
 
+/** The collections of the backup that are reached from no backup, by their uids: their logs are read from the beginning. */
+export function logsOf({ collections }: Pick<RestoreRecord, 'collections'>): string[] {
+  return [...new Set(collections.filter(({ base }) => base === '').map(({ fromUid }) => fromUid))];
+}
+
 export function backupPath(id: string): string {
   return BACKUPS_PATH + id;
 }

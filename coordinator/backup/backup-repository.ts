@@ -99,12 +99,12 @@ export class BackupRepository {
   }
 
   /**
-   * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile. `id`: of the restore, in the form of
-   * a backup's; `isHeld`: a call before has succeeded. Errors: not_found; those of the target.
+   * Keeps the data of backups while a restore reads them, whoever deletes it meanwhile, and the whole logs of collections. `id`:
+   * of the restore, in the form of a backup's; `isHeld`: a call before has succeeded; `logs`: uids of collections. Errors: not_found; those of the target.
    */
-  async hold(id: string, backups: string[], { startedAt, isHeld }: { startedAt: string; isHeld: boolean }): Promise<void> {
+  async hold(id: string, backups: string[], { startedAt, isHeld, logs = [] }: { startedAt: string; isHeld: boolean; logs?: string[] }): Promise<void> {
     const isClaimed = (await this.target.get(claimKey(id))) !== null;
-    if (!isClaimed) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups } satisfies BackupClaim));
+    if (!isClaimed) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups, ...(logs.length > 0 && { logs }) } satisfies BackupClaim));
     for (const backup of backups) {
       // What is held may be void, but it stays. A claim alone says nothing: who made it may have come too late, and have ended
       // before it looked, while a sweep has removed some of the data.
@@ -165,7 +165,8 @@ export class BackupRepository {
         (key) => this.target.delete(key),
       );
     }
-    await this.sweepLogs(present, unreadable);
+    // A claim that can't be read may be of any log.
+    if (claims.every(({ bases }) => bases !== null)) await this.sweepLogs(present, new Set(claims.flatMap(({ logs }) => logs)), unreadable);
     for (const id of voids) {
       if (needed.has(id)) continue;
       await this.target.delete(manifestKey(id));
@@ -175,15 +176,15 @@ export class BackupRepository {
     return [...new Set(unreadable)];
   }
 
-  /** Removes what of the logs no backup leads to. Where one can't be read, nothing is removed. */
-  private async sweepLogs(present: string[], unreadable: string[]): Promise<void> {
+  /** Removes what of the logs no backup leads to, and nobody holds (`held`: uids of collections). Where a backup can't be read, nothing is removed. */
+  private async sweepLogs(present: string[], held: ReadonlySet<string>, unreadable: string[]): Promise<void> {
     const manifests: BackupManifest[] = [];
     for (const id of present) {
       const manifest = await this.readable<BackupManifest>(manifestKey(id), unreadable);
       if (manifest === 'damaged') return;
       if (manifest !== null) manifests.push(manifest);
     }
-    await new ShippedLogs(this.target).sweep(manifests, this.wallMs());
+    await new ShippedLogs(this.target).sweep(manifests, held, this.wallMs());
   }
 
   /** Reads every object of a backup and compares it with its checksum. Errors: not_found, those of the target. */
@@ -284,8 +285,8 @@ export class BackupRepository {
   }
 
   /** `bases`: null where they can't be read. */
-  private async claims(unreadable: string[]): Promise<{ id: string; bases: string[] | null }[]> {
-    const claims: { id: string; bases: string[] | null }[] = [];
+  private async claims(unreadable: string[]): Promise<{ id: string; bases: string[] | null; logs: string[] }[]> {
+    const claims: { id: string; bases: string[] | null; logs: string[] }[] = [];
     for (const { key } of await this.target.list(CLAIMS_PREFIX)) {
       const id = idOfKey(key, CLAIMS_PREFIX);
       if (id === null) continue;
@@ -294,7 +295,7 @@ export class BackupRepository {
         continue;
       }
       const claim = await this.readable<BackupClaim>(key, unreadable);
-      if (claim !== null) claims.push({ id, bases: claim === 'damaged' ? null : claim.bases });
+      if (claim !== null) claims.push(claim === 'damaged' ? { id, bases: null, logs: [] } : { id, bases: claim.bases, logs: claim.logs ?? [] });
     }
     return claims;
   }

@@ -116,9 +116,8 @@ export class BackupRequests implements BackupsService {
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
       await this.mustNotBeRestored(id, present?.target ?? name);
-      const repository = this.repository(present?.target ?? name);
-      // One that is finished is gone at once; one under way, when its driver has heard of it.
-      if (present?.state !== 'running') await repository.makeVoid(id);
+      // One that is finished is gone at once; one under way, when its driver has heard of it, wherever it is written.
+      if (present?.state !== 'running') await this.repository(present?.target ?? name).makeVoid(id);
       const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
       const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
       if (await this.transact(backupPath(id), entry?.revision ?? 0, changed, mark && { mark, result: backupView(changed) })) return backupView(changed);

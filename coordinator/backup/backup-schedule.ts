@@ -6,12 +6,17 @@ import type { BackupRepository } from './backup-repository';
 import type { Cron } from './cron';
 import { type KeepRule, keptBackups } from './kept-backups';
 
+/** A time that is further ahead is of a clock that was wrong. */
+const AHEAD_MS = 3_600_000;
+
 /**
  * Begins backups when they are due, once each, whoever is the controller: the entry says up to when that was done. What was
  * due while nobody was there is made up for once.
  */
 export class BackupSchedule {
   private dueMs: number | null = null;
+  /** When that was found, by wall time. */
+  private foundMs = 0;
 
   constructor(
     private readonly parts: {
@@ -27,12 +32,19 @@ export class BackupSchedule {
   async look(isBusy: boolean): Promise<void> {
     const { store, clock, cron, newRecord, log } = this.parts;
     const nowMs = clock.wallMs();
-    if (this.dueMs !== null && nowMs < this.dueMs) return;
+    if (this.dueMs !== null && nowMs < this.dueMs && this.foundMs - nowMs <= AHEAD_MS) return;
     const entry = await store.get(SCHEDULE_PATH);
     const lastMs = Number(entry?.value ?? nowMs);
-    const dueMs = cron.after(Number.isFinite(lastMs) ? Math.min(lastMs, nowMs) : nowMs);
+    if (entry !== null && !(lastMs - nowMs <= AHEAD_MS)) {
+      // Nothing would be due until that time comes.
+      log.warn({ last: entry.value, nowMs }, 'the last scheduled backup is noted with a time that has not come, or is none: a clock was ahead; the schedule goes on from now');
+      const { applied } = await store.transact([{ key: SCHEDULE_PATH, revision: entry.revision }], [{ type: 'put', key: SCHEDULE_PATH, value: String(nowMs) }]);
+      this.next(applied ? cron.after(nowMs) : null, nowMs);
+      return;
+    }
+    const dueMs = cron.after(Math.min(lastMs, nowMs));
     if (dueMs === null || nowMs < dueMs) {
-      this.dueMs = dueMs;
+      this.next(dueMs, nowMs);
       if (entry === null) await store.transact([{ key: SCHEDULE_PATH, revision: 0 }], [{ type: 'put', key: SCHEDULE_PATH, value: String(nowMs) }]);
       return;
     }
@@ -42,7 +54,12 @@ export class BackupSchedule {
       [{ key: SCHEDULE_PATH, revision: entry?.revision ?? 0 }],
       [{ type: 'put', key: SCHEDULE_PATH, value: String(nowMs) }, ...(isBusy ? [] : [{ type: 'put' as const, key: backupPath(record.id), value: JSON.stringify(record) }])],
     );
-    if (result.applied) this.dueMs = cron.after(nowMs);
+    if (result.applied) this.next(cron.after(nowMs), nowMs);
+  }
+
+  private next(dueMs: number | null, foundMs: number): void {
+    this.dueMs = dueMs;
+    this.foundMs = foundMs;
   }
 }
 

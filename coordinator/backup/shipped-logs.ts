@@ -82,9 +82,10 @@ export class ShippedLogs {
 
   /**
    * Removes what no restore can use: entries before the oldest backup of a collection, and the logs of collections that are
-   * long deleted and in no backup. `present`: the backups that are there, and those that others build upon.
+   * long deleted and in no backup. `present`: the backups that are there, and those that others build upon;
+   * `held`: collections, by their uids, of which all stays.
    */
-  async sweep(present: readonly BackupManifest[], wallMs: number): Promise<void> {
+  async sweep(present: readonly BackupManifest[], held: ReadonlySet<string>, wallMs: number): Promise<void> {
     const histories = new Map((await this.histories()).map((history) => [history.uid, history]));
     const kept = new Map<string, number>();
     const backedUp = new Set<string>();
@@ -97,13 +98,14 @@ export class ShippedLogs {
     }
     const isGone = (uid: string): boolean => {
       const toMs = histories.get(uid)?.toMs ?? null;
-      return toMs !== null && !backedUp.has(uid) && wallMs - toMs > FORGOTTEN_MS;
+      return toMs !== null && !backedUp.has(uid) && !held.has(uid) && wallMs - toMs > FORGOTTEN_MS;
     };
     const removed: string[] = [];
     for (const object of await this.target.list(LOG_PREFIX)) {
       const segment = segmentOf(object);
       const name = object.key.slice(LOG_PREFIX.length).split('/')[0];
-      if (segment !== null && (segment.last <= (kept.get(name) ?? 0) || isGone(name.split('.')[0]))) removed.push(object.key);
+      const uid = name.split('.')[0];
+      if (segment !== null && !held.has(uid) && (segment.last <= (kept.get(name) ?? 0) || isGone(uid))) removed.push(object.key);
     }
     for (const uid of histories.keys()) if (isGone(uid)) removed.push(historyKey(uid));
     for (let at = 0; at < removed.length; at += AT_ONCE) await Promise.all(removed.slice(at, at + AT_ONCE).map((key) => this.target.delete(key)));

@@ -110,12 +110,14 @@ export interface SavedIndex {
   files: { path: string; bytes: number; parts: CheckedObject[] }[];
 }
 
-/** A backup under way. */
+/** A backup or a restore under way. */
 export interface BackupClaim {
   id: string;
   startedAt: string;
   /** The finished backups whose data it may need. */
   bases: string[];
+  /** The collections, by their uids, whose logs it reads from the beginning. Missing from claims of earlier versions. */
+  logs?: string[];
 }
 
 const ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;

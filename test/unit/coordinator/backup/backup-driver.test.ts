@@ -2,12 +2,14 @@ import { BackupDriver, type BackupObserver } from '../../../../coordinator/backu
 import { type BackupRecord, backupPath, type RestoreRecord, restoreFromEntry, restorePath } from '../../../../coordinator/backup/backup-record';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
 import { newBackupRecord } from '../../../../coordinator/backup/backup-requests';
-import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
+import { collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
-import type { ClusterStore, Guard } from '../../../../shared/cluster-store/cluster-store';
+import { type BackupManifest, contentOf, sealedText } from '../../../../shared/backup/backup-format';
+import type { ClusterStore, Guard, StoreChange } from '../../../../shared/cluster-store/cluster-store';
+import type { OpenTarget } from '../../../../shared/backup/backup-target';
 import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
 import { ManualClock } from '../../../../shared/time/clock';
@@ -64,13 +66,13 @@ async function elected(name: string): Promise<{ guard: Guard }> {
 }
 
 /** `readShard`: what shards answer to the order of a backup. */
-async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>): Promise<void> {
+async function drive(office: { guard: Guard | null }, readShard: () => Promise<ShardBackupState>, openTarget: OpenTarget = () => target): Promise<void> {
   const never = (): never => {
     throw new Error('nothing here asks for it');
   };
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const driver = new BackupDriver({
-    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget: () => target },
+    ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget },
     shards: { read: readShard as never, open: never },
     ...{ reshards: { plannedRestore: never, mustBeEmpty: never }, catalog: null as never, quota: null as never, drop: never },
   });
@@ -127,6 +129,84 @@ describe('a backup', () => {
     expect(await target.list('void/')).toHaveLength(1);
   });
 
+  describe('while the cluster store is away for a moment', () => {
+    const RUNNING: ShardBackupState = { ...DONE, state: 'running', manifest: null };
+
+    /** Has the store refuse one change that `isChosen`; answers whether it has. */
+    function failOnce(isChosen: (changes: StoreChange[]) => boolean): () => boolean {
+      const transact = store.transact.bind(store);
+      let hasFailed = false;
+      store.transact = async (guards, changes) => {
+        if (hasFailed || !isChosen(changes)) return transact(guards, changes);
+        hasFailed = true;
+        throw new QuiverError('unavailable', 'the store is away');
+      };
+      return () => hasFailed;
+    }
+
+    const isPutOf = (changes: StoreChange[]): boolean => changes.some(({ type, key }) => type === 'put' && key === backupPath(record.id));
+    const isDone = async (): Promise<void> => {
+      await eventually('it is over', async () => [null, 'failed'].includes(await state()));
+      expect(await state()).toBeNull();
+      expect(await repository.find(record.id)).not.toBeNull();
+      expect(await target.list('void/')).toEqual([]);
+    };
+
+    test('goes on when how far it is could not be stored', async () => {
+      let hasFailed = (): boolean => false;
+      let asked = 0;
+      await drive(await elected('first'), async () => {
+        asked += 1;
+        // What comes from here on is how far it is.
+        if (asked === 1) hasFailed = failOnce(isPutOf);
+        clock.advance(2_100);
+        return asked > 3 ? DONE : RUNNING;
+      });
+      await isDone();
+      expect(asked).toBe(4);
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when what it can not do without failed', async () => {
+      const hasFailed = failOnce(isPutOf);
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when its end could not be stored', async () => {
+      const hasFailed = failOnce((changes) => changes.some(({ type, key }) => type === 'delete' && key === backupPath(record.id)));
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed()).toBe(true);
+    });
+
+    test('begins again when the collections could not be read', async () => {
+      const list = store.list.bind(store);
+      let hasFailed = false;
+      store.list = async (prefix) => {
+        if (hasFailed || prefix !== COLLECTIONS_PREFIX) return list(prefix);
+        hasFailed = true;
+        throw new QuiverError('unavailable', 'the store is away');
+      };
+      await drive(await elected('first'), async () => DONE);
+      await isDone();
+      expect(hasFailed).toBe(true);
+    });
+  });
+
+  test('that is given up meanwhile ends, and is void', async () => {
+    await drive(await elected('first'), async () => {
+      const { value } = (await store.get(backupPath(record.id)))!;
+      await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify({ ...(JSON.parse(value) as BackupRecord), state: 'cancelling' }) }]);
+      clock.advance(2_100);
+      return { ...DONE, state: 'running', manifest: null };
+    });
+    await eventually('it is over', async () => (await state()) === null);
+    expect(await repository.find(record.id)).toBeNull();
+    expect(await target.list('void/')).toHaveLength(1);
+  });
+
   test('is what another driver has published by the time that this one does', async () => {
     const late: BackupManifest = { id: record.id, startedAt: record.startedAt, finishedAt: 'before', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 7, totalBytes: 7 };
     await drive(await elected('second'), async () => {
@@ -167,5 +247,78 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
     const present = target.get.bind(target);
     target.get = async (key) => (key.startsWith('void/') ? null : present(key));
     expect(await restoredWith({})).toMatchObject({ state: 'done', isHeld: true });
+  });
+});
+
+test('a restore holds the logs that it reads from the beginning, and no others', async () => {
+  const CLAIM = '20260102T000000Z-00000000';
+  const part = (fromUid: string, base?: string) => ({ from: 'c', fromUid, record: collectionToValue(COLLECTION), ...(base !== undefined && { base, upTo: [1] }), shardsReady: 0 });
+  const BASE = '20260101T000000Z-00000000';
+  const manifest: BackupManifest = { id: BASE, startedAt: '', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+  await repository.publish(manifest);
+  const collections = [part('begins', ''), part('goes on', BASE), part('of the backup')];
+  const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BASE, target: target.name, state: 'running', collections, keys: false, startedAt: '', endedAt: null, error: null };
+  await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
+  await drive(await elected('next'), async () => DONE);
+  await eventually('it has a claim', async () => (await target.get(`claims/${CLAIM}.json`)) !== null);
+  expect(contentOf('', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({ bases: [BASE], logs: ['begins'] });
+});
+
+describe('in a target that was that of this service once', () => {
+  const OLD = 'file:/old';
+  const openTarget: OpenTarget = (name) => {
+    if (name === OLD) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
+    return target;
+  };
+  const put = (key: string, record: BackupRecord | RestoreRecord): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(record) }]);
+  const found = async <Content>(key: string): Promise<Content | null> => {
+    const entry = await store.get(key);
+    return entry === null ? null : (JSON.parse(entry.value) as Content);
+  };
+  /** One that would be begun before any of today. */
+  const old = (): BackupRecord => ({ ...newBackupRecord(clock.wallMs(), OLD, { collections: null, scheduled: false }), id: '19700101T000000Z-00000000' });
+
+  test('a backup has failed, and keeps no other waiting', async () => {
+    const [before, next] = [old(), { ...newBackupRecord(clock.wallMs(), target.name, { collections: null, scheduled: false }), id: '19700101T000000Z-00000001' }];
+    for (const record of [before, next]) await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('the other one is over', async () => (await found(backupPath(next.id))) === null, 5_000);
+    expect(await repository.find(next.id)).not.toBeNull();
+    expect(await found(backupPath(before.id))).toMatchObject({ state: 'failed', error: expect.stringContaining('BACKUP_TARGET') });
+    expect(await target.list('void/')).toEqual([]);
+  });
+
+  test.each([
+    ['that has failed is shown so', 'cancelling', 'the disk is gone'],
+    ['that is given up is over', 'cancelling', null],
+    ['that is deleted is over', 'deleting', null],
+    ['that is verified is over', 'verifying', null],
+  ] as const)('a backup %s', async (_, state, error) => {
+    const record: BackupRecord = { ...old(), state, error };
+    await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('it is over', async () => ['failed', undefined].includes((await found<BackupRecord>(backupPath(record.id)))?.state), 5_000);
+    expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
+  });
+
+  const restore = (record: Partial<RestoreRecord>): RestoreRecord => ({
+    ...{ id: 'restore-20260102T000000Z-00000000', backup: '20260101T000000Z-00000000', target: OLD, state: 'running', collections: [], keys: false },
+    ...{ startedAt: '', endedAt: null, error: null },
+    ...record,
+  });
+
+  test.each<[string, Partial<RestoreRecord>, Partial<RestoreRecord> | null]>([
+    ['that is given up is over', { state: 'cancelling' }, null],
+    ['that failed is shown so', { state: 'cancelling', error: 'no room' }, { state: 'failed', error: 'no room' }],
+    ['has failed', {}, { state: 'failed', error: 'target must be BACKUP_TARGET, or a folder below it' }],
+    ['that only has to be made visible is done', { isPublishing: true }, { state: 'done', error: null }],
+    ['is done but for the keys', { isPublishing: true, keys: true }, { state: 'failed' }],
+  ])('a restore %s', async (_, record, result) => {
+    const { id } = restore(record);
+    await put(restorePath(id), restore(record));
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('it is over', async () => ['failed', 'done', undefined].includes((await found<RestoreRecord>(restorePath(id)))?.state), 5_000);
+    if (result === null) expect(await found(restorePath(id))).toBeNull();
+    else expect(await found(restorePath(id))).toMatchObject(result);
   });
 });

@@ -1,6 +1,8 @@
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
+import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
+import { HISTORIES_PREFIX, LOG_PREFIX, segmentKey } from '../../../../shared/backup/log-format';
 import { Pace } from '../../../../shared/time/pace';
 import { MemoryTarget } from '../../../support/memory-target';
 
@@ -174,6 +176,51 @@ test('what a restore holds stays until it is over, deleted or not', async () => 
   await repository.sweep();
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([0, 0]);
   await expect(repository.hold(reader, [SECOND], { startedAt: '', isHeld: true })).rejects.toMatchObject({ kind: 'not_found' });
+});
+
+describe('the log of a collection', () => {
+  const reader = '20260105T000000Z-00000000';
+
+  /** Ten entries of a collection that a backup has from the tenth on; `isDropped`: of one that is long deleted, and in no backup. */
+  async function logged({ isDropped = false } = {}): Promise<{ target: MemoryTarget; repository: BackupRepository; logs: () => Promise<string[]> }> {
+    const target = new MemoryTarget();
+    const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS / 2);
+    for (let at = 1; at <= 10; at += 1) await target.put(segmentKey('uid.0', { first: at, last: at, precedingEpoch: 0, lastEpoch: 0, fromMs: at, toMs: at }), Buffer.from('x'));
+    await new ShippedLogs(target).putHistory({ name: 'c', uid: 'uid', identity: 'uid', record: '', shards: 1, fromMs: 0, toMs: isDropped ? 1 : null });
+    if (!isDropped) {
+      const manifest = await written(target, 'one');
+      Object.assign(manifest.collections[0].shards[0], { position: { sequence: 10, epoch: 0 } });
+      await repository.publish(manifest);
+    }
+    return { target, repository, logs: async () => [...(await target.list(LOG_PREFIX)), ...(await target.list(HISTORIES_PREFIX))].map(({ key }) => key) };
+  }
+
+  test.each([
+    ['before the oldest backup', false],
+    ['of a collection that is long deleted', true],
+  ])('%s stays while a restore reads it from its beginning', async (_, isDropped) => {
+    const { repository, logs } = await logged({ isDropped });
+    const all = await logs();
+    expect(all).toHaveLength(11);
+    await repository.hold(reader, [], { startedAt: '', isHeld: false, logs: ['uid'] });
+    await repository.sweep();
+    expect(await logs()).toEqual(all);
+    await repository.release(reader);
+    await repository.sweep();
+    expect(await logs()).toHaveLength(isDropped ? 0 : 1);
+  });
+
+  test('stays while a claim can not be read, and is not kept by one of another collection, or of an earlier version', async () => {
+    const { target, repository, logs } = await logged();
+    target.objects.set(`claims/${reader}.json`, Buffer.from('nothing of use'));
+    await repository.sweep();
+    expect(await logs()).toHaveLength(11);
+    await repository.release(reader);
+    await repository.hold(reader, [ID], { startedAt: '', isHeld: false, logs: ['other'] });
+    await target.put(`claims/${FOURTH}.json`, sealedText({ id: FOURTH, startedAt: '', bases: [ID] }));
+    await repository.sweep();
+    expect(await logs()).toHaveLength(1);
+  });
 });
 
 describe('what begins while it is swept is left alone', () => {

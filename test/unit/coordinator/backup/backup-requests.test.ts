@@ -1,10 +1,11 @@
-import { restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
-import { BackupRequests } from '../../../../coordinator/backup/backup-requests';
+import { backupFromEntry, backupPath, restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
+import { BackupRequests, newBackupRecord } from '../../../../coordinator/backup/backup-requests';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
-import type { BackupTarget } from '../../../../shared/backup/backup-target';
+import type { BackupTarget, OpenTarget } from '../../../../shared/backup/backup-target';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { ManualClock } from '../../../../shared/time/clock';
 
 /** What may be asked for beside what is under way. */
@@ -25,7 +26,11 @@ beforeEach(async () => {
     delete: async (key) => void objects.delete(key),
     list: async () => [],
   };
-  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget: () => target, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } });
+  const openTarget: OpenTarget = (name) => {
+    if (name !== target.name) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
+    return target;
+  };
+  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } });
 });
 afterEach(() => store.close());
 
@@ -37,6 +42,13 @@ test('a backup is not deleted while it is restored, and is afterwards', async ()
   const { value } = (await store.get(key))!;
   await store.transact([], [{ type: 'put', key, value: JSON.stringify({ ...(JSON.parse(value) as RestoreRecord), state: 'done' }) }]);
   expect((await requests.delete(ID)).state).toBe('deleting');
+});
+
+test('a backup under way is given up also where its target is one of this service no more', async () => {
+  const record = newBackupRecord(0, 'file:/old', { collections: null, scheduled: false });
+  await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify(record) }]);
+  expect((await requests.delete(record.id)).id).toBe(record.id);
+  expect(backupFromEntry((await store.get(backupPath(record.id)))!).state).toBe('cancelling');
 });
 
 test('who asks for keys is told what comes back with them', async () => {
