@@ -3,6 +3,8 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { dirname } from 'node:path';
 
 const WAIT_MS = 200;
+/** The locks that this process holds. */
+const held = new Set();
 
 /**
  * Runs `work` while holding the lock file. Waits for a holder that is alive; takes the lock over if the holder is gone.
@@ -19,9 +21,11 @@ export async function withSetupLock(file, work, { log }) {
     hasSaid = true;
     await new Promise((wake) => setTimeout(wake, WAIT_MS));
   }
+  held.add(file);
   try {
     return await work();
   } finally {
+    held.delete(file);
     rmSync(file, { force: true });
   }
 }
@@ -53,7 +57,9 @@ function take(file) {
  */
 function removeIfAbandoned(file, aside) {
   const holder = holderOf(file);
-  if (holder === null || isAlive(holder)) return;
+  // In a container that starts again, process ids are the same each time: a lock of its own that it does not hold is of a life before.
+  const isOfLifeBefore = holder === process.pid && !held.has(file);
+  if (holder === null || (isAlive(holder) && !isOfLifeBefore)) return;
   try {
     renameSync(file, aside);
   } catch (error) {

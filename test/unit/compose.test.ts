@@ -76,7 +76,7 @@ describe('docker-compose.yaml', () => {
   });
 
   test.each(members)('%s: runs as confined as the chart has it, and is given the time to stop', (name, service) => {
-    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], image: `quiver:${version}` });
+    expect(service).toMatchObject({ read_only: true, tmpfs: ['/tmp'], cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], image: `quiver:${version}` });
     expect(Number(/^(\d+)s$/.exec(service.stop_grace_period ?? '')?.[1]) * 1000).toBeGreaterThan(Number(inForce(name).SHUTDOWN_TIMEOUT_MS));
   });
 

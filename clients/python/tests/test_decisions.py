@@ -121,7 +121,7 @@ def test_delays_double_up_to_a_bound_and_are_spread() -> None:
         (ServerError(500, "lost"), True, False),
         (QuiverConnectionError("refused"), True, True),
         (QuiverConnectionError("broke", may_have_arrived=True), True, False),
-        (BadAnswerError("proxy", http_status=503), True, True),
+        (BadAnswerError("proxy", http_status=503), True, False),
         (BadAnswerError("proxy", http_status=502), True, False),
         (BadAnswerError("a page", http_status=200), False, False),
         (NotFoundError(404, "none"), False, False),

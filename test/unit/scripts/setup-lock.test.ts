@@ -59,6 +59,16 @@ test('a failed set-up gives the lock back and passes its error on', async () => 
   expect(notes()).toEqual(['no network', 'in', 'out']);
 });
 
+test('a lock with its own process id, which it does not hold, is of an earlier life and taken over; one that it holds is waited for', async () => {
+  const code = await run(`
+    import { mkdirSync, writeFileSync } from 'node:fs';
+    writeFileSync(lock, String(process.pid));
+    await Promise.all([1, 2].map(() => withSetupLock(lock, async () => { note('in'); await rest(30); note('out'); }, { log: () => {} })));
+  `).ended;
+  expect(code).toBe(0);
+  expect(notes()).toEqual(['in', 'out', 'in', 'out']);
+});
+
 test('a lock that names no living process is taken over', async () => {
   // The highest process id that Linux ever gives is below this one.
   writeFileSync(join(folder, 'state', 'lock'), '4194305');

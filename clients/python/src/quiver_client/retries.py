@@ -9,8 +9,9 @@ from .errors import ApiError, BadAnswerError, QuiverConnectionError, QuiverError
 
 __all__ = ["NO_RETRIES", "RetryPolicy"]
 
-_NOT_CARRIED_OUT = {429, 503}
-_UNKNOWN = {500, 502, 504}
+_NOT_CARRIED_OUT = {429}
+# A proxy also answers 503 where the connection ended after the call was passed on.
+_UNKNOWN = {500, 502, 503, 504}
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,20 @@ test('a compressed CSV that is cut off fails as other formats do', async () => {
   await expect(open('cut.csv.gz', 'csv', whole.subarray(0, whole.length / 2)).then(all)).rejects.toThrow(/cut\.csv\.gz can't be read/);
 });
 
+describe('Zstandard', () => {
+  // {"id":"z1","text":"a zebra"} as zstd 1.5.4 compresses it.
+  const frame = Buffer.from('KLUv/QRY6QAAeyJpZCI6InoxIiwidGV4dCI6ImEgemVicmEifQrLCIfr', 'base64');
+
+  test('frames that come together are all read', async () => {
+    const chunks = await all(await open('two.jsonl.zst', 'jsonl', Buffer.concat([frame, frame, frame])));
+    expect(chunks.flatMap(({ records }) => records.map(({ fields }) => fields.id))).toEqual(['z1', 'z1', 'z1']);
+  });
+
+  test.each([3, 12, frame.length - 8])('a file that is cut off after %d bytes more fails', async (bytes) => {
+    await expect(open('cut.jsonl.zst', 'jsonl', Buffer.concat([frame, frame.subarray(0, bytes)])).then(all)).rejects.toThrow(/cut\.jsonl\.zst can't be read/);
+  });
+});
+
 test('a list of bad rows in a folder is no source', () => {
   const inner = join(folder, 'inner');
   mkdirSync(inner);
