@@ -3,6 +3,7 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isBeingFilled } from '../../shared/shard/shard-backup';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { unlessStopped } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionQuota } from '../collections/collection-quota';
@@ -148,11 +149,11 @@ export class RestorePass {
     const id = { collectionUid: record.uid, shard };
     const pauses = new RetryBackoff(PAUSES);
     for (let heardMs = clock.monotonicMs(); ;) {
-      if (stop.aborted) throw new QuiverError('unavailable', 'the restore was stopped');
+      if (stop.aborted) throw stopped();
       await into?.mustBeThere();
       try {
         // In the embedded form a shard is filled while it is opened.
-        await unlessStopped(shards.open({ ...id, ...shardSettings(record) }), stop);
+        await unlessStopped(shards.open({ ...id, ...shardSettings(record) }), stop, stopped);
         await shards.read(id, 'count', null, { deadlineMs: clock.monotonicMs() + CALL_MS });
         return;
       } catch (error) {
@@ -174,12 +175,6 @@ function withWhatStays(error: unknown, parts: Part[]): unknown {
   return new QuiverError(error.kind, `${error.message}; restored before that, and left so: ${names.join(', ')}`, { cause: error });
 }
 
-/** What comes of the work after that is of no interest. */
-function unlessStopped<Result>(work: Promise<Result>, stop: AbortSignal): Promise<Result> {
-  return new Promise((done, fail) => {
-    const stopped = (): void => fail(new QuiverError('unavailable', 'the restore was stopped'));
-    if (stop.aborted) stopped();
-    stop.addEventListener('abort', stopped, { once: true });
-    work.then(done, fail).finally(() => stop.removeEventListener('abort', stopped));
-  });
+function stopped(): QuiverError {
+  return new QuiverError('unavailable', 'the restore was stopped');
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX } from '../../shared/cluster/members';
@@ -13,6 +12,7 @@ import type { Logger } from '../../shared/logs/logger';
 import { beingFilled } from '../../shared/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { unlessStopped } from '../../shared/time/deadline';
 import { Waiters } from '../../shared/time/waiters';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
@@ -95,17 +95,14 @@ export class NodeAgent implements ReplicationReceiver {
    * backup: that serves nobody, and may take hours, in which the other replicas would count as away. Errors: unavailable, also
    * when `ending` is aborted meanwhile.
    */
-  async start(ending?: AbortSignal): Promise<void> {
+  async start(ending: AbortSignal): Promise<void> {
     const watched = [this.assignments, this.tombstones, this.later];
     await Promise.all(watched.map((entries) => entries.follow()));
     for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
     const tried = [...this.places.values()].filter(({ spec }) => spec.seed === undefined).map(({ ready }) => ready.catch(() => undefined));
-    const isTried = Promise.all(tried);
-    if (ending === undefined) await isTried;
-    else if (!ending.aborted) await Promise.race([isTried, once(ending, 'abort')]);
-    if (ending?.aborted === true) throw new QuiverError('unavailable', 'the process was asked to end');
+    await unlessStopped(Promise.all(tried), ending, () => new QuiverError('unavailable', 'the process was asked to end'));
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */

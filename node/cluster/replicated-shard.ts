@@ -222,16 +222,9 @@ export class ReplicatedShard implements HostedReplica {
   ): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
-    const onFailed = (error: Error): void =>
-      void opened.then(
-        (hosted) => hosted.fail(error),
-        () => undefined,
-      );
-    const onDamaged = (error: Error): void =>
-      void opened.then(
-        (hosted) => hosted.noteDamage(error),
-        () => undefined,
-      );
+    const tell = (act: (hosted: ReplicatedShard) => void): void => void opened.then(act, () => undefined);
+    const onFailed = (error: Error): void => tell((hosted) => hosted.fail(error));
+    const onDamaged = (error: Error): void => tell((hosted) => hosted.noteDamage(error));
     const shard = await Shard.open(
       folder,
       spec,

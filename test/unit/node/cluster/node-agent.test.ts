@@ -35,7 +35,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(options: Partial<NodeAgentOptions>, ending?: AbortSignal): Promise<NodeAgent> {
+async function start(options: Partial<NodeAgentOptions>, ending: AbortSignal = new AbortController().signal): Promise<NodeAgent> {
   known = await KnownAssignments.load(folder, silentLogger);
   agent = new NodeAgent({
     openReplicasMax: Infinity,
