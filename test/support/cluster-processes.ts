@@ -369,11 +369,17 @@ export class ClusterProcesses {
 
   /**
    * Whether that holds of a node that is dead, whatever it asked of etcd before: a change of a shard that it led may be on its way,
-   * by which all others leave the in-sync set. What it leads is written as it is, so that such a change comes too late.
+   * by which all others leave the in-sync set. What it leads is written as it is, so that such a change comes too late. Nor is it
+   * made the primary, alone in sync, while its session goes on: what it is registered by is removed.
    */
   async staysSpared(node: MemberProcess): Promise<boolean> {
     const store = this.openStore();
     try {
+      for (const { key, revision } of (await store.list(NODES_PREFIX)).entries) {
+        if (key !== `${NODES_PREFIX}${node.id}`) continue;
+        const { applied } = await store.transact([{ key, revision }], [{ type: 'delete', key }]);
+        if (!applied) return false;
+      }
       for (const entry of (await store.list(ASSIGNMENTS_PREFIX)).entries) {
         if (assignmentFromEntry(entry).primary?.node !== node.id) continue;
         const { key, revision, value } = entry;
