@@ -243,12 +243,18 @@ export class DiskVectorIndex implements VectorIndex {
   async purge(): Promise<void> {
     this.checkOpen();
     await this.running;
-    for (const segment of [...this.segments]) {
-      if (segment.retired || segment.rows === segment.live) continue;
-      segment.full = true;
-      await this.run(segment.live === 0 ? { type: 'drop', segment } : { type: 'seal', segment });
+    try {
+      for (const segment of [...this.segments]) {
+        if (segment.retired || segment.rows === segment.live) continue;
+        segment.full = true;
+        await this.run(segment.live === 0 ? { type: 'drop', segment } : { type: 'seal', segment });
+      }
+    } catch (error) {
+      this.retryAtMs = performance.now() + RETRY_MS;
+      throw this.failureOf(error);
+    } finally {
+      this.wakeSoon();
     }
-    this.wakeSoon();
   }
 
   async settled(): Promise<void> {

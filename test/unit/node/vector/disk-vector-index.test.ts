@@ -7,6 +7,7 @@ import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import type { VectorIndexOptions } from '../../../../node/vector/vector-index';
 import { METRICS, type Metric } from '../../../../shared/vector/metric';
 import { QUANTIZATIONS } from '../../../../shared/vector/quantization';
+import { eventually } from '../../../support/eventually';
 import { runSeed, seededRandom } from '../../../support/random';
 import { clusteredVectors } from '../../../support/vector-clusters';
 
@@ -451,4 +452,41 @@ describe('a byte of the originals that the disk changed', () => {
     expect(kindsOf(index)).toHaveLength(4);
     expect(index.liveCount).toBe(8_000 - 1_200 - 1_150 - 1_100 - 1_010);
   });
+
+  test.each(['on the disk', 'in memory'])('fails a purge of an index %s as storage_failed, and the index is told of', async (place) => {
+    const { vectors } = dataOf('cosine');
+    const own = place === 'in memory' ? join(folder, 'segment-1') : folder;
+    const index = place === 'in memory' ? await NativeVectorIndex.open(optionsOf({ folder: own }), null) : await open();
+    index.put(slotsOf(0, 1_000), some(vectors, 0, 1_000));
+    index.remove(slotsOf(0, 1));
+    changeByte(1, 100);
+    await expect(index.purge()).rejects.toEqual(damage);
+    expect(failures).toContainEqual(damage);
+    await index.close();
+  });
+});
+
+test('a purge that fails says so as storage_failed, and the segment that it ended is sealed later, though nobody asks', async () => {
+  // Clocks and timers of the index alone.
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+  try {
+    const { vectors } = dataOf('cosine');
+    const index = await open();
+    // Too few rows to be sealed because puts have paused.
+    fill(index, vectors, 200);
+    index.remove(slotsOf(0, 1));
+    jest.advanceTimersByTime(60_000);
+    expect(jest.getTimerCount()).toBe(0);
+    rmSync(join(folder, 'segment-1'), { recursive: true });
+    await expect(index.purge()).rejects.toMatchObject({ kind: 'storage_failed' });
+    expect(kindsOf(index)).toEqual(['growing']);
+    mkdirSync(join(folder, 'segment-1'));
+    jest.advanceTimersByTime(60_000);
+    jest.useRealTimers();
+    await eventually('the segment is sealed', () => kindsOf(index)[0] === 'sealed', 10_000);
+    expect(index.status().segments).toEqual([{ kind: 'sealed', rows: 199, deletedRows: 0, ef: 0 }]);
+    expect(failures).toEqual([]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
