@@ -291,6 +291,7 @@ NAPI_MODULE_INIT() {
       method("makeCells", guarded<run_threaded<make_cells_task, false>>),
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("seal", guarded<run_threaded<seal_task, false>>),
+      method("check", guarded<run_threaded<check_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),
       method("rest", guarded<rest>),

@@ -526,6 +526,31 @@ class SealTask final : public ChangingTask {
   std::unique_ptr<SegmentSealing> sealing_;
 };
 
+// Compares the originals of live rows with their checksums, for who copies rows one by one.
+class CheckTask final : public IndexTask {
+ public:
+  CheckTask(napi_env env, const Arguments& arguments)
+      : IndexTask(env, arguments), store_(index_->snapshot.rows), check_(store_->originals()) {}
+  void run() override {
+    for (size_t run = 0; run < check_.runs(); run++) {
+      if (index_->stop.load(std::memory_order_relaxed)) throw ClosedError();
+      if (has_live_row(run)) check_.require_match(run);
+    }
+  }
+  napi_value finish(napi_env env) override { return undefined(env); }
+
+ private:
+  bool has_live_row(size_t run) const {
+    size_t row = run * OriginalsFile::kChecksumRows;
+    const size_t end = std::min(row + OriginalsFile::kChecksumRows, store_->count());
+    while (row < end && store_->dead(row)) row++;
+    return row < end;
+  }
+
+  std::shared_ptr<RowStore> store_;
+  OriginalsCheck check_;
+};
+
 class SaveTask final : public IndexTask {
  public:
   SaveTask(napi_env env, const Arguments& arguments)
@@ -702,6 +727,10 @@ std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments) {
 
 std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<SealTask>(env, arguments);
+}
+
+std::unique_ptr<Task> check_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<CheckTask>(env, arguments);
 }
 
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments) {

@@ -77,12 +77,19 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const filters = await decoded('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
   const keywords = await decoded('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
   let vectors = manifest === null ? null : await openSavedVectors(parts, manifest);
-  const indexes: ShardIndexes = {
-    directory: directory ?? new Directory(await chunkStore(parts)),
-    vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
-    filters: filters ?? (await factories.loadFilterIndex(null, metadataOf)),
-    keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
-  };
+  let indexes: ShardIndexes;
+  try {
+    indexes = {
+      directory: directory ?? new Directory(await chunkStore(parts)),
+      vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
+      filters: filters ?? (await factories.loadFilterIndex(null, metadataOf)),
+      keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
+    };
+  } catch (error) {
+    directory?.close();
+    await vectors?.close();
+    throw error;
+  }
   try {
     const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };
     await repair(records, indexes, sound, journal.touched, vectorOptions.dim);

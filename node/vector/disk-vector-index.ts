@@ -8,6 +8,7 @@ import type { IndexProgress } from '../../shared/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
 import { DiskSegment, type SavedSegment } from './disk-segment';
 import { mergedHits } from './merged-hits';
+import { MovedSlots } from './moved-slots';
 import { EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
@@ -48,9 +49,7 @@ type Step = { type: 'seal'; segment: DiskSegment } | { type: 'merge'; segments: 
 export class DiskVectorIndex implements VectorIndex {
   private readonly segmentRows: number;
   private readonly saves = new Map<string, SavedSegment[]>();
-  /** Slots that went to another row while searches were under way. */
-  private moved: Uint32Array[] = [];
-  private searches = 0;
+  private readonly moved = new MovedSlots();
   private running: Promise<void> | null = null;
   private runningStep: Step | null = null;
   /** One after the other: a save, and what moves rows that no journal names. */
@@ -121,7 +120,7 @@ export class DiskVectorIndex implements VectorIndex {
   private putIn(growing: DiskSegment, slots: Uint32Array, vectors: Float32Array): void {
     let removed = growing.put(slots, vectors);
     for (const segment of this.segments) if (segment !== growing) removed += segment.remove(slots);
-    if (removed > 0 && this.searches > 0) this.moved.push(slots.slice());
+    if (removed > 0) this.moved.add(slots);
     if (growing.rows >= this.segmentRows) growing.full = true;
   }
 
@@ -149,21 +148,19 @@ export class DiskVectorIndex implements VectorIndex {
     const counted = options.counted === true || undefined;
     const kind = allowed === null ? ALLOWED.all : allowed.size <= LISTED_SLOTS_MAX ? ALLOWED.slots : ALLOWED.bitmap;
     const words = allowed === null ? null : kind === ALLOWED.slots ? allowed.toArray() : allowed.toBitmap(0);
-    const from = this.moved.length;
-    this.searches += 1;
+    const search = this.moved.begin();
     for (const segment of segments) segment.users += 1;
     try {
       const addons = segments.map(({ addon }) => addon);
       const ef = effort.type === 'ef' ? effort.ef : 0;
       const parts = addons.length === 0 ? [] : await Promise.all(nativeBinding().searchTogether(addons, query, k, EFFORT[effort.type], ef, kind, words, allowed?.size ?? 0, counted));
-      const moved = this.moved.slice(from);
+      const moved = this.moved.since(search);
       if (moved.length > 0) parts.unshift(await this.scoresOf(query, moved, allowed));
       return mergedHits(parts, k, moved.length > 0);
     } catch (error) {
       throw this.failureOf(error);
     } finally {
-      this.searches -= 1;
-      if (this.searches === 0) this.moved = [];
+      this.moved.end(search);
       for (const segment of segments) this.release(segment);
     }
   }
@@ -246,12 +243,18 @@ export class DiskVectorIndex implements VectorIndex {
   async purge(): Promise<void> {
     this.checkOpen();
     await this.running;
-    for (const segment of [...this.segments]) {
-      if (segment.retired || segment.rows === segment.live) continue;
-      segment.full = true;
-      await this.run(segment.live === 0 ? { type: 'drop', segment } : { type: 'seal', segment });
+    try {
+      for (const segment of [...this.segments]) {
+        if (segment.retired || segment.rows === segment.live) continue;
+        segment.full = true;
+        await this.run(segment.live === 0 ? { type: 'drop', segment } : { type: 'seal', segment });
+      }
+    } catch (error) {
+      this.retryAtMs = performance.now() + RETRY_MS;
+      throw this.failureOf(error);
+    } finally {
+      this.wakeSoon();
     }
-    this.wakeSoon();
   }
 
   async settled(): Promise<void> {
@@ -387,6 +390,9 @@ export class DiskVectorIndex implements VectorIndex {
 
   /** The rows of all become those of a new segment, which is full. */
   private async merge(segments: DiskSegment[]): Promise<void> {
+    // Rows that are copied get new checksums, so what has changed on the disk would pass for sound from then on.
+    for (const { addon } of segments) await addon.check();
+    if (this.closing !== null) return;
     const target = DiskSegment.make(this.options, (this.newest.segment += 1), this.kernels);
     this.segments = [target, ...this.segments];
     target.full = true;

@@ -56,6 +56,8 @@ export interface AddonVectorIndex {
    * put from now on; rows may be removed.
    */
   seal(originals: string, recallTarget: number, threads: number): Promise<void>;
+  /** Compares the originals of live rows with their checksums; STORAGE_FAILED if they differ, and `damaged` says so then. */
+  check(): Promise<void>;
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;
@@ -87,7 +89,7 @@ export interface NativeStatus {
   unsketchedRows: number;
   /** Rows that filtered searches find in cells: the first ones; 0 if there are no cells. */
   cellRows: number;
-  /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */
+  /** 1 if the originals were found truncated, unreadable or changed: reading them fails from then on. */
   damaged: number;
   memoryBytes: number;
   /** Bytes of codes that are in a file. */

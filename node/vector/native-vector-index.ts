@@ -156,7 +156,12 @@ export class NativeVectorIndex implements VectorIndex {
   async purge(): Promise<void> {
     this.checkOpen();
     const { rows, live } = this.addon.status();
-    if (rows > live) await this.maintainer.compact();
+    if (rows === live) return;
+    try {
+      await this.maintainer.compact();
+    } catch (error) {
+      throw this.failureOf(error);
+    }
   }
 
   async settled(): Promise<void> {

@@ -1,4 +1,4 @@
-import { readdirSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { isQuiverError } from '../../../../shared/errors/quiver-error';
 import { ShardViews } from '../../../../node/shard/shard-views';
@@ -84,6 +84,19 @@ test('other threads find nothing in files that are gone, and leave what is asked
   expect(answers).toContain(null);
   for (const [i, answer] of answers.entries()) if (answer !== null) expect(answer.hits).toMatchObject([hitOf(200 * i)]);
   late.close();
+});
+
+test('a start that loads them and then can make no vector index leaves none of their files open', async () => {
+  await node.stop();
+  const openVectorIndex = () => Promise.reject(new Error('too many open files'));
+  const other = await new ShardNode({ factories: { ...nativeFactories, openVectorIndex }, openStore: openRocksStore, folder: node.folder }).start();
+  await expect(other.client.open(SPEC)).rejects.toThrow('too many open files');
+  // They are removed as they are closed.
+  expect(existsSync(folder())).toBe(false);
+  await other.stop();
+  await node.start();
+  await node.client.open(SPEC);
+  expect(await found(0)).toMatchObject(hitOf(0));
 });
 
 test('a file that was cut under the shard has it opened again from its records, and nothing is answered wrong', async () => {

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../../../node/slots/chunked-slot-set';
@@ -7,6 +7,7 @@ import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import type { VectorIndexOptions } from '../../../../node/vector/vector-index';
 import { METRICS, type Metric } from '../../../../shared/vector/metric';
 import { QUANTIZATIONS } from '../../../../shared/vector/quantization';
+import { eventually } from '../../../support/eventually';
 import { runSeed, seededRandom } from '../../../support/random';
 import { clusteredVectors } from '../../../support/vector-clusters';
 
@@ -412,4 +413,80 @@ test('a file of originals that is cut under the index is told of, and nothing is
   for (const name of readdirSync(segment)) truncateSync(join(segment, name), 0);
   await expect(index.search(some(queries, 0, 1), { k: K, effort: { type: 'calibrated' }, allowed: null })).rejects.toMatchObject({ kind: 'storage_failed' });
   expect(failures).toEqual([expect.objectContaining({ kind: 'storage_failed' })]);
+});
+
+describe('a byte of the originals that the disk changed', () => {
+  const damage = expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('damaged') });
+
+  /** In the file that a segment uses now. */
+  function changeByte(segment: number, row: number): void {
+    const own = join(folder, `segment-${segment}`);
+    const name = readdirSync(own)
+      .filter((each) => each.endsWith('.f32'))
+      .sort()
+      .at(-1)!;
+    const file = openSync(join(own, name), 'r+');
+    const at = row * DIM * Float32Array.BYTES_PER_ELEMENT;
+    const byte = Buffer.alloc(1);
+    readSync(file, byte, 0, 1, at);
+    byte[0] ^= 1;
+    writeSync(file, byte, 0, 1, at);
+    closeSync(file);
+  }
+
+  test('is not copied when two small segments become one: the index is told of, and its segments stay', async () => {
+    const { vectors } = dataOf('cosine');
+    const index = await open();
+    fill(index, vectors, 8_000);
+    await index.settled();
+    // Three small segments may stay.
+    for (let i = 0; i < 3; i++) index.remove(slotsOf(2_000 * i, 2_000 * i + 1_200 - i * 50));
+    await index.settled();
+    expect(failures).toEqual([]);
+    expect(kindsOf(index)).toHaveLength(4);
+    changeByte(1, 100);
+    // The fourth makes the two smallest one.
+    index.remove(slotsOf(6_000, 7_010));
+    await index.settled();
+    expect(failures).toContainEqual(damage);
+    expect(kindsOf(index)).toHaveLength(4);
+    expect(index.liveCount).toBe(8_000 - 1_200 - 1_150 - 1_100 - 1_010);
+  });
+
+  test.each(['on the disk', 'in memory'])('fails a purge of an index %s as storage_failed, and the index is told of', async (place) => {
+    const { vectors } = dataOf('cosine');
+    const own = place === 'in memory' ? join(folder, 'segment-1') : folder;
+    const index = place === 'in memory' ? await NativeVectorIndex.open(optionsOf({ folder: own }), null) : await open();
+    index.put(slotsOf(0, 1_000), some(vectors, 0, 1_000));
+    index.remove(slotsOf(0, 1));
+    changeByte(1, 100);
+    await expect(index.purge()).rejects.toEqual(damage);
+    expect(failures).toContainEqual(damage);
+    await index.close();
+  });
+});
+
+test('a purge that fails says so as storage_failed, and the segment that it ended is sealed later, though nobody asks', async () => {
+  // Clocks and timers of the index alone.
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+  try {
+    const { vectors } = dataOf('cosine');
+    const index = await open();
+    // Too few rows to be sealed because puts have paused.
+    fill(index, vectors, 200);
+    index.remove(slotsOf(0, 1));
+    jest.advanceTimersByTime(60_000);
+    expect(jest.getTimerCount()).toBe(0);
+    rmSync(join(folder, 'segment-1'), { recursive: true });
+    await expect(index.purge()).rejects.toMatchObject({ kind: 'storage_failed' });
+    expect(kindsOf(index)).toEqual(['growing']);
+    mkdirSync(join(folder, 'segment-1'));
+    jest.advanceTimersByTime(60_000);
+    jest.useRealTimers();
+    await eventually('the segment is sealed', () => kindsOf(index)[0] === 'sealed', 10_000);
+    expect(index.status().segments).toEqual([{ kind: 'sealed', rows: 199, deletedRows: 0, ef: 0 }]);
+    expect(failures).toEqual([]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
