@@ -82,8 +82,10 @@ function isMark({ token, digest, nowMs, keptMs, term, step, note }: MarkOperatio
 function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook): PatchOperation {
   const { vector, metadata } = operation;
   if (vector !== undefined && vector.length !== dim) throw refusal(`a vector of ${vector.length} elements in a shard of dimension ${dim}`);
-  // What it takes away claims nothing.
-  if (metadata !== undefined) look(mergedObject({}, checkedMetadata(metadata.json)), operation);
+  if (metadata === undefined) return operation;
+  const parsed = checkedMetadata(metadata.json);
+  // What is merged takes away what is null, which claims nothing. What replaces holds it.
+  look(metadata.replaces ? parsed : mergedObject({}, parsed), operation);
   return operation;
 }
 

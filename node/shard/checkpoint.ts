@@ -189,13 +189,14 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 
 /**
  * Removes a failed attempt, unless the manifest names it: if only the last sync failed, either it or the previous one
- * may be in force after a crash. Rejects if that can't be determined.
+ * may be in force after a crash. Answers that manifest, null if there is none. Rejects if that can't be determined.
  */
-export async function removeCheckpoint(folder: string, number: number): Promise<void> {
+export async function removeCheckpoint(folder: string, number: number): Promise<Manifest | null> {
   const manifest = await readManifest(folder);
-  if (manifest?.number === number) return;
+  if (manifest?.number === number) return manifest;
   await rm(join(folder, checkpointFolder(number)), { recursive: true, force: true });
   await rm(join(folder, `${MANIFEST_NAME}.new`), { force: true });
+  return manifest;
 }
 
 /** Removes the folders of every checkpoint except `number` (null: all): older ones and torn attempts. */

@@ -200,9 +200,10 @@ export class Checkpointer {
     } catch (error) {
       this.changes += covered;
       // On a full disk, the written part takes the space that everything else needs.
-      await removeCheckpoint(folder, number).catch(() => undefined);
+      const inForce = await removeCheckpoint(folder, number).catch(() => null);
+      if (inForce?.number === number) this.manifest = inForce;
       // So do saves of the vectors, also those of an index that could not save all of its segments.
-      await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
+      else await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
       throw error;
     }
     await removeOtherCheckpoints(folder, number);

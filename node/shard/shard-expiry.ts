@@ -66,15 +66,11 @@ export class ShardExpiry {
 
   /** Items are about to be put into the indexes. Before other threads can find them, they must know of their times. */
   note(items: readonly IndexedItem[]): void {
-    let isAny = false;
-    for (const { slot, expiry } of items) {
-      if (!expiry) continue;
-      this.enqueue(slot, expiry);
-      isAny = true;
-    }
-    if (!isAny) return;
+    if (!items.some(({ expiry }) => expiry !== 0)) return;
     const { directory } = this.indexes;
+    // Before theirs are in the queue: the directory does not know them yet.
     this.queue.tidy(directory.expiringCount, (slot, atMs) => directory.isLive(slot) && expiryTime(directory.expiryOf(slot)) === atMs);
+    for (const { slot, expiry } of items) if (expiry !== 0) this.enqueue(slot, expiry);
     this.publish();
   }
 

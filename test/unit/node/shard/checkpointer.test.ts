@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, promises, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readManifest } from '../../../../node/shard/checkpoint';
 import { Checkpointer } from '../../../../node/shard/checkpointer';
 import type { RecordStore } from '../../../../node/records/record-store';
 import type { ShardIndexes } from '../../../../node/shard/shard-indexes';
@@ -113,6 +114,22 @@ test('what a checkpoint that failed has saved of the vectors goes, and what is i
   isTorn = true;
   await expect(one.write()).rejects.toThrow('no space left for the rest');
   expect(saves).toEqual(['save-2']);
+  isTorn = false;
+  isFull = false;
+  // The last sync fails, when the manifest is in its place: after a crash, it or the one before is in force.
+  const { open } = promises;
+  const syncs = jest.spyOn(promises, 'open').mockImplementation((path, flags, mode) => (path === folder ? Promise.reject(new Error('EIO')) : open(path, flags, mode)));
+  await expect(one.write()).rejects.toThrow('EIO');
+  syncs.mockRestore();
+  const inForce = (await readManifest(folder))?.vectors;
+  expect(inForce).toBe(`save-${saved}`);
+  expect(saves).toEqual(['save-2', inForce]);
+  isFull = true;
+  await expect(one.write()).rejects.toThrow('no space left on device');
+  expect(saves).toEqual([inForce]);
+  isFull = false;
+  await one.write();
+  expect(saves).toEqual([`save-${saved}`]);
   await one.stop();
   rmSync(folder, { recursive: true, force: true });
 });
