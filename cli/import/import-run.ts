@@ -88,6 +88,8 @@ export class ImportRun {
       // What was acknowledged until now stays so.
       await this.lanes.idle();
       this.checkpoint();
+      // They may be why it stops. A run that goes on reads them again, and takes them off the list first.
+      this.rejects.append(this.watermark.rejected);
       throw error;
     } finally {
       this.rejects.close();
@@ -97,8 +99,8 @@ export class ImportRun {
   private async send({ chunk, source, mark, share }: ListedChunk): Promise<void> {
     const { place } = chunk;
     const unreadable = chunk.unreadable.map(({ number, reason }): RejectedRow => ({ place: `${place} ${number}`, externalId: null, reason }));
-    for (let i = 0; i < unreadable.length; i++) this.countReject();
     const passage = this.watermark.begin(mark, chunk.records.length + unreadable.length, unreadable);
+    for (let i = 0; i < unreadable.length; i++) this.countReject();
     if (this.converter?.source !== source) {
       const { idPrefix, guessTypes, dim } = this.settings;
       this.converter = { source, prefix: chunk.idPrefix, rows: new RowConverter(this.state.mapping, dim, source, { idPrefix, guessTypes }) };

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import type { RejectedRow } from './watermark';
 
 /**
@@ -13,8 +13,11 @@ export class RejectFile {
     readonly path: string,
     public bytes = 0,
   ) {
-    // What an earlier import left. A device, such as /dev/null, stays.
-    if (bytes === 0 && lstatSync(path, { throwIfNoEntry: false })?.isFile()) rmSync(path);
+    // What an earlier import left, or listed of rows that this one reads again. A device, such as /dev/null, stays.
+    const status = lstatSync(path, { throwIfNoEntry: false });
+    if (!status?.isFile()) return;
+    if (bytes === 0) rmSync(path);
+    else if (status.size > bytes) truncateSync(path, bytes);
   }
 
   append(rows: RejectedRow[]): void {

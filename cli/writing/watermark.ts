@@ -62,6 +62,11 @@ export class Watermark<Mark> {
     return this.reported === this.open.length;
   }
 
+  /** Rows that are rejected so far of what is not reported yet. */
+  get rejected(): RejectedRow[] {
+    return this.open.slice(this.reported).flatMap(({ rejected }) => rejected);
+  }
+
   private advance(): void {
     while (this.reported < this.open.length && this.open[this.reported].isWhole && this.open[this.reported].pending === 0) {
       this.onSettled(this.open[this.reported]);

@@ -166,11 +166,11 @@ export class DocumentService implements DocumentsService {
       if (mark !== undefined) once = { mark: mark(), result: { documentId, chunksCreated: count, timing } };
       await this.journal.close(entry, once);
     } catch (error) {
-      // Its chunks must stay if it is complete, and only the answer of the store was lost. If that can't be found out now, its entry
-      // in the journal, if it is there, brings it back to mind.
-      if (once !== undefined && (await this.isKept(documentId, once.mark))) return { count, timing };
-      await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count });
-      charges?.giveBack();
+      // Its chunks must stay if it is complete, and only the answer of the store was lost.
+      const ended = once?.mark;
+      const state = await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count }, ended && (() => this.isKept(documentId, ended)));
+      if (state === 'complete') return { count, timing };
+      if (state === 'incomplete') charges?.giveBack();
       throw error;
     }
     return { count, timing };

@@ -52,19 +52,24 @@ export class UploadRecovery {
   }
 
   /**
-   * Takes back an upload of this process that failed. The caller gets the error of the upload, not one from here. What
-   * can't be done now is repeated until it succeeds, by another process if this one ends.
+   * Takes back an upload of this process that failed, unless it is complete after all, as far as `isComplete` tells. The
+   * caller gets the error of the upload, not one from here. What can't be done or found out now is tried again until it
+   * succeeds, by another process if this one ends.
    */
-  async takeBackOwn(upload: OpenUpload): Promise<void> {
+  async takeBackOwn(upload: OpenUpload, isComplete: () => Promise<boolean> = async () => false): Promise<'complete' | 'incomplete' | 'unknown'> {
+    let state: 'incomplete' | 'unknown' = 'unknown';
     try {
+      if (await isComplete()) return 'complete';
+      state = 'incomplete';
       // Another process may have removed the entry, because it took this one for dead.
       const entry = await this.journal.put({ ...upload, owner: this.instanceId, takenBackAtMs: null });
       await this.deleteChunks(upload);
       await this.journal.close(entry);
     } catch (error) {
       this.log.warn({ documentId: upload.documentId, collection: upload.collection, error }, 'could not take back the chunks of a failed upload; it is tried again');
-      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload)), RETRY_MS).unref());
+      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload, isComplete)), RETRY_MS).unref());
     }
+    return state;
   }
 
   /** Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call. */

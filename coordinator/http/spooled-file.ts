@@ -83,7 +83,8 @@ export class SpooledFile {
   private async appendToFile(piece: Buffer): Promise<void> {
     try {
       this.file ??= await openNameless();
-      await this.file.write(piece, 0, piece.length, this.written);
+      // A disk that is nearly full takes a part, and says so by its length only: a gap would be read as zeros.
+      for (let at = 0; at < piece.length;) at += (await this.file.write(piece, at, piece.length - at, this.written + at)).bytesWritten;
     } catch (cause) {
       throw new QuiverError('storage_failed', 'the document could not be held on disk until its turn', { cause });
     }

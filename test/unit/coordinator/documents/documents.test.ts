@@ -8,6 +8,7 @@ import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store'
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';
+import { eventually } from '../../../support/eventually';
 
 const TIMING = { embeddingMs: 1, storageMs: 2, totalMs: 3 };
 
@@ -306,6 +307,53 @@ describe('recovering uploads that were cut short', () => {
     await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable' });
     expect(setup.shelf.batches.length).toBe(4);
     expect(setup.shelf.items.size).toBe(0);
+  });
+
+  describe('an upload with an Idempotency-Key whose end the cluster store did not tell', () => {
+    const mark = { token: 'a'.repeat(32), digest: 'b'.repeat(32), expiresAtMs: Date.now() + 86_400_000, sealingKey: 'c'.repeat(64) };
+
+    beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }));
+    afterEach(() => jest.useRealTimers());
+
+    /** An upload at whose end the store can't be reached: it has done what it was asked last, or not. */
+    async function cutOff(setup: Awaited<ReturnType<typeof setUp>>, isDone: boolean): Promise<void> {
+      const { store, service } = setup;
+      const { get, transact } = { get: store.get.bind(store), transact: store.transact.bind(store) };
+      const away = async (): Promise<never> => {
+        throw new QuiverError('unavailable', 'the cluster store can not be reached');
+      };
+      store.transact = async (guards, changes) => {
+        // The end of an upload: its entry goes, and its outcome comes.
+        if (changes.length !== 2) return transact(guards, changes);
+        if (isDone) await transact(guards, changes);
+        [store.get, store.transact] = [away, away];
+        return away();
+      };
+      await expect(service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark)).rejects.toMatchObject({ kind: 'unavailable' });
+      [store.get, store.transact] = [get, transact];
+    }
+
+    test('is taken back once the store answers, if it did not end', async () => {
+      const setup = await setUp();
+      await cutOff(setup, false);
+      expect(setup.shelf.items.size).toBeGreaterThan(0);
+      // Repeated meanwhile, it is another document.
+      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark);
+      await jest.advanceTimersByTimeAsync(15_000);
+      jest.useRealTimers();
+      await eventually('the first one is taken back', async () => (await setup.openUploads()) === 0);
+      expect([...setup.shelf.items.keys()].every((id) => id.startsWith(again.documentId))).toBe(true);
+      expect(setup.shelf.items.size).toBe(again.chunksCreated);
+    });
+
+    test('stays, if it did', async () => {
+      const setup = await setUp();
+      await cutOff(setup, true);
+      await jest.advanceTimersByTimeAsync(15_000);
+      const again = await setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) }, mark);
+      expect(again.isRepeated).toBe(true);
+      expect(setup.shelf.items.size).toBe(again.chunksCreated);
+    });
   });
 
   test('what a dead process may still be writing is looked for again once that can no longer be', async () => {

@@ -1,7 +1,10 @@
+import { open } from 'node:fs/promises';
 import { SPOOL_MEMORY_BYTES, SpooledFile } from '../../../../coordinator/http/spooled-file';
 import { runSeed, seededRandom } from '../../../support/random';
 
 const KIB = 1024;
+
+type Write = (buffer: Buffer, offset: number, length: number, position: number) => Promise<{ bytesWritten: number }>;
 
 /** A piece whose bytes tell its number. */
 const piece = (number: number, size: number): Buffer => Buffer.alloc(size, `${number},`);
@@ -47,6 +50,26 @@ describe('a spooled file', () => {
     for (const one of sent) {
       await spool.append(one);
       expect((spool as unknown as { waitingBytes: number }).waitingBytes).toBeLessThanOrEqual(SPOOL_MEMORY_BYTES);
+    }
+    spool.complete();
+    expect((await all(spool.content())).equals(Buffer.concat(sent))).toBe(true);
+    await spool.close();
+  });
+
+  test('what the disk takes in parts has no gaps', async () => {
+    const handle = await open(__filename);
+    const prototype = Object.getPrototypeOf(handle) as { write: Write };
+    await handle.close();
+    const { write } = prototype;
+    prototype.write = function inParts(buffer, offset, length, position) {
+      return write.call(this, buffer, offset, Math.ceil(length / 3), position);
+    };
+    const spool = new SpooledFile();
+    const sent = [piece(1, SPOOL_MEMORY_BYTES), piece(2, 100 * KIB), piece(3, 100 * KIB)];
+    try {
+      for (const one of sent) await spool.append(one);
+    } finally {
+      prototype.write = write;
     }
     spool.complete();
     expect((await all(spool.content())).equals(Buffer.concat(sent))).toBe(true);

@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CommandContext } from '../../../../cli/command-context';
+import type { Connection } from '../../../../cli/connection/connection';
+import { ServiceError } from '../../../../cli/connection/service-error';
+import type { RecordSource } from '../../../../cli/formats/record-source';
+import { ImportRun, type ImportState } from '../../../../cli/import/import-run';
+import type { ListedChunk } from '../../../../cli/import/source-list';
+
+const folder = mkdtempSync(join(tmpdir(), 'quiver-import-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const SOURCE = { hasNullsForNothing: false, hasTextOnly: false } as RecordSource;
+/** A row that is a text can't be read. */
+type Row = { id: string; vector: number[] } | string;
+
+/** Chunks of rows, numbered from 1, from where the state says on. */
+async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerator<ListedChunk> {
+  const done = (state.mark.inner as number | null) ?? 0;
+  let number = 0;
+  for (const rows of chunks) {
+    if (number < done) {
+      number += rows.length;
+      continue;
+    }
+    const numbered = rows.map((row) => ({ row, number: ++number }));
+    const records = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [] : [{ fields: row, number: own }]));
+    const unreadable = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [{ number: own, reason: row }] : []));
+    const mark = { file: 0, inner: number };
+    yield { chunk: { records, unreadable, place: 'line', idPrefix: '', mark: number, share: null }, source: SOURCE, mark, share: null };
+  }
+}
+
+const newState = (): ImportState => ({ mark: { file: 0, inner: null }, mapping: { id: 'id', vector: 'vector', text: null, metadataObject: null, metadata: [] }, rows: 0, rejected: 0, rejectBytes: 0 });
+
+/** A run into a service that refuses items of the id `refused`. */
+function runOf(rejectPath: string, state: ImportState, rejectsMax: number): ImportRun {
+  const connection = {
+    call: async (_method: string, _path: string, { body }: { body: Uint8Array }) => {
+      const { items } = JSON.parse(Buffer.from(body).toString()) as { items: { external_id: string }[] };
+      if (items.some(({ external_id }) => external_id === 'refused')) throw new ServiceError('it is refused', 400);
+    },
+  } as unknown as Connection;
+  const context = { signal: new AbortController().signal } as CommandContext;
+  const settings = { collection: 'c', dim: 2, lanes: 1, batchItemsMax: 1, batchCharactersMax: 10_000, requestTimeoutMs: 1000, patienceMs: 1000, rejectsMax, idPrefix: '', guessTypes: true };
+  const progress = { report: () => undefined, say: () => undefined, stop: () => undefined };
+  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress });
+}
+
+const listed = (path: string): string[] =>
+  readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { place: string }).place);
+
+const good = (id: string): Row => ({ id, vector: [1, 2] });
+const { signal } = new AbortController();
+
+describe('an import that gives up because of too many bad rows', () => {
+  test.each<[string, Row]>([
+    ['can not be read', 'not JSON'],
+    ['is no item', { id: 'short', vector: [1] }],
+    ['the service refuses', { id: 'refused', vector: [1, 2] }],
+  ])('has listed one that %s', async (title, bad) => {
+    const path = join(folder, `${title}.jsonl`);
+    const state = newState();
+    await expect(runOf(path, state, 0).run(chunksFrom(state, [good('a'), bad, good('b')]), signal)).rejects.toThrow('more than 0 rows are bad');
+    expect(listed(path)).toEqual(['line 2']);
+    // The next run reads it again.
+    expect(state).toMatchObject({ rows: 0, rejected: 0, rejectBytes: 0 });
+  });
+
+  test('lists none of them twice when it goes on', async () => {
+    const path = join(folder, 'twice.jsonl');
+    const state = newState();
+    const chunks = [
+      [good('a'), 'bad'],
+      [good('b'), 'bad', 'bad'],
+    ];
+    await expect(runOf(path, state, 1).run(chunksFrom(state, ...chunks), signal)).rejects.toThrow('more than 1 rows');
+    expect(listed(path)).toEqual(['line 2', 'line 4', 'line 5']);
+    expect(state).toMatchObject({ rows: 2, rejected: 1 });
+    await runOf(path, state, 2).run(chunksFrom(state, ...chunks), signal);
+    expect(listed(path)).toEqual(['line 2', 'line 4', 'line 5']);
+    expect(state).toMatchObject({ rows: 5, rejected: 3 });
+  });
+
+  test('lists none that is stored when it goes on', async () => {
+    const path = join(folder, 'stored.jsonl');
+    const state = newState();
+    await expect(runOf(path, state, 1).run(chunksFrom(state, ['bad'], ['bad']), signal)).rejects.toThrow('more than 1 rows');
+    expect(listed(path)).toEqual(['line 1', 'line 2']);
+    await runOf(path, state, 1).run(chunksFrom(state, ['bad'], [good('a')]), signal);
+    expect(listed(path)).toEqual(['line 1']);
+  });
+});
