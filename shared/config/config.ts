@@ -2,7 +2,7 @@ import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
 import { secretIn, withSecretFiles } from './secret-files';
 import { tokenSettings } from './token-settings';
-import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
+import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Setting } from './settings';
 
 /**
  * The configuration of a process, read from the environment, checked once at the start and complete afterwards. Every
@@ -129,8 +129,17 @@ export function readConfig(environment: Environment, cores: number): Config {
 
 /** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */
 export function apiKeyIn(content: Buffer): string {
-  const { name } = SETTINGS.apiKey;
-  const secret = readSetting(SETTINGS.apiKey, { [name]: secretIn(content) }, 1);
+  return replacedSecret(SETTINGS.apiKey, content);
+}
+
+/** The same of the password of etcd. */
+export function etcdPasswordIn(content: Buffer): string {
+  return replacedSecret(CLUSTER_SETTINGS.etcdPassword, content);
+}
+
+function replacedSecret(setting: SecretSetting, content: Buffer): string {
+  const { name } = setting;
+  const secret = readSetting(setting, { [name]: secretIn(content) }, 1);
   if (typeof secret === 'string') return secret;
   throw new QuiverError('invalid_parameter', `${name}_FILE is empty`);
 }
