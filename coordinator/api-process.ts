@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { WhenReached } from '../shared/cluster/reach';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
+import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
@@ -149,7 +150,7 @@ export class ApiProcess {
   /**
    * Serves the API; resolves when it does. `recover` prepares the service for its first call. `operations` and the
    * limiters depend on the form. Answers the port, and the secret of the first key if it was made now, with the token of a link
-   * by which it can be had once.
+   * by which it can be had once. Errors: unavailable when the process is asked to end meanwhile.
    */
   async serve(parts: {
     clusterStore: ClusterStore;
@@ -216,6 +217,8 @@ export class ApiProcess {
     endings.defer(() => service.keyQuotas.close());
     endings.defer(() => service.close());
     await parts.recover(service);
+    // It may have left collections closed, and whoever asked for one would be told that it is not there.
+    if (this.ending.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
     this.service = service;
     addQuotaMetrics(this.metrics, { quotas: service.quotas, keyQuotas: service.keyQuotas, keys: () => keys.withQuota(), collections: () => service.catalog.list() });
     const operations = parts.operations(service, embedding);

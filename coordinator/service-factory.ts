@@ -51,7 +51,7 @@ export interface OtherProcesses {
   writesMs: number;
   /** Aborted when this process stops: what was not started is left for the next time. */
   stop?: AbortSignal;
-  /** Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. */
+  /** Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. Not once `stop` is aborted. */
   onOpened?: () => Promise<void>;
 }
 
@@ -204,6 +204,8 @@ export function createService(options: {
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };
       await collections.recover(others.creationMs, others.stop);
+      // What follows would take collections that are not open for gone.
+      if (others.stop?.aborted === true) return;
       await others.onOpened?.();
       await documents.recoverUploads(others);
       await outcomes.sweep().catch((error: unknown) => log.warn({ error }, 'outcomes of earlier requests could not be cleaned up; it is tried again'));

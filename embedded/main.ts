@@ -132,7 +132,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         const backups = await service.driveBackups(ONLY_DRIVER, api.backupMetrics);
         endings.defer(() => backups.close());
       };
-      await service.recover({ onOpened });
+      await service.recover({ onOpened, stop: ending });
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)
         log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');

@@ -1,6 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { secretIn } from '../config/secret-files';
-import type { ClusterConfig } from '../config/config';
+import { type ClusterConfig, etcdPasswordIn } from '../config/config';
 import type { Logger } from '../logs/logger';
 import type { Endings } from '../process/endings';
 import { FollowedFiles } from '../process/followed-files';
@@ -51,7 +50,7 @@ export function followMemberFiles(config: ClusterConfig, parts: { tls: ClusterTl
     // Its first content is looked at, too: it may have been replaced since the configuration was read.
     follow('the password of etcd', [config.etcdPasswordFile], [Buffer.alloc(0)], ([content]) => {
       const before = etcd.password;
-      etcd.password = secretIn(content);
+      etcd.password = etcdPasswordIn(content);
       return etcd.password !== before;
     });
   }

@@ -2,7 +2,7 @@ import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
 import { secretIn, withSecretFiles } from './secret-files';
 import { tokenSettings } from './token-settings';
-import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
+import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Setting } from './settings';
 
 /**
  * The configuration of a process, read from the environment, checked once at the start and complete afterwards. Every
@@ -46,6 +46,10 @@ const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}
 const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
 const SHA256 = /^(?:[0-9a-f]{64})?$/;
 const BACKUP_TARGET = /^(?:file:\/(?:\/\/)?[^/?#%\s][^?#%]*|s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(?:\/[A-Za-z0-9._-]+)*\/?)?$/;
+/** The port at the end of an address. */
+const PORT_OF = /:(\d+)\/?$/;
+const PORT_MAX = 65_535;
+const PORTS = `, with a port from 1 to ${PORT_MAX}`;
 const STORE_URL = /^(?:https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?)?$/;
 const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
@@ -61,6 +65,12 @@ function readNumber(setting: Setting & { minimum: number; maximum: number }, val
     refuse(setting, value, `${noun} from ${setting.minimum} to ${setting.maximum}`);
   }
   return number;
+}
+
+/** Whether an address has the shape, and its port, where it has one, is one to connect to. */
+function isAddress(shape: RegExp, address: string): boolean {
+  const [, port] = PORT_OF.exec(address) ?? [];
+  return shape.test(address) && (port === undefined || (Number(port) >= 1 && Number(port) <= PORT_MAX));
 }
 
 /** Whether a secret is easily guessed, or only a placeholder. */
@@ -104,7 +114,7 @@ export function readConfig(environment: Environment, cores: number): Config {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
   if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder or a bucket, as file:/path/of/it or s3://bucket/prefix');
-  if (!STORE_URL.test(config.backupS3Endpoint)) refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, 'http://host:port or https://host:port');
+  if (!isAddress(STORE_URL, config.backupS3Endpoint)) refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, `http://host:port or https://host:port${PORTS}`);
   if (config.backupLog === 'true' && config.backupTarget === '') refuse(SETTINGS.backupLog, config.backupLog, 'BACKUP_TARGET to be set, too');
   if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
@@ -119,8 +129,17 @@ export function readConfig(environment: Environment, cores: number): Config {
 
 /** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */
 export function apiKeyIn(content: Buffer): string {
-  const { name } = SETTINGS.apiKey;
-  const secret = readSetting(SETTINGS.apiKey, { [name]: secretIn(content) }, 1);
+  return replacedSecret(SETTINGS.apiKey, content);
+}
+
+/** The same of the password of etcd. */
+export function etcdPasswordIn(content: Buffer): string {
+  return replacedSecret(CLUSTER_SETTINGS.etcdPassword, content);
+}
+
+function replacedSecret(setting: SecretSetting, content: Buffer): string {
+  const { name } = setting;
+  const secret = readSetting(setting, { [name]: secretIn(content) }, 1);
   if (typeof secret === 'string') return secret;
   throw new QuiverError('invalid_parameter', `${name}_FILE is empty`);
 }
@@ -143,7 +162,7 @@ export function readClusterConfig(environment: Environment, hostName: string, co
     throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
   }
   if (!MEMBER_ID.test(memberId || hostName)) refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
-  if (!ADDRESS.test(values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, 'a host, or host:port');
+  if (!isAddress(ADDRESS, values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, `a host, or host:port${PORTS}`);
   checkTogether(CLUSTER_SETTINGS.tlsCertFile, [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile], 'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together');
   if (!HOST_NAME.test(values.tlsServerName)) refuse(CLUSTER_SETTINGS.tlsServerName, values.tlsServerName, 'a host name');
   return { ...values, ...readEtcdConfig(environment), memberId: memberId || hostName, clusterSecret };
@@ -155,8 +174,8 @@ export function readEtcdConfig(environment: Environment): EtcdConfig {
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile };
   const values = readTable(table, environment, 1);
   const endpoints = listOf(values.etcdEndpoints);
-  const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
-  if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
+  const bad = endpoints.find((endpoint) => !isAddress(ENDPOINT, endpoint));
+  if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, `URLs such as http://host:2379${PORTS}, separated by commas`);
   checkTogether(etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
   return { ...values, etcdEndpoints: endpoints };
 }

@@ -75,7 +75,14 @@ export class FramesChannel {
   private connect(stream: Connecting): void {
     if (stream.isEnded) return;
     const { host, port } = partsOf(this.address);
-    const socket = connectSocket({ host, port });
+    let socket: Socket;
+    try {
+      socket = connectSocket({ host, port });
+    } catch (error) {
+      // A port that there can't be. Nothing is told within the call that opens the stream.
+      setImmediate(() => stream.end(false, (error as Error).message));
+      return;
+    }
     socket.once('connect', () => (stream.isConnected = true));
     socket.on('error', (error) => stream.end(false, error.message));
     socket.on('close', () => stream.end(false, 'the connection was lost'));

@@ -7,7 +7,10 @@ export { outcomesFromBytes, outcomesToBytes } from '../shard/write-outcome';
 /** What a result says of versions, as float64s; nothing while there are none. */
 export function versionsToBytes({ firstVersion, present }: WriteResult): Buffer {
   if (firstVersion === 0) return Buffer.alloc(0);
-  const versions = Float64Array.of(firstVersion, ...present);
+  // Not spread: there may be more than a call has arguments.
+  const versions = new Float64Array(1 + present.length);
+  versions[0] = firstVersion;
+  versions.set(present, 1);
   return Buffer.from(versions.buffer);
 }
 

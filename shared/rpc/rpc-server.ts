@@ -1,5 +1,6 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
+import { QuiverError } from '../errors/quiver-error';
 import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
@@ -63,7 +64,7 @@ export class RpcServer {
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
-  /** Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: those of listening. */
+  /** Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: invalid_parameter when the port or address can't be used. */
   listen(address: string): Promise<number> {
     return this.listenBeside(address, null);
   }
@@ -77,7 +78,9 @@ export class RpcServer {
     const cut = (socket: Socket): void => void socket.destroy();
     const greeted = (socket: Socket, form: GreetedForm): void => (form === 'nodes' ? (nodes ?? cut)(socket) : (take ?? cut)(socket, form));
     this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take === null && nodes === null ? null : greeted, plain: this.injector() });
-    const port = await this.greeted.listen(address);
+    const port = await this.greeted.listen(address).catch((cause: Error) => {
+      throw new QuiverError('invalid_parameter', `the port ${address} can't be opened (RPC_PORT): ${cause.message}`, { cause });
+    });
     this.listens(address, port);
     return port;
   }

@@ -4,16 +4,21 @@ import { ProcessLimiter } from '../../../coordinator/limits/process-limiter';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import { MemoryKeyValueStore } from '../../../node/kv/memory-key-value-store';
+import type { RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readConfig } from '../../../shared/config/config';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import { ProcessMetrics } from '../../../shared/metrics/process-metrics';
 import { Endings } from '../../../shared/process/endings';
+import type { ShardClient } from '../../../shared/shard/shard-client';
 import { systemClock } from '../../../shared/time/clock';
 import { sharedClock } from '../../../shared/time/shared-clock';
 import { silentLogger } from '../../../shared/logs/logger';
 import { UNBOUNDED } from '../../support/plain-service';
 import { PlainShardClient } from '../../support/plain-shard-client';
+
+/** More than are opened at once. */
+const COLLECTIONS = 20;
 
 /** A cluster store that is away for one call: the `failing`th from now on, which is done or not. It counts who follows it. */
 class BriefOutage {
@@ -47,13 +52,27 @@ class BriefOutage {
   }
 }
 
+interface Started {
+  port: number;
+  secret: string | null;
+  repeated: number;
+  end: () => Promise<void>;
+}
+
+/** What differs from a start that nothing interrupts. */
+interface Interruption {
+  shardClient: ShardClient;
+  ending: AbortSignal;
+  recover: (service: RunningService) => Promise<void>;
+}
+
 /** Starts as a coordinator does, over a store that is away for a moment. */
-async function start(outage: BriefOutage): Promise<{ port: number; secret: string | null; repeated: number; end: () => Promise<void> }> {
+async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Promise<Started> {
   const config = { ...readConfig({ EMBEDDING_MODEL: 'builtin', HTTP_THREADS: '1' }, 1), port: 0, host: '127.0.0.1' };
   const endings = new Endings();
   const metrics = new ProcessMetrics({ identity: { role: 'coordinator', member: 'c', version: '0' }, onMeasureError: () => undefined });
   const named = { config, clock: systemClock, log: silentLogger, instanceId: 'i', coordinatorId: 'c' };
-  const api = new ApiProcess({ ...named, endings, ending: new AbortController().signal, metrics, traces: null });
+  const api = new ApiProcess({ ...named, endings, ending: given.ending ?? new AbortController().signal, metrics, traces: null });
   let repeated = 0;
   const reached = async <Result>(attempt: () => Promise<Result>): Promise<Result> => {
     for (;;) {
@@ -66,9 +85,9 @@ async function start(outage: BriefOutage): Promise<{ port: number; secret: strin
     }
   };
   const limiter = new ProcessLimiter({ limit: 0, clock: sharedClock });
-  const { port, first } = await api.serve({
+  const serving = api.serve({
     clusterStore: outage.store,
-    shardClient: Object.assign(new PlainShardClient({ clock: systemClock }), { searchNow: () => null }),
+    shardClient: Object.assign(given.shardClient ?? new PlainShardClient({ clock: systemClock }), { searchNow: () => null }),
     rateLimiter: limiter,
     localLimiter: limiter,
     addressLimiter: limiter,
@@ -87,12 +106,17 @@ async function start(outage: BriefOutage): Promise<{ port: number; secret: strin
       }),
     reached,
     recover: async (service) => {
+      if (given.recover !== undefined) return given.recover(service);
       await reached(() => service.follow());
       const resharder = await reached(() => service.driveReshards(ONLY_DRIVER, 0));
       endings.defer(() => resharder.close());
       const backups = await reached(() => service.driveBackups(ONLY_DRIVER, api.backupMetrics));
       endings.defer(() => backups.close());
     },
+  });
+  const { port, first } = await serving.catch(async (error: unknown) => {
+    await endings.unwind();
+    throw error;
   });
   return { port, secret: first?.secret ?? null, repeated, end: () => endings.unwind() };
 }
@@ -115,4 +139,39 @@ test.each([false, true])('whenever the cluster store goes away during a start, f
     await inner.close();
   }
   expect(calls).toBeGreaterThan(5);
+});
+
+test('a process that is asked to end while it opens its collections opens no more, drives nothing and serves nobody', async () => {
+  const inner = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const outage = new BriefOutage(inner);
+  const before = await start(outage);
+  for (let i = 0; i < COLLECTIONS; i += 1) {
+    const body = JSON.stringify({ name: `c${i}`, dim: 2 });
+    const created = await fetch(`http://127.0.0.1:${before.port}/v1/collections`, { method: 'POST', headers: { 'x-api-key': before.secret!, 'content-type': 'application/json' }, body });
+    expect(await created.json()).toMatchObject({ status: 'success' });
+  }
+  await before.end();
+
+  const ending = new AbortController();
+  const shardClient = new PlainShardClient({ clock: systemClock });
+  const open = shardClient.open.bind(shardClient);
+  let opened = 0;
+  shardClient.open = async (spec) => {
+    opened += 1;
+    ending.abort();
+    return open(spec);
+  };
+  let isDriven = false;
+  const recover = (service: RunningService): Promise<void> =>
+    service.recover({
+      stop: ending.signal,
+      onOpened: async () => {
+        isDriven = true;
+      },
+    });
+  await expect(start(outage, { shardClient, ending: ending.signal, recover })).rejects.toMatchObject({ kind: 'unavailable' });
+  expect({ isDriven, following: outage.following }).toEqual({ isDriven: false, following: 0 });
+  expect(opened).toBeGreaterThan(0);
+  expect(opened).toBeLessThan(COLLECTIONS);
+  await inner.close();
 });

@@ -268,6 +268,8 @@ describe('configuration', () => {
     ['EMBEDDING_REVISION', '../main'],
     ['EMBEDDING_REVISION', 'a b'],
     ['EMBEDDING_SHA256', 'abc'],
+    ['BACKUP_S3_ENDPOINT', 'http://store:70000'],
+    ['BACKUP_S3_ENDPOINT', 'https://store:0/'],
     ['EMBEDDING_SHA256', 'AB'.repeat(32)],
   ])('%s=%j is refused', (name, value) => {
     expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}=.* is not valid: expected `));
@@ -310,6 +312,9 @@ describe('configuration of a cluster member', () => {
     [{ ETCD_ENDPOINTS: 'ftp://a:1' }, 'ETCD_ENDPOINTS="ftp://a:1" is not valid: expected URLs'],
     [{ ETCD_ENDPOINTS: ' , ' }, 'ETCD_ENDPOINTS=" , " is not valid: expected URLs'],
     [{ ADVERTISE_ADDRESS: 'a b' }, 'ADVERTISE_ADDRESS="a b" is not valid: expected a host, or host:port'],
+    [{ ADVERTISE_ADDRESS: 'a:70000' }, 'ADVERTISE_ADDRESS="a:70000" is not valid: expected a host, or host:port, with a port from 1 to 65535'],
+    [{ ADVERTISE_ADDRESS: '[::1]:0' }, 'ADVERTISE_ADDRESS="[::1]:0" is not valid: expected a host, or host:port, with a port from 1 to 65535'],
+    [{ ETCD_ENDPOINTS: 'a:2379,https://b:65536' }, 'ETCD_ENDPOINTS="https://b:65536" is not valid: expected URLs'],
     [{ TLS_CERT_FILE: 'x.pem' }, 'expected TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together'],
     [{ TLS_SERVER_NAME: 'a name' }, 'TLS_SERVER_NAME="a name" is not valid: expected a host name'],
     [{ ETCD_KEY_FILE: 'x.pem' }, 'expected ETCD_CERT_FILE and ETCD_KEY_FILE to be given together'],
