@@ -1,6 +1,6 @@
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
-import type { Hit, SearchEffort } from '../../shared/shard/shard-read';
+import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
+import { compareHits, type Hit, type SearchEffort } from '../../shared/shard/shard-read';
 import { queryTerms } from '../../shared/text/analyser';
 import { analyserFor } from '../../shared/text/analyser-for';
 import type { Language } from '../../shared/text/language';
@@ -11,8 +11,8 @@ import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { mergeHits, sumStatistics } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
-/** Lists of this length are fused in slices, because that takes milliseconds. */
-const SLICED_DEPTH = 1_000;
+/** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
+const LONG_LIST = 1_000;
 
 export interface SearchedCollection extends ShardedCollection {
   /** The language of its keyword text. */
@@ -54,24 +54,45 @@ export class HybridSearch {
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
       request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),
     ]);
-    return depth < SLICED_DEPTH ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
+    return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
 
-  private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
-    const request = { vector, k: depth, filter, effort: CALIBRATED, texts: false };
-    const results = await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', request, call));
-    return mergeHits(
-      results.map(({ hits }) => hits),
-      0,
-      depth,
-    );
+  private vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort: CALIBRATED, texts: false }, call)).hits;
+    return this.list(collection, depth, call, ask);
   }
 
   private async keywordList(collection: SearchedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
     const terms = queryTerms(analyserFor(collection.language), text);
     if (terms.length === 0) return [];
     const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)));
-    const request = { terms, statistics, k: depth, filter };
-    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordSearch', request, call)), 0, depth);
+    return this.list(collection, depth, call, (id, k) => this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter }, call));
   }
+
+  /**
+   * The best `depth` hits of all shards. Of a long list, each shard is asked for the part that it most likely has, and
+   * one that turns out to have more for the rest.
+   */
+  private async list(collection: ShardedCollection, depth: number, call: CallOptions, ask: (id: ShardId, k: number) => Promise<Hit[]>): Promise<Hit[]> {
+    const share = shareOf(depth, collection.shards);
+    const lists = await this.scatter.readAll(collection, call, (id) => ask(id, share));
+    const merged = mergeHits(lists, 0, depth);
+    if (share === depth) return merged;
+    const last = merged.length < depth ? null : merged[depth - 1];
+    const cut = [...lists.keys()].filter((i) => lists[i].length === share && (last === null || compareHits(lists[i][share - 1], last) <= 0));
+    if (cut.length === 0) return merged;
+    const whole = await this.scatter.read(collection, cut, call, (id) => ask(id, depth));
+    cut.forEach((shard, i) => (lists[shard] = whole[i]));
+    return mergeHits(lists, 0, depth);
+  }
+}
+
+/**
+ * How much of a list of this depth to ask each shard for. Items are spread by hash, so of the best `depth`, a shard has
+ * depth / shards with a deviation of the square root of it, and six times that more once in a hundred million times.
+ */
+function shareOf(depth: number, shards: number): number {
+  if (depth < LONG_LIST) return depth;
+  const mean = depth / shards;
+  return Math.min(depth, Math.ceil(mean + 6 * Math.sqrt(mean)));
 }

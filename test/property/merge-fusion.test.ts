@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fuse } from '../../coordinator/search/fusion';
+import { fuse, fusionDepth } from '../../coordinator/search/fusion';
 import { compareHits } from '../../shared/shard/shard-read';
 import { mergeHits } from '../../coordinator/search/merge';
 import { wellFormedText } from '../support/any-text';
@@ -48,4 +48,34 @@ describe('merge and fusion', () => {
       parameters,
     );
   });
+
+  test('pages of fused lists never overlap or skip, and each is the best that is left at its depth', () => {
+    const names = Array.from({ length: 700 }, (_, i) => `item-${i}`);
+    const ranking = fc.shuffledSubarray(names, { minLength: 0 });
+    fc.assert(
+      fc.property(ranking, ranking, fc.constantFrom(0.5, 0.9, 1e-300, 0, 1), fc.integer({ min: 1, max: 90 }), (vectorIds, keywordIds, alpha, k) => {
+        const hitsOf = (list: string[], depth: number) => list.slice(0, depth).map((externalId) => ({ externalId, score: 0, metadata: externalId }));
+        const answered = new Set<string>();
+        const total = new Set([...(alpha > 0 ? vectorIds : []), ...(alpha < 1 ? keywordIds : [])]).size;
+        for (let offset = 0; offset < total + k; offset += k) {
+          const depth = fusionDepth(offset + k);
+          const [vector, keyword] = [hitsOf(vectorIds, depth), hitsOf(keywordIds, depth)];
+          const best = plainlyFused(vector, keyword, alpha).filter((id) => !answered.has(id));
+          const page = fuse({ vector, keyword }, { alpha, offset, k }).map(({ externalId }) => externalId);
+          expect(page).toEqual(best.slice(0, k));
+          for (const id of page) answered.add(id);
+        }
+        expect(answered.size).toBe(total);
+      }),
+      { numRuns: 60 },
+    );
+  });
 });
+
+/** Ids in the order of their fused scores, all sorted. */
+function plainlyFused(vector: { externalId: string }[], keyword: { externalId: string }[], alpha: number): string[] {
+  const scores = new Map<string, number>();
+  if (alpha > 0) vector.forEach(({ externalId }, i) => scores.set(externalId, alpha / (61 + i)));
+  if (alpha < 1) keyword.forEach(({ externalId }, i) => scores.set(externalId, (scores.get(externalId) ?? 0) + (1 - alpha) / (61 + i)));
+  return [...scores].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).map(([id]) => id);
+}

@@ -73,7 +73,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       access: 'readonly',
       tag,
       summary: 'Search by vector and keywords together',
-      description: 'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).',
+      description:
+        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 never overlap or skip.',
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,

@@ -47,7 +47,20 @@ describe('reciprocal rank fusion', () => {
     expect(JSON.stringify([vector, keyword])).toBe(before);
   });
 
-  test('reaches 200 deep at least, five times the places asked for, and 4,000 beyond them at most', () => {
-    expect([1, 40, 41, 1_000, 1_001, 10_000].map(fusionDepth)).toEqual([200, 200, 205, 5_000, 5_001, 14_000]);
+  test('reaches 200 deep at least and five times the places asked for, rounded up to a level', () => {
+    expect([1, 40, 41, 51, 101, 201, 1_000, 1_001, 9_999, 10_000].map(fusionDepth)).toEqual([200, 200, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 50_000]);
+  });
+
+  test('a later page leaves out what earlier pages answered at a smaller depth', () => {
+    // "late" is the 201st of the keywords: lists of 200 have it in one of them alone, lists of 250 in both.
+    const vector = list(...Array.from({ length: 250 }, (_, i) => (i === 30 ? 'late' : `v${i}`)));
+    const keyword = list(...Array.from({ length: 250 }, (_, i) => (i === 200 ? 'late' : `w${i}`)));
+    const page = (offset: number) => fuse({ vector: vector.slice(0, fusionDepth(offset + 10)), keyword: keyword.slice(0, fusionDepth(offset + 10)) }, { alpha: 0.5, offset, k: 10 });
+    const pages = [0, 10, 20, 30, 40, 50, 60, 70].map((offset) => page(offset).map(({ externalId }) => externalId));
+    const all = pages.flat();
+    expect(new Set(all).size).toBe(80);
+    // Its place by the shorter lists is the 62nd, by the longer ones before the 40th, so it is the first that is left.
+    expect(pages[4][0]).toBe('late');
+    expect(new Set(all.slice(0, 40))).toEqual(new Set(Array.from({ length: 20 }, (_, i) => [`v${i}`, `w${i}`]).flat()));
   });
 });
