@@ -31,12 +31,12 @@ export async function withSetupLock(file, work, { log }) {
 }
 
 /**
- * The lock appears with its holder's id already in it, because it is a link to a complete file. So it is never incomplete.
+ * The lock appears with its holder already in it, because it is a link to a complete file. So it is never incomplete.
  * @param {string} file
  */
 function take(file) {
   const own = `${file}.${process.pid}`;
-  writeFileSync(own, String(process.pid));
+  writeFileSync(own, `${process.pid} ${lifeOf(process.pid)}`.trim());
   try {
     linkSync(own, file);
     return true;
@@ -58,7 +58,7 @@ function take(file) {
 function removeIfAbandoned(file, aside) {
   const holder = holderOf(file);
   // In a container that starts again, process ids are the same each time: a lock of its own that it does not hold is of a life before.
-  const isOfLifeBefore = holder === process.pid && !held.has(file);
+  const isOfLifeBefore = holder?.pid === process.pid && !held.has(file);
   if (holder === null || (isAlive(holder) && !isOfLifeBefore)) return;
   try {
     renameSync(file, aside);
@@ -67,25 +67,49 @@ function removeIfAbandoned(file, aside) {
     throw error;
   }
   const moved = holderOf(aside);
-  if (moved !== null && moved !== holder && isAlive(moved)) linkSync(aside, file);
+  if (moved !== null && (moved.pid !== holder.pid || moved.life !== holder.life) && isAlive(moved)) linkSync(aside, file);
 }
 
-/** @param {string} file */
+/**
+ * The process that the lock names. Earlier versions wrote the id alone; then `life` is ''.
+ * @param {string} file
+ */
 function holderOf(file) {
   try {
-    return Number(readFileSync(file, 'utf8'));
+    const [pid, life = ''] = readFileSync(file, 'utf8').split(' ');
+    return { pid: Number(pid), life };
   } catch (error) {
     if (error.code === 'ENOENT') return null;
     throw error;
   }
 }
 
-/** @param {number} pid */
-function isAlive(pid) {
+/**
+ * Whether the process still runs. Its id may be another's by now: after a crash, and above all after a start of the machine.
+ * @param {{ pid: number, life: string }} holder
+ */
+function isAlive({ pid, life }) {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return error.code !== 'ESRCH';
+    if (error.code === 'ESRCH') return false;
+  }
+  const present = life === '' ? '' : lifeOf(pid);
+  return present === '' || present === life;
+}
+
+/**
+ * What tells a process from all others that have its id at another time: when it started, in which start of the machine. '' where
+ * the system does not say: only Linux has these files.
+ * @param {number} pid
+ */
+function lifeOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the name in parentheses, which may hold blanks; the start is the 22nd.
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    return `${started}@${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+  } catch {
+    return '';
   }
 }

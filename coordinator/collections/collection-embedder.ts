@@ -5,6 +5,13 @@ import { collectionNotFound } from '../routing/collection-not-found';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord } from './collection-record';
 
+/** Vectors of texts that are to be stored. */
+export interface PassageVectors {
+  vectors: Float32Array[];
+  /** The model that made them, where the collection has none yet: it has to be settled before they are stored. */
+  unsettled: string | null;
+}
+
 /**
  * Turns texts into vectors of a collection, always with the same model: that of the collection's first stored text.
  * Before there is one, a query is embedded with the default model, and nothing is recorded. Errors: dimension_mismatch
@@ -24,17 +31,21 @@ export class CollectionEmbedder {
     return embed(await this.modelOf(collection), collection, texts, 'query');
   }
 
-  /**
-   * Vectors to store. The first call decides the collection's model. Of several calls at once one wins; the others
-   * embed again with its model.
-   */
-  async embedPassages(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+  /** Vectors to store. It records nothing: they may be refused. */
+  async embedPassages(collection: CollectionRecord, texts: string[]): Promise<PassageVectors> {
     const model = await this.modelOf(collection);
     const vectors = await embed(model, collection, texts, 'passage');
-    if (collection.embeddingModel !== null) return vectors;
-    const recorded = await this.record(collection, model.name);
-    if (recorded === model.name) return vectors;
-    return embed(await this.provider.model(recorded), collection, texts, 'passage');
+    return { vectors, unsettled: collection.embeddingModel === null ? model.name : null };
+  }
+
+  /**
+   * Makes `model` that of the collection, before the first vectors of it are stored: later, there could be some of two models.
+   * Of several calls at once one wins; the others get the vectors of their texts by its model, and store those. null: this one
+   * has won.
+   */
+  async settle(collection: CollectionRecord, model: string, texts: string[]): Promise<Float32Array[] | null> {
+    const recorded = await this.record(collection, model);
+    return recorded === model ? null : embed(await this.provider.model(recorded), collection, texts, 'passage');
   }
 
   private modelOf(collection: CollectionRecord): Promise<EmbeddingModel> {

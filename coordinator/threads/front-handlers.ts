@@ -30,7 +30,7 @@ export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' |
   localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
   quotas: QuotaGate;
-  embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
+  embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
   metricsText: MetricsText;
   /** Of all threads together. */
@@ -103,6 +103,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
+    'embedder.settle': async (of: CollectionName, model: string, texts: string[]) => embedder.settle(await found(of), model, texts),
     // Given once in each round of the event loop, and in turn with all long work.
     turn: () => inTurn(() => undefined),
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {

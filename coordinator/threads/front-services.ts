@@ -40,9 +40,10 @@ export function frontServices(parts: {
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
   const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }), noting });
-  const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'> = {
+  const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages' | 'settle'> = {
     embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
     embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
+    settle: ({ name, identity }, model, texts) => main.ask('embedder.settle', { name, identity }, model, texts),
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });

@@ -23,6 +23,14 @@ interface Intended {
   isPart?: boolean;
 }
 
+/** How a write is made. */
+interface BoundedManner {
+  once?: Once | undefined;
+  writer?: KeyWriter | undefined;
+  /** As ItemWrites has it. */
+  settle?: (() => Promise<void>) | undefined;
+}
+
 /** A write that was let through. */
 interface Admission {
   /** What it came to: items that are new to the collection, and all that it stored; null: that is not known. */
@@ -56,11 +64,10 @@ export class BoundedWrites {
     collection: CollectionRecord,
     operations: Operation[],
     call: CallOptions,
-    once: Once | undefined,
-    writer: KeyWriter | undefined,
+    { once, writer, settle }: BoundedManner,
   ): Promise<ItemResult[]> {
     const { writes } = this.parts;
-    if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once);
+    if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
     const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
     const whole: Written = { items: operations.length, bytes: operations.reduce((sum, operation) => sum + storedBytesOf(operation, collection.dim), 0) };
     const intended: Intended = { ids: [...new Set(ids)], written: whole, once: once && `${once.token} ${once.digest}` };
@@ -73,14 +80,22 @@ export class BoundedWrites {
         once.repeated();
       },
     };
+    let isUnsettled = false;
+    const settling =
+      settle &&
+      (() =>
+        settle().catch((error: unknown) => {
+          isUnsettled = true;
+          throw error;
+        }));
     try {
-      const results = await writes.write(collection, operations, call, watched);
+      const results = await writes.write(collection, operations, call, watched, settling);
       // What a repetition answers was counted the first time.
       if (isRepeated) admission?.settle(0, NOTHING_WRITTEN);
       else admission?.settle(results.filter(({ outcome }) => outcome === 'inserted').length, storedOf(operations, results, whole, collection.dim));
       return results;
     } catch (error) {
-      admission?.settle(null, wroteNothing(error) ? NOTHING_WRITTEN : null);
+      admission?.settle(null, isUnsettled || wroteNothing(error) ? NOTHING_WRITTEN : null);
       throw error;
     }
   }

@@ -40,13 +40,17 @@ export class ItemWrites {
   /**
    * What became of each operation, in order. Only an operation that is alone has the outcome `conflict`. Errors: conflict, when
    * another operation conflicts: then nothing was done, unless the message says so; those of the shards. With `once`, what
-   * was done under it before is not done again, and has the outcome of then. Errors then also: key_reused.
+   * was done under it before is not done again, and has the outcome of then. Errors then also: key_reused. `settle` is awaited
+   * before anything is stored, and not where a condition is seen to stand against all of it.
    */
-  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, once?: Once): Promise<ItemResult[]> {
+  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, once?: Once, settle?: () => Promise<void>): Promise<ItemResult[]> {
     if (operations.length === 0) return [];
     const isBound = operations.some(({ expected, alone }) => expected !== undefined && alone !== true);
-    if (once !== undefined) return this.writeOnce(collection, operations, call, new Marking(once), isBound);
-    if (isBound) await this.mustBeAsExpected(collection, operations, call);
+    // A shard judges a single operation by itself, but only when it stores it.
+    const isJudged = isBound && (operations.length > 1 || settle !== undefined);
+    if (once !== undefined) return this.writeOnce(collection, operations, call, new Marking(once), { isBound, isJudged, settle });
+    if (isJudged) await this.mustBeAsExpected(collection, operations, call);
+    await settle?.();
     const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
@@ -103,14 +107,21 @@ export class ItemWrites {
    * A write that is bound by conditions on several items is decided by one shard, that of its first item: either it has noted a
    * conflict, and nothing is ever done, or it has its part of the write, and the others get theirs.
    */
-  private async writeOnce(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions, marking: Marking, isBound: boolean): Promise<ItemResult[]> {
+  private async writeOnce(
+    collection: CollectionRecord,
+    operations: ItemOperation[],
+    call: CallOptions,
+    marking: Marking,
+    { isBound, isJudged, settle }: { isBound: boolean; isJudged: boolean; settle: (() => Promise<void>) | undefined },
+  ): Promise<ItemResult[]> {
     const { sets, scatter, shards, clock } = this.parts;
     // A shard that has no part in this request may have one in another with the same key.
     if (collection.shards > 1) await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, marking.once, clock.wallMs(), call));
     let results: ItemResult[];
-    if (isBound && operations.length > 1) {
+    if (isJudged) {
       const conflict = await this.mustBeAsExpected(collection, operations, call).then(() => null, conflictIn);
       if (conflict !== null) await this.decide(collection, operations[0], conflict, call, marking);
+      await settle?.();
       const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) => items.includes(operations[0]))!.items;
       const decided = await this.writeAll(collection, first, call, marking);
       mustNotConflict(first, decided);
@@ -119,7 +130,10 @@ export class ItemWrites {
       const written = await this.writeAll(collection, rest, call, marking);
       const resultOf = new Map([...first.map((operation, i) => [operation, decided[i]] as const), ...rest.map((operation, i) => [operation, written[i]] as const)]);
       results = operations.map((operation) => resultOf.get(operation)!);
-    } else results = await this.writeAll(collection, operations, call, marking);
+    } else {
+      await settle?.();
+      results = await this.writeAll(collection, operations, call, marking);
+    }
     if (!marking.isFresh) marking.once.repeated();
     if (isBound) mustNotConflict(operations, results);
     return results;
@@ -153,7 +167,6 @@ export class ItemWrites {
    * written while any of the items is not as expected. Errors: conflict.
    */
   private async mustBeAsExpected(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<void> {
-    if (operations.length === 1) return;
     const { sets, scatter, shards } = this.parts;
     const conditional = operations.filter(({ expected, alone }) => expected !== undefined && alone !== true);
     const first = new Map<string, ItemOperation>();

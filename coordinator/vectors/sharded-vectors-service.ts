@@ -6,7 +6,7 @@ import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertO
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
-import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
 import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-mark';
@@ -32,13 +32,14 @@ const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
 /** Items in one page of an export over all shards: vectors may be short while metadata are long. */
 const EXPORT_PAGE_ITEMS_MAX = 1000;
 
+const NOT_EMBEDDED: PassageVectors = { vectors: [], unsettled: null };
 const NO_ERRORS: ReadonlyMap<number, QuiverError> = new Map();
 
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
 export class ShardedVectorsService implements VectorsService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
   private readonly collections: Pick<CollectionsService, 'get'>;
-  private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle'>;
   private readonly shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
@@ -53,7 +54,7 @@ export class ShardedVectorsService implements VectorsService {
     keyQuotas: KeyQuotaGate;
     catalog: Pick<CollectionCatalog, 'known' | 'find'>;
     collections: Pick<CollectionsService, 'get'>;
-    embedder: Pick<CollectionEmbedder, 'embedPassages'>;
+    embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle'>;
     shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
     scatter: ScatterGather;
     deep: Pick<DeepReads, 'run'>;
@@ -93,10 +94,10 @@ export class ShardedVectorsService implements VectorsService {
     }
     // Making vectors takes most of a write of texts.
     const known = once === undefined || texts.length === 0 ? null : await this.writes.known(collection, judgedOf(valid, skips), call, once);
-    const embedded = texts.length === 0 || known !== null ? [] : await this.embedder.embedPassages(collection, texts);
+    const embedded = texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 || known !== null ? startMs : this.clock.monotonicMs();
-    const written = known ?? (valid.length === 0 ? [] : await this.bounded.write(collection, this.upsertsOf(collection, valid, embedded, skips), call, once, writer));
+    const written = known ?? (valid.length === 0 ? [] : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
     const endMs = this.clock.monotonicMs();
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     const statuses: UpsertStatus[] = [];
@@ -163,9 +164,10 @@ export class ShardedVectorsService implements VectorsService {
     const condition = expected === undefined ? {} : { expected };
     const isMade = embeds === true && text !== undefined;
     const known = once === undefined || !isMade ? null : await this.writes.known(collection, [{ externalId, ...condition }], call, once);
-    const [embedded] = isMade && known === null ? await this.embedder.embedPassages(collection, [text]) : [vector];
-    const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text, ...expiryOf(collection, expiresAt) };
-    const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [{ ...operation, ...condition }], call, once, writer));
+    const embedded = isMade && known === null ? await this.embedder.embedPassages(collection, [text]) : NOT_EMBEDDED;
+    const operation: PatchOperation = { type: 'patch', externalId, vector: isMade ? embedded.vectors[0] : vector, metadata, text, ...expiryOf(collection, expiresAt), ...condition };
+    const settle = text === undefined ? undefined : this.settling(collection, embedded, [text], ([other]) => (operation.vector = other));
+    const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
     if (outcome === 'absent') throw vectorNotFound(name, externalId);
     if (outcome === 'excess') throw excessError(1, externalId);
     return { version };
@@ -257,6 +259,34 @@ export class ShardedVectorsService implements VectorsService {
       left -= items.length;
       yield items.map(viewOf);
     }
+  }
+
+  private writeUpserts(
+    collection: CollectionRecord,
+    { items, texts, embedded, alone }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
+    call: CallOptions,
+    manner: WriteManner,
+  ): Promise<ItemResult[]> {
+    const operations = this.upsertsOf(collection, items, embedded.vectors, alone);
+    const settle = this.settling(collection, embedded, texts, (others) => {
+      let next = 0;
+      items.forEach(({ source }, i) => {
+        if (source.vector === undefined) operations[i].vector = others[next++];
+      });
+    });
+    return this.bounded.write(collection, operations, call, { ...manner, settle });
+  }
+
+  /**
+   * What makes the model of the vectors that of the collection; `take` gets other vectors if that has another by now. undefined:
+   * it has been before.
+   */
+  private settling(collection: CollectionRecord, { unsettled }: PassageVectors, texts: string[], take: (others: Float32Array[]) => void): (() => Promise<void>) | undefined {
+    if (unsettled === null) return undefined;
+    return async () => {
+      const others = await this.embedder.settle(collection, unsettled, texts);
+      if (others !== null) take(others);
+    };
   }
 
   private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {

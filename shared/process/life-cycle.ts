@@ -1,5 +1,6 @@
 import { isQuiverError, type QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
+import { stuckThreads } from './stuck-threads';
 
 /** A service that runs and can be stopped once. */
 export interface Stoppable {
@@ -17,6 +18,8 @@ const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
  * A second signal within this time counts as the same key press; a person takes longer to press again.
  */
 const SIGNAL_ECHO_MS = 500;
+/** How long a last line of the log may take, where the process is not ended by an exit. */
+const LAST_LINE_MS = 100;
 /** Any failure of the process itself. */
 const FAILURE_CODE = 1;
 
@@ -25,7 +28,8 @@ const FAILURE_CODE = 1;
  * second signal (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a
  * non-zero code. A failed start exits with 1: for a wrong configuration or environment (QuiverError) with one line on
  * standard error, otherwise with the error in the log. An uncaught exception or an unhandled rejection is a crash: it
- * is logged, the process exits with 1, and nothing else is attempted.
+ * is logged, the process exits with 1, and nothing else is attempted. With a thread that is stuck, the process ends by SIGKILL
+ * in the place of an exit, which would wait for that thread.
  *
  * The signal that `start` gets is aborted when the process is asked to end during the start. `start` may then reject or
  * resolve; what it resolved to is stopped. `refuse` ends the process as a failed start does, at any time: for what shows
@@ -39,6 +43,11 @@ export function runUntilSignal(options: { start: (ending: AbortSignal, refuse: (
     try {
       logger.flushNow();
     } finally {
+      if (stuckThreads() > 0) {
+        // A line may still be on its way, in a thread that goes on.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_LINE_MS);
+        process.kill(process.pid, 'SIGKILL');
+      }
       process.exit(code);
     }
   };
@@ -62,6 +71,8 @@ export function runUntilSignal(options: { start: (ending: AbortSignal, refuse: (
     });
     await service?.stop();
     logger.info({}, 'stopped');
+    const threads = stuckThreads();
+    if (threads > 0) logger.warn({ threads }, 'a thread is stuck: the process ends by SIGKILL');
     await logger.flush();
     exit(0);
   };

@@ -203,14 +203,14 @@ def test_an_export_is_read_whatever_pieces_it_comes_in(size: int) -> None:
     assert [(item.external_id, item.vector, item.metadata) for item in items] == [
         (one["external_id"], one["vector"], one["metadata"]) for one in vectors
     ]
-    assert reader.answer_without_list() is None
+    reader.end()
 
 
 def test_an_export_that_breaks_off_is_an_error() -> None:
     reader = ExportReader()
     assert list(reader.feed(b'{"status":"success","data":{"vectors":[{"external_id":"a","met')) == []
     with pytest.raises(BadAnswerError, match="broke off"):
-        reader.answer_without_list()
+        reader.end()
 
 
 def test_the_sync_form_is_written_from_the_async_one() -> None:

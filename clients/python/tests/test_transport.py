@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -253,6 +253,58 @@ async def test_a_bulk_write_whose_source_fails_ends_with_that_error(played: Play
 async def test_an_error_in_the_place_of_an_export_is_raised(played: Played) -> None:
     with pytest.raises(ServerError, match="busy disk"):
         await listed(played.script(failure(500, "busy disk"), retries=RetryPolicy(attempts_max=1)).collection("c").export())
+
+
+def export(ids: str) -> httpx.Response:
+    vectors = ",".join(f'{{"external_id":"{one}","vector":[1,2],"metadata":{{}}}}' for one in ids)
+    return httpx.Response(200, text=f'{{"status":"success","data":{{"vectors":[{vectors}],"count":{len(ids)}}},"error":null}}')
+
+
+async def test_the_beginning_of_an_export_is_repeated_like_any_read(played: Played) -> None:
+    answers = (failure(429, headers={"retry-after": "7"}), httpx.Response(503, text="<html>"), failure(500), export("ab"))
+    items = await listed(played.script(*answers).collection("c").export())
+    assert [one.external_id for one in items] == ["a", "b"]
+    assert (len(played.requests), len(played.waits)) == (4, 3)
+    assert 7 < played.waits[0] < 7.3
+    with pytest.raises(ServerError, match="down") as caught:
+        await listed(played.script(*[failure(500, "down")] * 2, retries=RetryPolicy(attempts_max=2)).collection("c").export())
+    assert caught.value.attempts == 2
+
+
+async def test_an_export_whose_token_was_refused_is_sent_once_more_with_a_new_one(played: Played) -> None:
+    asked: list[bool] = []
+
+    def token(refused: bool) -> str:
+        asked.append(refused)
+        return f"token-{len(asked)}"
+
+    client = played.script(failure(401), export("a"), token=token, retries=RetryPolicy(attempts_max=1))
+    assert [one.external_id for one in await listed(client.collection("c").export())] == ["a"]
+    assert asked == [False, True]
+    assert [request.headers["authorization"] for request in played.requests] == ["Bearer token-1", "Bearer token-2"]
+
+
+class Broken(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A body whose connection breaks after some bytes."""
+
+    def __init__(self, sent: bytes) -> None:
+        self._sent = sent
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._sent
+        raise httpx.ReadError("reset")
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+
+async def test_an_export_that_breaks_is_repeated_only_before_it_has_begun(played: Played) -> None:
+    begun = b'{"status":"success","data":{"vectors":[{"external_id":"a","vector":[1,2],"metadata":{}},'
+    answers = (httpx.Response(200, stream=Broken(b'{"status":')), httpx.Response(200, stream=Broken(begun)))
+    with pytest.raises(QuiverConnectionError, match="broke: reset"):
+        await listed(played.script(*answers).collection("c").export())
+    assert len(played.requests) == 2
 
 
 def test_an_address_that_is_none_is_refused_at_once() -> None:

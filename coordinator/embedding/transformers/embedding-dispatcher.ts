@@ -1,5 +1,6 @@
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
+import { inTime } from '../../../shared/time/deadline';
 import type { EmbeddingKind } from '../embedding-provider';
 import type { EmbeddingRunner } from './embedding-thread';
 import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
@@ -18,6 +19,17 @@ const REQUESTS_PER_RUNNER = 2;
  */
 const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, passage: 4096 };
 
+/**
+ * A runner that has a request, and answered none over more looks than these, is given up. That is ten times the longest
+ * time of a call, and ten minutes at least: who waits for a batch has long been told that it took too long, and the slowest
+ * honest one (8,192 tokens of a model with half a billion weights, on one busy core) is not cut off. Looks are counted, not
+ * time: a process that was suspended is not late.
+ */
+const LOOKS_MAX = 10;
+const LOOK_MS = 60_000;
+/** Most batches take far less than a second. The rest of a stop needs its part of SHUTDOWN_TIMEOUT_MS, too. */
+const CLOSE_MS = 10_000;
+
 interface Call {
   vectors: (Float32Array | undefined)[];
   missing: number;
@@ -30,18 +42,21 @@ interface Call {
 interface Seat {
   runner: EmbeddingRunner | null;
   running: number;
+  /** Looks since it answered last, or got its first request. */
+  silentLooks: number;
   isStarting: boolean;
 }
 
 /**
  * Distributes texts over the runners of one model. Texts of different calls share batches if the model allows it.
- * Queries have priority, but not always. A runner that ends is replaced.
+ * Queries have priority, but not always. A runner that ends is replaced, and so is one that answers no more.
  */
 export class EmbeddingDispatcher {
   private readonly queue = new TextQueue<Call>();
   private readonly calls = new Set<Call>();
   private readonly seats: Seat[];
   private readonly bounds: BatchBounds;
+  private readonly look: NodeJS.Timeout;
   private isClosed = false;
 
   /**
@@ -57,8 +72,10 @@ export class EmbeddingDispatcher {
     },
   ) {
     this.bounds = options.runners.every(({ isInvariant }) => isInvariant) ? TOGETHER : ALONE;
-    this.seats = options.runners.map(() => ({ runner: null, running: 0, isStarting: false }));
+    this.seats = options.runners.map(() => ({ runner: null, running: 0, silentLooks: 0, isStarting: false }));
     this.seats.forEach((seat, i) => this.seat(seat, options.runners[i]));
+    this.look = setInterval(() => this.watch(), Math.max(LOOK_MS, options.timeoutMs));
+    this.look.unref();
   }
 
   /**
@@ -85,11 +102,16 @@ export class EmbeddingDispatcher {
     });
   }
 
-  /** Ends every runner; calls under way fail. */
+  /** Ends every runner; calls under way fail. A runner that does not end soon is given up. */
   async close(): Promise<void> {
     this.isClosed = true;
+    clearInterval(this.look);
     for (const call of this.calls) this.fail(call, new QuiverError('unavailable', 'The service is shutting down'));
-    await Promise.all(this.seats.map(async (seat) => seat.runner?.close()));
+    await Promise.all(
+      this.seats.map(async ({ runner }) => {
+        if (runner !== null) await inTime(runner.close(), CLOSE_MS, () => new Error('late')).catch(() => runner.giveUp());
+      }),
+    );
   }
 
   private dispatch(): void {
@@ -112,7 +134,10 @@ export class EmbeddingDispatcher {
     } catch (error) {
       await this.runAgain(seat, runner, batch, error);
     } finally {
-      if (seat.runner === runner) seat.running -= 1;
+      if (seat.runner === runner) {
+        seat.running -= 1;
+        seat.silentLooks = 0;
+      }
     }
     this.dispatch();
   }
@@ -150,12 +175,22 @@ export class EmbeddingDispatcher {
   private seat(seat: Seat, runner: EmbeddingRunner): void {
     seat.runner = runner;
     seat.running = 0;
+    seat.silentLooks = 0;
     void runner.ended.then(() => {
       seat.runner = null;
       if (this.isClosed) return;
       this.options.log.warn({}, 'an embedding worker ended; another takes its place');
       void this.refill(seat);
     });
+  }
+
+  private watch(): void {
+    for (const seat of this.seats) {
+      seat.silentLooks = seat.running === 0 ? 0 : seat.silentLooks + 1;
+      if (seat.runner === null || seat.silentLooks <= LOOKS_MAX) continue;
+      this.options.log.error({}, 'an embedding worker does not answer; it is given up, and its memory is not free before the process ends');
+      seat.runner.giveUp();
+    }
   }
 
   /** If no runner is left and none can be started, the waiting calls fail; the next call tries again. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import { noteStuckThread } from '../../../shared/process/stuck-threads';
 import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';
 import type { ModelDescription } from './model-description';
 import { modelFailure } from './model-failure';
@@ -10,7 +11,7 @@ export interface EmbeddingRunner {
   readonly dim: number;
   /** Whether several texts may run in one batch without changing each other's vectors. */
   readonly isInvariant: boolean;
-  /** Resolves once, when the runner has ended for whatever reason. */
+  /** Resolves once, when the runner has ended for whatever reason, or was given up. */
   readonly ended: Promise<void>;
   /**
    * Runs the texts in one batch; answers texts × dim, row-major. Errors: embedding_unavailable; unavailable when the
@@ -19,6 +20,8 @@ export interface EmbeddingRunner {
   embed(texts: string[]): Promise<Float32Array>;
   /** Ends it after the requests made before. */
   close(): Promise<void>;
+  /** Waits for nothing more of it: its requests fail. */
+  giveUp(): void;
 }
 
 /** The compiled worker beside this file. */
@@ -35,6 +38,8 @@ export class EmbeddingThread implements EmbeddingRunner {
   private readonly waiters = new Map<number, Waiter>();
   private nextId = 0;
   private hasEnded = false;
+  private isLeft = false;
+  private resolveEnded: () => void = () => undefined;
 
   private constructor(
     private readonly worker: Worker,
@@ -42,14 +47,8 @@ export class EmbeddingThread implements EmbeddingRunner {
     readonly isInvariant: boolean,
   ) {
     worker.on('message', (reply: EmbeddingReply) => this.take(reply));
-    this.ended = new Promise((resolve) => {
-      worker.once('exit', () => {
-        this.hasEnded = true;
-        for (const waiter of this.waiters.values()) waiter.reject(interrupted());
-        this.waiters.clear();
-        resolve();
-      });
-    });
+    this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
+    worker.once('exit', () => this.end());
     // The exit event follows; it fails the waiting requests.
     worker.on('error', () => undefined);
   }
@@ -92,8 +91,33 @@ export class EmbeddingThread implements EmbeddingRunner {
    * process, because the native library throws when it returns to a thread that is gone.
    */
   async close(): Promise<void> {
-    if (!this.hasEnded) this.say({ type: 'end' });
+    this.leave();
     await this.ended;
+  }
+
+  /**
+   * Its thread can't be ended from here ({@link close}): it ends itself when it comes back from what it is at, which may be
+   * never. Its memory stays until then.
+   */
+  giveUp(): void {
+    this.leave();
+    this.worker.unref();
+    this.end();
+  }
+
+  /** From now on an exit of the process does not wait for the thread. */
+  private leave(): void {
+    if (this.hasEnded || this.isLeft) return;
+    this.isLeft = true;
+    this.worker.once('exit', noteStuckThread());
+    this.say({ type: 'end' });
+  }
+
+  private end(): void {
+    this.hasEnded = true;
+    for (const waiter of this.waiters.values()) waiter.reject(interrupted());
+    this.waiters.clear();
+    this.resolveEnded();
   }
 
   private say(request: EmbeddingRequest): void {

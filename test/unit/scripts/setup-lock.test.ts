@@ -74,3 +74,32 @@ test('a lock that names no living process is taken over', async () => {
   writeFileSync(join(folder, 'state', 'lock'), '4194305');
   expect(await run(TAKE_TURN).ended).toBe(0);
 });
+
+const onLinux = existsSync('/proc/self/stat') ? test : test.skip;
+
+onLinux('a lock whose process id another process has by now is taken over', async () => {
+  for (const life of ['1@of-this-start', `${startOf(process.pid)}@of-another-start-of-the-machine`]) {
+    writeFileSync(join(folder, 'state', 'lock'), `${process.pid} ${life}`);
+    expect(await run(TAKE_TURN).ended).toBe(0);
+  }
+});
+
+test.each([
+  ['an earlier version', () => String(process.pid)],
+  ['this one', () => `${process.pid} ${startOf(process.pid)}@${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`],
+])('a lock of %s whose process lives is waited for', async (version, text) => {
+  if (version === 'this one' && !existsSync('/proc/self/stat')) return;
+  const lock = join(folder, 'state', 'lock');
+  writeFileSync(lock, text());
+  const { ended } = run("await withSetupLock(lock, async () => note('in'), { log: note });");
+  await eventually('it waits', () => existsSync(join(folder, 'notes')));
+  expect(notes()).toEqual(['waiting for another set-up in this folder']);
+  rmSync(lock);
+  expect(await ended).toBe(0);
+  expect(notes().at(-1)).toBe('in');
+});
+
+/** The 22nd field; the name in parentheses before may hold blanks. */
+function startOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\)/s, '').split(' ')[20];
+}

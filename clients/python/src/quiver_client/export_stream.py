@@ -49,10 +49,7 @@ class ExportReader:
             yield decode(StoredVector, item)
         self._text = self._text[place:]
 
-    def answer_without_list(self) -> str | None:
-        """What came, if it was no list: the envelope of an error. ``BadAnswerError`` where the list broke off."""
-        if self._is_over:
-            return None
-        if self._in_list:
+    def end(self) -> None:
+        """To be called after the last piece. ``BadAnswerError`` where the list is not whole."""
+        if not self._is_over:
             raise BadAnswerError("the export broke off")
-        return self._text

@@ -1,3 +1,6 @@
+import type { Once } from '../../../../coordinator/idempotency/write-mark';
+import type { KeyWriter } from '../../../../coordinator/keys/quota/key-quota';
+import { ANY_VERSION, NO_VERSION } from '../../../../shared/shard/shard-client';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
@@ -51,6 +54,83 @@ describe('the embedding model of a collection', () => {
     await service.collections.create(newCollection('c', { dim: 3 }));
     await expect(service.vectors.upsert('c', [textItem('a', 'text')])).rejects.toMatchObject({ kind: 'dimension_mismatch', code: 400 });
     expect((await service.collections.get('c')).embeddingModel).toBeNull();
+  });
+
+  describe('is not recorded by a write that is refused', () => {
+    const writer: KeyWriter = { identity: 'key:7', quota: { items: 3, bytes: null, period: 'total' } };
+    const onceOf = (name: string): Once => ({ token: name.padEnd(32, '0'), digest: name.padEnd(32, '1'), sealingKey: 'e'.repeat(64), repeated: () => undefined });
+
+    test.each([
+      ['a condition of one item', (once?: Once) => ({ items: [{ ...textItem('a', 'text'), expected: NO_VERSION }], manner: { once }, kind: 'conflict' })],
+      ['a condition of several', (once?: Once) => ({ items: [textItem('a', 'text'), { ...textItem('c', 'text'), expected: ANY_VERSION }], manner: { once }, kind: 'conflict' })],
+      ['the quota of its collection', (once?: Once) => ({ items: ['b', 'c', 'd'].map((id) => textItem(id, 'text')), manner: { once }, kind: 'limit_exceeded' })],
+      ['the quota of its key', (once?: Once) => ({ items: ['a', 'a', 'a', 'a'].map((id) => textItem(id, 'text')), manner: { once, writer }, kind: 'limit_exceeded' })],
+    ])('by %s', async (_title, given) => {
+      const service = await (await setUp())(models('one'));
+      await service.collections.create({ ...newCollection('c', { shards: 2 }), quota: { items: 2, bytes: null } });
+      await service.vectors.upsert('c', [item('a', [1, 0])]);
+      for (const once of [undefined, onceOf('once'), onceOf('once')]) {
+        const { items, manner, kind } = given(once);
+        await expect(service.vectors.upsert('c', items, manner)).rejects.toMatchObject({ kind });
+      }
+      expect((await service.collections.get('c')).embeddingModel).toBeNull();
+    });
+
+    test('by a condition of a patch', async () => {
+      const service = await (await setUp())(models('one'));
+      await service.collections.create(newCollection('c'));
+      const { versions } = await service.vectors.upsert('c', [item('a', [1, 0])]);
+      const patch = { externalId: 'a', vector: undefined, text: 'text', embeds: true, metadata: undefined };
+      await expect(service.vectors.patch('c', { ...patch, expected: versions[0]! + 1 })).rejects.toMatchObject({ kind: 'conflict' });
+      expect((await service.collections.get('c')).embeddingModel).toBeNull();
+      await service.vectors.patch('c', { ...patch, expected: versions[0]! });
+      expect((await service.collections.get('c')).embeddingModel).toBe('one');
+    });
+  });
+
+  test('is that of who was first: a patch that comes second stores a vector by it', async () => {
+    const start = await setUp();
+    const one = markingModel('one', null, 1);
+    const second = await start(models('two'));
+    const first = await start(
+      new PlainEmbedding([
+        {
+          ...one,
+          embed: async (texts, options) => {
+            if ((await second.collections.get('c')).embeddingModel === null) await second.vectors.upsert('c', [textItem('b', 'text')]);
+            return one.embed(texts, options);
+          },
+        },
+        markingModel('two', null, 2),
+      ]),
+    );
+    await first.collections.create(newCollection('c'));
+    await first.vectors.upsert('c', [item('a', [9, 9])]);
+    await first.vectors.patch('c', { externalId: 'a', vector: undefined, text: 'text', embeds: true, metadata: undefined });
+    const stored = await first.vectors.fetch('c', ['a', 'b'], { vectors: true });
+    expect(stored.map(({ vector }) => vector?.[0])).toEqual([2, 2]);
+  });
+
+  test('that is another by now and can’t be loaded leaves the quota as it was', async () => {
+    const start = await setUp();
+    const one = markingModel('one', null, 1);
+    const second = await start(new PlainEmbedding([markingModel('two', null, 2)]));
+    const first = await start(
+      new PlainEmbedding([
+        {
+          ...one,
+          embed: async (texts, options) => {
+            await second.vectors.upsert('c', [textItem('b', 'text')]);
+            return one.embed(texts, options);
+          },
+        },
+      ]),
+    );
+    await first.collections.create(newCollection('c'));
+    const writer: KeyWriter = { identity: 'key:7', quota: { items: 3, bytes: null, period: 'total' } };
+    await expect(first.vectors.upsert('c', [textItem('a', 'text')], { writer })).rejects.toMatchObject({ kind: 'embedding_unavailable' });
+    expect(await first.keyQuotas.usedOf(writer)).toMatchObject({ items: 0 });
+    await first.keyQuotas.close();
   });
 
   test('that can’t be loaded refuses texts and lets vectors be', async () => {

@@ -17,14 +17,15 @@ const PRELUDE = `
 class Script {
   output = '';
   errors = '';
-  readonly ended: Promise<number | null>;
+  /** The exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
   private readonly child: ChildProcess;
 
   constructor(body: string) {
     this.child = spawn(process.execPath, ['-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body], { cwd: root });
     this.child.stdout?.on('data', (chunk) => (this.output += chunk));
     this.child.stderr?.on('data', (chunk) => (this.errors += chunk));
-    this.ended = new Promise((done) => this.child.once('close', (code) => done(code)));
+    this.ended = new Promise((done) => this.child.once('close', (code, signal) => done(code ?? signal)));
   }
 
   signal(name: 'SIGTERM' | 'SIGINT'): void {
@@ -73,6 +74,23 @@ test('a stop that takes too long ends hard and non-zero', async () => {
   script.signal('SIGTERM');
   expect(await script.ended).toBe(1);
   expect(script.messages()).toContain('the stop took too long');
+});
+
+test('a thread that is stuck does not hold the end', async () => {
+  const script = new Script(`
+    const { noteStuckThread } = require(${JSON.stringify(resolve(root, 'shared/process/stuck-threads.ts'))});
+    const { Worker } = require('node:worker_threads');
+    // Native code that no thread can be taken out of.
+    const worker = new Worker("require('node:crypto').pbkdf2Sync('a', 'b', 60_000_000, 64, 'sha512')", { eval: true });
+    worker.once('online', () => {
+      noteStuckThread();
+      runUntilSignal({ start: async () => { busy(); logger.info({}, 'running'); return { stop: async () => {} }; }, hardStopMs: 60000, logger });
+    });
+  `);
+  await script.says('running');
+  script.signal('SIGTERM');
+  expect(await script.ended).toBe('SIGKILL');
+  expect(script.messages()).toEqual(['running', 'stopping', 'stopped', 'a thread is stuck: the process ends by SIGKILL']);
 });
 
 test('a second signal ends hard and non-zero', async () => {

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Literal, overload
 
 from .. import operations
-from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
 from ..bodies import encoded, expiry_body, given, is_conditional, item_body, query_body, unkept, vectors_body
 from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
@@ -366,13 +365,11 @@ class AsyncCollection:
         """
         query = {"limit": limit, "vector_format": self._format(vector_format)}
         reader = ExportReader()
-        async with self._transport.stream(operations.EXPORT, path=self._path, query=query) as response:
-            async for piece in response.aiter_bytes():
+        async with self._transport.stream(operations.EXPORT, path=self._path, query=query) as pieces:
+            async for piece in pieces:
                 for item in reader.feed(piece):
                     yield item
-            other = reader.answer_without_list()
-            if other is not None:
-                envelope_data(other, status=response.status_code, headers=response.headers)
+        reader.end()
 
     async def sample(
         self,

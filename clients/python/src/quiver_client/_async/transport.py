@@ -12,7 +12,7 @@ from typing import IO, Any, TypeVar
 
 import httpx
 
-from ..answers import data_of, failure_of
+from ..answers import data_of, envelope_data, failure_of
 from ..bodies import json_bytes
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError, UnauthorizedError
@@ -24,6 +24,9 @@ from .runtime import HttpClient, TokenSource, read_piece, sleep
 
 T = TypeVar("T")
 Content = Callable[[], AsyncIterator[bytes]]
+
+_SUCCESS_HEAD = b'{"status":"success"'
+"""How the service begins the envelope of a success."""
 
 
 @dataclass(frozen=True)
@@ -145,20 +148,24 @@ class AsyncTransport:
     @asynccontextmanager
     async def stream(
         self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
-    ) -> AsyncIterator[httpx.Response]:
-        """An answer whose body is still to come. Only its beginning is repeated."""
-        request = self._request(operation.method, operation.path(**path), query=query)
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The pieces of a success as they come. Only its beginning is repeated: later, the caller has had some of it."""
 
-        async def attempt() -> httpx.Response:
-            request.headers.update(await self._credential())
+        async def attempt() -> tuple[httpx.Response, bytes, AsyncIterator[bytes]]:
+            request = self._request(operation.method, operation.path(**path), query=query, headers=await self._credential())
             try:
-                return await self.http.send(request, stream=True)
+                response = await self.http.send(request, stream=True)
+                try:
+                    return response, *await _begun(response)
+                except BaseException:
+                    await response.aclose()
+                    raise
             except httpx.RequestError as error:
                 raise failure_of(error) from error
 
-        response = await self._repeated(attempt, is_safe=True)
+        response, head, rest = await self._repeated(attempt, is_safe=True)
         try:
-            yield response
+            yield _joined(head, rest)
         except httpx.RequestError as error:
             raise failure_of(error) from error
         finally:
@@ -245,3 +252,21 @@ async def _pieces(
         if on_progress is not None:
             on_progress(UploadProgress(sent, size))
     yield form.tail
+
+
+async def _begun(response: httpx.Response) -> tuple[bytes, AsyncIterator[bytes]]:
+    """What has come when it is known that the answer is a success, and the pieces after that. Raises the error of any other."""
+    head = b""
+    pieces = response.aiter_bytes()
+    async for piece in pieces:
+        head += piece
+        if head.startswith(_SUCCESS_HEAD):
+            return head, pieces
+    envelope_data(head, status=response.status_code, headers=response.headers)
+    return head, pieces
+
+
+async def _joined(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield head
+    async for piece in rest:
+        yield piece

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 
 import httpx
 
-from ..answers import data_of, failure_of
+from ..answers import data_of, envelope_data, failure_of
 from ..bodies import json_bytes
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError, UnauthorizedError
@@ -25,6 +25,9 @@ from .runtime import HttpClient, TokenSource, read_piece, sleep
 
 T = TypeVar("T")
 Content = Callable[[], Iterator[bytes]]
+
+_SUCCESS_HEAD = b'{"status":"success"'
+"""How the service begins the envelope of a success."""
 
 
 @dataclass(frozen=True)
@@ -146,20 +149,24 @@ class Transport:
     @contextmanager
     def stream(
         self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
-    ) -> Iterator[httpx.Response]:
-        """An answer whose body is still to come. Only its beginning is repeated."""
-        request = self._request(operation.method, operation.path(**path), query=query)
+    ) -> Iterator[Iterator[bytes]]:
+        """The pieces of a success as they come. Only its beginning is repeated: later, the caller has had some of it."""
 
-        def attempt() -> httpx.Response:
-            request.headers.update(self._credential())
+        def attempt() -> tuple[httpx.Response, bytes, Iterator[bytes]]:
+            request = self._request(operation.method, operation.path(**path), query=query, headers=self._credential())
             try:
-                return self.http.send(request, stream=True)
+                response = self.http.send(request, stream=True)
+                try:
+                    return response, *_begun(response)
+                except BaseException:
+                    response.close()
+                    raise
             except httpx.RequestError as error:
                 raise failure_of(error) from error
 
-        response = self._repeated(attempt, is_safe=True)
+        response, head, rest = self._repeated(attempt, is_safe=True)
         try:
-            yield response
+            yield _joined(head, rest)
         except httpx.RequestError as error:
             raise failure_of(error) from error
         finally:
@@ -246,3 +253,21 @@ def _pieces(
         if on_progress is not None:
             on_progress(UploadProgress(sent, size))
     yield form.tail
+
+
+def _begun(response: httpx.Response) -> tuple[bytes, Iterator[bytes]]:
+    """What has come when it is known that the answer is a success, and the pieces after that. Raises the error of any other."""
+    head = b""
+    pieces = response.iter_bytes()
+    for piece in pieces:
+        head += piece
+        if head.startswith(_SUCCESS_HEAD):
+            return head, pieces
+    envelope_data(head, status=response.status_code, headers=response.headers)
+    return head, pieces
+
+
+def _joined(head: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield head
+    for piece in rest:
+        yield piece

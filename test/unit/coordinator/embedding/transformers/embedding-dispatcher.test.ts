@@ -10,6 +10,9 @@ class ScriptedRunner implements EmbeddingRunner {
   end: () => void = () => undefined;
   readonly ended = new Promise<void>((resolve) => (this.end = resolve));
   isClosed = false;
+  isGivenUp = false;
+  /** Whether its close waits for a request that is never answered. */
+  hangs = false;
 
   constructor(
     readonly isInvariant = true,
@@ -27,6 +30,13 @@ class ScriptedRunner implements EmbeddingRunner {
 
   async close(): Promise<void> {
     this.isClosed = true;
+    if (this.hangs) await this.ended;
+    this.end();
+  }
+
+  giveUp(): void {
+    this.isGivenUp = true;
+    for (const { fail } of this.requests) fail(new QuiverError('unavailable', 'it was given up'));
     this.end();
   }
 }
@@ -128,5 +138,58 @@ describe('EmbeddingDispatcher', () => {
     const dispatcher = dispatcherOf([new ScriptedRunner()]);
     await dispatcher.close();
     await expect(dispatcher.embed(['x'], 'query')).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
+  describe('with a runner that does not answer', () => {
+    const MINUTE_MS = 60_000;
+    beforeEach(() => jest.useFakeTimers());
+    afterEach(() => jest.useRealTimers());
+
+    test('gives it up, fails what it has, and puts another in its place', async () => {
+      const first = new ScriptedRunner(false);
+      const second = new ScriptedRunner(false, true);
+      const dispatcher = dispatcherOf([first], { restart: async () => second });
+      const hung = expect(dispatcher.embed(['a'], 'passage')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('too long') });
+      await jest.advanceTimersByTimeAsync(10.5 * MINUTE_MS);
+      await hung;
+      expect(first.isGivenUp).toBe(false);
+      const late = expect(dispatcher.embed(['bb'], 'query')).rejects.toMatchObject({ kind: 'unavailable', message: 'it was given up' });
+      const waiting = dispatcher.embed(['ccc'], 'query');
+      await jest.advanceTimersByTimeAsync(MINUTE_MS / 2 - 1000);
+      expect(first.isGivenUp).toBe(false);
+      await jest.advanceTimersByTimeAsync(1000);
+      await late;
+      expect(first.isGivenUp).toBe(true);
+      expect((await waiting)[0][0]).toBe(3);
+      await dispatcher.close();
+    });
+
+    test('but keeps one that is slow, or has nothing to do', async () => {
+      const slow = new ScriptedRunner(false);
+      const idle = new ScriptedRunner(false, true);
+      const dispatcher = dispatcherOf([slow, idle], { timeoutMs: 24 * 60 * MINUTE_MS });
+      // A look is as rare as calls may be long.
+      const vectors = dispatcher.embed(['a', 'b', 'c'], 'passage');
+      await jest.advanceTimersByTimeAsync(10 * 60 * MINUTE_MS);
+      slow.requests[0].answer();
+      await jest.advanceTimersByTimeAsync(10 * 60 * MINUTE_MS);
+      for (const { answer } of slow.requests) answer();
+      expect(await vectors).toHaveLength(3);
+      await jest.advanceTimersByTimeAsync(30 * 24 * 60 * MINUTE_MS);
+      expect([slow.isGivenUp, idle.isGivenUp]).toEqual([false, false]);
+      await dispatcher.close();
+    });
+
+    test('its end does not wait for it', async () => {
+      const [hung, other] = [new ScriptedRunner(false), new ScriptedRunner(false)];
+      hung.hangs = true;
+      const dispatcher = dispatcherOf([hung, other]);
+      const call = expect(dispatcher.embed(['a'], 'passage')).rejects.toMatchObject({ kind: 'unavailable' });
+      const closed = dispatcher.close();
+      await call;
+      await jest.advanceTimersByTimeAsync(10_000);
+      await closed;
+      expect([hung.isGivenUp, other.isGivenUp]).toEqual([true, false]);
+    });
   });
 });
