@@ -6,7 +6,7 @@ import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { followMemberFiles } from '../shared/cluster/member-files';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
+import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX, storeOf } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
 import { whenStoreReached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
@@ -42,6 +42,7 @@ import { traceOrigin } from '../shared/trace/trace-origin';
 import { Pace } from '../shared/time/pace';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
+import { CatchingUp } from './cluster/catching-up';
 import { CLUSTER_PATH, clusterIdOf } from './cluster/cluster-identity';
 import { diskSpaceOf, isNotable } from './cluster/disk-space';
 import { KnownAssignments } from './cluster/known-assignments';
@@ -82,6 +83,8 @@ const SESSION_SECONDS = 3;
 const DRAIN_MS = 5_000;
 /** The interval between two checks of the free disk space. */
 const LOOK_AT_DISK_MS = 10_000;
+/** The interval between two looks whether the node is ready: well below that of a platform's probes. */
+const LOOK_WHETHER_READY_MS = 500;
 
 type NodeConfig = Config & ClusterConfig;
 
@@ -410,7 +413,25 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
+  const catchingUp = new CatchingUp({
+    assigned: () => agent.assigned(),
+    own: (id) => ({ node: nodeId, store: stores.idOf(id) }),
+    isThere: (replica, id) => {
+      const found = members.get(NODES_PREFIX + replica.node);
+      return found !== null && storeOf(found.value, id) === replica.store;
+    },
+    clock,
+    log,
+  });
+  const lookWhetherReady = (): void => {
+    readiness = catchingUp.look();
+    if (!readiness.ready) return;
+    clearInterval(looking);
+    log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
+  };
+  const looking = setInterval(lookWhetherReady, LOOK_WHETHER_READY_MS);
   endings.defer(async () => {
+    clearInterval(looking);
     readiness = { ready: false, reason: 'shutting down' };
     // First, because it cancels a handover of its own.
     await comparison.close();
@@ -418,8 +439,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     await agent.handOver();
   });
   shipping?.start();
-  readiness = { ready: true };
-  log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
+  lookWhetherReady();
 }
 
 /** Where shards are backed up to; undefined: nowhere. */

@@ -217,7 +217,7 @@ export class BackupDriver {
     const { id, target, state, error } = owned.content;
     this.options.log.error({ error: refusal, backup: id, target, state }, 'the target of a backup is not, or no longer, one of this service: what is there is left as it is');
     if (state === 'running') await owned.change({ state: 'cancelling', error: refusal.message });
-    if (state === 'running' || error !== null) await this.fail(owned, null);
+    if (state === 'running' || (state === 'cancelling' && error !== null)) await this.fail(owned, null);
     else await owned.end();
   }
 

@@ -116,8 +116,8 @@ export class BackupRequests implements BackupsService {
       if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
       const view = present === null ? await this.get(id, name) : null;
       await this.mustNotBeRestored(id, present?.target ?? name);
-      // One that is finished is gone at once; one under way, when its driver has heard of it, wherever it is written.
-      if (present?.state !== 'running') await this.repository(present?.target ?? name).makeVoid(id);
+      // One that is finished is gone at once. Of one under way, or that failed, the driver takes care, wherever it is written.
+      if (present?.state !== 'running' && present?.state !== 'failed') await this.repository(present?.target ?? name).makeVoid(id);
       const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
       const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
       if (await this.transact(backupPath(id), entry?.revision ?? 0, changed, mark && { mark, result: backupView(changed) })) return backupView(changed);

@@ -183,6 +183,11 @@ export class NodeAgent implements ReplicationReceiver {
     return lookAt(this.places.values(), observationOf);
   }
 
+  /** The assignments in force of the replicas that the map gives to this node. */
+  assigned(): ShardAssignment[] {
+    return [...this.places.keys()].flatMap((path) => this.inForce(path)?.assignment ?? []);
+  }
+
   /** Replicas that the map gives to this node. */
   get replicaCount(): number {
     return this.places.size;

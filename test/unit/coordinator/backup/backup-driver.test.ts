@@ -301,6 +301,14 @@ describe('in a target that was that of this service once', () => {
     expect((await found<BackupRecord>(backupPath(record.id)))?.error ?? null).toBe(error);
   });
 
+  test('a backup that failed and is deleted is over', async () => {
+    const record: BackupRecord = { ...old(), state: 'deleting', error: 'the disk is gone' };
+    await put(backupPath(record.id), record);
+    await drive(await elected('next'), async () => DONE, openTarget);
+    await eventually('it is over', async () => (await found<BackupRecord>(backupPath(record.id)))?.state !== 'deleting', 5_000);
+    expect(await found(backupPath(record.id))).toBeNull();
+  });
+
   const restore = (record: Partial<RestoreRecord>): RestoreRecord => ({
     ...{ id: 'restore-20260102T000000Z-00000000', backup: '20260101T000000Z-00000000', target: OLD, state: 'running', collections: [], keys: false },
     ...{ startedAt: '', endedAt: null, error: null },

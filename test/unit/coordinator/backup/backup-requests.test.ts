@@ -51,6 +51,13 @@ test('a backup under way is given up also where its target is one of this servic
   expect(backupFromEntry((await store.get(backupPath(record.id)))!).state).toBe('cancelling');
 });
 
+test('a backup that failed is deleted also where its target is one of this service no more', async () => {
+  const record = { ...newBackupRecord(0, 'file:/old', { collections: null, scheduled: false }), state: 'failed' as const, error: 'target must be BACKUP_TARGET, or a folder below it' };
+  await store.transact([], [{ type: 'put', key: backupPath(record.id), value: JSON.stringify(record) }]);
+  expect((await requests.delete(record.id)).state).toBe('deleting');
+  expect(backupFromEntry((await store.get(backupPath(record.id)))!).state).toBe('deleting');
+});
+
 test('who asks for keys is told what comes back with them', async () => {
   expect((await requests.restore({ backup: ID, rename: {}, keys: false })).warnings).toEqual([]);
   expect((await requests.restore({ backup: ID, rename: {}, keys: true })).warnings).toEqual([expect.stringContaining('2026-01-01')]);
