@@ -156,7 +156,7 @@ async function startCluster(folder: string, random: () => number): Promise<Servi
       const member = members[Math.floor(random() * members.length)];
       await member.kill();
       member.spawn();
-      await member.ready();
+      await member.serves();
       return member.id;
     },
     destroy: () => cluster.destroy(),

@@ -181,7 +181,7 @@ export class ClusterProcesses {
   /** Resolves when every running process is ready and a member, and one is the controller; asks nothing of the API. */
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
-    await Promise.all(running.map((member) => member.ready()));
+    await Promise.all(running.map((member) => member.serves()));
     const store = this.openStore();
     try {
       await eventually(

@@ -5,11 +5,8 @@ import { eventually } from './eventually';
 import { stopProcess } from './stop-process';
 
 const root = resolve(__dirname, '../..');
-/**
- * Far more than a start takes, for a machine that is slow and has other work. A node is ready once its replicas are in sync, which
- * one with a slow disk is a minute after it was slow.
- */
-export const READY_DEADLINE_MS = 90_000;
+/** Far more than a start takes, for a machine that is slow and has other work. */
+export const READY_DEADLINE_MS = 60_000;
 /**
  * A folder in which an earlier release is set up. Without it, this one's program stands for one of before there were
  * versions: it claims nothing and uses nothing that its peers would have to know.
@@ -87,14 +84,14 @@ export class MemberProcess {
     });
   }
 
-  /** Resolves when the process says that it is ready. */
-  ready(): Promise<void> {
+  /** Resolves when the process serves: it is ready, but that replicas of it may be out of sync. */
+  serves(): Promise<void> {
     return eventually(
-      `${this.id} is ready`,
+      `${this.id} serves`,
       async () => {
         if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
-        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
-          (answer) => answer.status === 200,
+        return this.readiness().then(
+          ({ status, text }) => status === 200 || text.includes('catching up'),
           () => false,
         );
       },
@@ -102,9 +99,15 @@ export class MemberProcess {
     );
   }
 
+  /** What a platform's probe is told. */
+  async readiness(): Promise<{ status: number; text: string }> {
+    const answer = await fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) });
+    return { status: answer.status, text: await answer.text() };
+  }
+
   async start(environment: Record<string, string> = {}): Promise<void> {
     this.spawn(environment);
-    await this.ready();
+    await this.serves();
   }
 
   /** Resolves when it has ended, by itself or not, with the exit code; null when a signal ended it. */

@@ -45,3 +45,21 @@ test('a primary that reaches etcd and clients, but none of the other replicas, i
     await cluster.settled();
   });
 });
+
+test('a node that was started again is ready once its replicas are in sync, so that the next one may go', async () => {
+  await underLoad('start-a-follower-again', { on, shards: 1, mayFail: isRetriable }, async ({ cluster, writes }) => {
+    const { primary, in_sync: inSync } = await cluster.shardOf(COLLECTION);
+    const follower = cluster.nodes.find(({ id }) => id !== primary && inSync.includes(id))!;
+    await follower.kill();
+    await eventually('the primary is alone in sync', async () => (await cluster.shardOf(COLLECTION)).in_sync.length === 1);
+    const cut = [`${primary}>${follower.id}`, `${follower.id}>${primary}`].map((way) => cluster.between.get(way)!);
+    for (const proxy of cut) proxy.silence();
+    await follower.start();
+    await writes(25);
+    expect(await follower.readiness()).toEqual({ status: 503, text: expect.stringContaining('catching up') });
+    for (const proxy of cut) await proxy.restore();
+    await eventually(`${follower.id} is ready`, async () => (await follower.readiness()).status === 200, 60_000);
+    expect((await cluster.shardOf(COLLECTION)).in_sync).toContain(follower.id);
+    await cluster.settled();
+  });
+});
