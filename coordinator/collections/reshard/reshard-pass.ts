@@ -344,7 +344,8 @@ export class ReshardPass {
     const { from, error } = this.owned.record;
     if (collection === null) return this.abandon();
     await this.mustNotBeLive();
-    await this.transfers.stageAll(from, 'open');
+    // Clients may wait for every one of them: the seal may be what was given up.
+    await this.sealedTransfers.stageEach(from, 'open');
     const changes = dropChanges(this.owned.record);
     if (error === null) await this.owned.end(changes);
     else await this.owned.change({ state: 'failed', earlier: [], behind: 0 }, { guards: [], changes });

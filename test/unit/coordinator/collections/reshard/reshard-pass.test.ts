@@ -1,0 +1,110 @@
+import { collectionPath, collectionToValue } from '../../../../../coordinator/collections/collection-record';
+import { OwnedReshard } from '../../../../../coordinator/collections/reshard/owned-reshard';
+import { ReshardPass } from '../../../../../coordinator/collections/reshard/reshard-pass';
+import { NOTHING_COPIED, reshardFromEntry, type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
+import { ONLY_DRIVER } from '../../../../../coordinator/driving/owned-entry';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { QuiverError } from '../../../../../shared/errors/quiver-error';
+import { silentLogger } from '../../../../../shared/logs/logger';
+import type { ShardClient, ShardId, WriteOperation } from '../../../../../shared/shard/shard-client';
+import type { ShardStage } from '../../../../../shared/shard/shard-stage';
+import { ManualClock } from '../../../../../shared/time/clock';
+
+/** One pass of a driver over shards of which only the stages are real. */
+
+const KEY = reshardPath('c');
+
+let store: KeyValueClusterStore;
+let clock: ManualClock;
+/** By `<uid>/<shard>`. */
+let stages: Map<string, ShardStage>;
+/** What happens when a stage is given to a shard. */
+let staged: (id: ShardId, stage: ShardStage) => void;
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  clock = new ManualClock();
+  stages = new Map();
+  staged = () => undefined;
+});
+afterEach(() => store.close());
+
+const shards = {
+  open: async () => undefined,
+  write: async ({ collectionUid, shard }: ShardId, [operation]: WriteOperation[]) => {
+    if (operation.type === 'stage') {
+      staged({ collectionUid, shard }, operation.stage);
+      stages.set(`${collectionUid}/${shard}`, operation.stage);
+    }
+    return { outcomes: ['updated'], firstVersion: 0, present: [] };
+  },
+  read: async ({ collectionUid, shard }: ShardId) => ({
+    stage: stages.get(`${collectionUid}/${shard}`) ?? (collectionUid === 'new' ? 'filling' : 'open'),
+    reshard: 'new',
+    since: 1,
+    lastChange: 0,
+    upTo: 0,
+    externalIds: [],
+    lastMark: 0,
+    lastVersion: 0,
+    index: null,
+    vectorCount: 0,
+  }),
+} as unknown as ShardClient;
+
+/** A reshard of a collection of `count` shards, which is there in this state. */
+async function reshard(count: number, change: Partial<ReshardRecord>): Promise<void> {
+  const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
+  const collection = collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: count, replicas: 1, minInSync: 1, ...rest });
+  const record: ReshardRecord = {
+    id: 'new',
+    identity: 'c',
+    name: 'c',
+    from: { uid: 'c', shards: count },
+    to: { uid: 'new', shards: 2 },
+    earlier: [],
+    replicas: 1,
+    state: 'filling',
+    term: 1,
+    startedAt: '',
+    error: null,
+    sources: Array.from({ length: count }, () => ({ ...NOTHING_COPIED, since: 1, isCopied: true })),
+    copied: 0,
+    total: 0,
+    behind: 0,
+    ...change,
+  };
+  await store.transact(
+    [],
+    [
+      { type: 'put', key: collectionPath('c'), value: collection },
+      { type: 'put', key: KEY, value: reshardToValue(record) },
+    ],
+  );
+}
+
+/** Drives it once. */
+async function drive(): Promise<void> {
+  const entry = (await store.get(KEY))!;
+  const owned = await OwnedReshard.take({ store, office: ONLY_DRIVER }, { record: reshardFromEntry(entry), revision: entry.revision });
+  const restores = { isRestoring: async () => false, finalNote: async () => ({ guards: [], changes: [] }) };
+  await new ReshardPass(owned, { store, shards, clock, restores, log: silentLogger, stop: new AbortController().signal }).run();
+}
+
+test('one old shard that can not be opened again keeps none of the others from it when a reshard is given up', async () => {
+  const count = 40;
+  await reshard(count, { state: 'cancelling' });
+  for (let shard = 0; shard < count; shard += 1) stages.set(`c/${shard}`, 'sealed');
+  staged = ({ shard }) => {
+    if (shard === 3) throw new QuiverError('storage_failed', 'the disk failed');
+  };
+  await expect(drive()).rejects.toMatchObject({ kind: 'storage_failed' });
+  expect([...stages].filter(([, stage]) => stage !== 'open')).toEqual([['c/3', 'sealed']]);
+  expect(reshardFromEntry((await store.get(KEY))!).state).toBe('cancelling');
+
+  staged = () => undefined;
+  await drive();
+  expect(stages.get('c/3')).toBe('open');
+  expect(await store.get(KEY)).toBeNull();
+});
