@@ -121,7 +121,7 @@ export class ReshardPass {
     if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     // A process that was started again has opened the collection's own shards only.
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record);
-    if (this.state === 'sealing') await this.seal(collection.record);
+    if (this.state === 'sealing') await this.seal();
     if (this.state === 'opening') await this.open();
   }
 
@@ -238,20 +238,16 @@ export class ReshardPass {
   }
 
   /** From here on clients wait. */
-  private async seal(collection: CollectionRecord): Promise<void> {
+  private async seal(): Promise<void> {
     const { clock, log } = this.parts;
-    const { from, to } = this.owned.record;
-    const transfers = this.sealedTransfers;
+    const { from, to, id: reshard, term } = this.owned.record;
     const startMs = clock.monotonicMs();
     this.sealingMs = startMs;
-    const mustBeInTime = (): void => {
-      if (clock.monotonicMs() - startMs > SEALED_MS) throw new QuiverError('unavailable', `the old shards of collection "${collection.name}" were sealed for too long`);
-    };
+    const transfers = new ShardTransfers({ ...this.parts, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeMarks(transfers);
-    else while ((await this.drainAll(transfers)) > 0) mustBeInTime();
-    mustBeInTime();
+    else while ((await this.drainAll(transfers)) > 0);
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
     if (this.isRestored) await this.openWithModel();

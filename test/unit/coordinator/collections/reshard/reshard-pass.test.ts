@@ -21,12 +21,17 @@ let clock: ManualClock;
 let stages: Map<string, ShardStage>;
 /** What happens when a stage is given to a shard. */
 let staged: (id: ShardId, stage: ShardStage) => void;
+/** Of each old shard: marks that it has, and what happens when a page of them is read, which has one. */
+let lastMark: number;
+let markRead: () => void;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   clock = new ManualClock();
   stages = new Map();
   staged = () => undefined;
+  lastMark = 0;
+  markRead = () => undefined;
 });
 afterEach(() => store.close());
 
@@ -39,18 +44,15 @@ const shards = {
     }
     return { outcomes: ['updated'], firstVersion: 0, present: [] };
   },
-  read: async ({ collectionUid, shard }: ShardId) => ({
-    stage: stages.get(`${collectionUid}/${shard}`) ?? (collectionUid === 'new' ? 'filling' : 'open'),
-    reshard: 'new',
-    since: 1,
-    lastChange: 0,
-    upTo: 0,
-    externalIds: [],
-    lastMark: 0,
-    lastVersion: 0,
-    index: null,
-    vectorCount: 0,
-  }),
+  read: async ({ collectionUid, shard }: ShardId, kind: string, request: { after: number }) => {
+    if (kind === 'marks') {
+      markRead();
+      const sequence = request.after + 1;
+      return sequence > lastMark ? [] : [{ token: sequence.toString(16).padStart(32, '0'), digest: 'd'.repeat(32), expiresAtMs: 0, sequence, entries: [], verdict: null, progress: null, earlier: [] }];
+    }
+    const stage = stages.get(`${collectionUid}/${shard}`) ?? (collectionUid === 'new' ? 'filling' : 'open');
+    return { stage, reshard: 'new', since: 1, lastChange: 0, upTo: 0, externalIds: [], lastMark, lastVersion: 0, index: null, vectorCount: 0 };
+  },
 } as unknown as ShardClient;
 
 /** A reshard of a collection of `count` shards, which is there in this state. */
@@ -84,6 +86,10 @@ async function reshard(count: number, change: Partial<ReshardRecord>): Promise<v
   );
 }
 
+async function recordNow(): Promise<ReshardRecord> {
+  return reshardFromEntry((await store.get(KEY))!);
+}
+
 /** Drives it once. */
 async function drive(): Promise<void> {
   const entry = (await store.get(KEY))!;
@@ -101,10 +107,25 @@ test('one old shard that can not be opened again keeps none of the others from i
   };
   await expect(drive()).rejects.toMatchObject({ kind: 'storage_failed' });
   expect([...stages].filter(([, stage]) => stage !== 'open')).toEqual([['c/3', 'sealed']]);
-  expect(reshardFromEntry((await store.get(KEY))!).state).toBe('cancelling');
+  expect((await recordNow()).state).toBe('cancelling');
 
   staged = () => undefined;
   await drive();
   expect(stages.get('c/3')).toBe('open');
   expect(await store.get(KEY)).toBeNull();
+});
+
+test('old shards that were sealed by a driver that died are opened again in time, however many marks there are to be taken over', async () => {
+  await reshard(1, { state: 'sealing' });
+  stages.set('c/0', 'sealed');
+  lastMark = 100;
+  const startMs = clock.monotonicMs();
+  markRead = () => clock.advance(500);
+  let openedMs = 0;
+  staged = (_, stage) => {
+    if (stage === 'tracking') openedMs = clock.monotonicMs() - startMs;
+  };
+  await expect(drive()).rejects.toMatchObject({ kind: 'unavailable' });
+  expect((await recordNow()).state).toBe('filling');
+  expect(openedMs).toBe(4_000);
 });
