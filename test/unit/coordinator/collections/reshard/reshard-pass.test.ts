@@ -21,6 +21,8 @@ let clock: ManualClock;
 let stages: Map<string, ShardStage>;
 /** What happens when a stage is given to a shard. */
 let staged: (id: ShardId, stage: ShardStage) => void;
+/** What happens when an old shard is asked for its changes. */
+let looked: () => void;
 /** Of each old shard: marks that it has, and what happens when a page of them is read, which has one. */
 let lastMark: number;
 let markRead: () => void;
@@ -30,6 +32,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   stages = new Map();
   staged = () => undefined;
+  looked = () => undefined;
   lastMark = 0;
   markRead = () => undefined;
 });
@@ -50,6 +53,7 @@ const shards = {
       const sequence = request.after + 1;
       return sequence > lastMark ? [] : [{ token: sequence.toString(16).padStart(32, '0'), digest: 'd'.repeat(32), expiresAtMs: 0, sequence, entries: [], verdict: null, progress: null, earlier: [] }];
     }
+    if (collectionUid === 'c') looked();
     const stage = stages.get(`${collectionUid}/${shard}`) ?? (collectionUid === 'new' ? 'filling' : 'open');
     return { stage, reshard: 'new', since: 1, lastChange: 0, upTo: 0, externalIds: [], lastMark, lastVersion: 0, index: null, vectorCount: 0 };
   },
@@ -128,4 +132,48 @@ test('old shards that were sealed by a driver that died are opened again in time
   await expect(drive()).rejects.toMatchObject({ kind: 'unavailable' });
   expect((await recordNow()).state).toBe('filling');
   expect(openedMs).toBe(4_000);
+});
+
+describe('after a seal in vain, clients are left alone for ten times as long as they waited', () => {
+  const unconfirmed = (): never => {
+    throw new QuiverError('commit_unknown', 'an answer that was lost');
+  };
+  /** Goes on until the old shards are sealed again. Answers how long that took. */
+  const untilSealed = async (): Promise<number> => {
+    const startMs = clock.monotonicMs();
+    let sealedMs: number | null = null;
+    looked = () => clock.advance(5_000);
+    staged = (_, stage) => {
+      if (stage !== 'sealed') return;
+      sealedMs ??= clock.monotonicMs() - startMs;
+      looked = () => undefined;
+    };
+    await drive();
+    return sealedMs!;
+  };
+
+  test('also where one driver sealed them and another one opened them again', async () => {
+    await reshard(1, { state: 'sealing' });
+    staged = (_, stage) => {
+      if (stage === 'closed') clock.advance(3_000);
+      if (stage === 'closed' || stage === 'tracking') unconfirmed();
+    };
+    await expect(drive()).rejects.toMatchObject({ kind: 'commit_unknown' });
+    expect(await recordNow()).toMatchObject({ state: 'sealing', unseals: true });
+    staged = () => undefined;
+    await drive();
+    expect((await recordNow()).state).toBe('filling');
+    expect(await untilSealed()).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test('for two minutes at most, where they waited for longer than twelve seconds', async () => {
+    await reshard(1, { state: 'sealing' });
+    staged = (_, stage) => {
+      if (stage === 'closed') clock.advance(20_000);
+      if (stage === 'closed') unconfirmed();
+    };
+    await expect(drive()).rejects.toMatchObject({ kind: 'commit_unknown' });
+    expect((await recordNow()).state).toBe('filling');
+    expect(await untilSealed()).toBeGreaterThanOrEqual(120_000);
+  });
 });
