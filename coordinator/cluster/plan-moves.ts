@@ -1,3 +1,4 @@
+import { storeOf } from '../../shared/cluster/members';
 import { assignmentPath, isComplete, isInSync, type ShardAssignment, withMoveEnded } from '../../shared/cluster/shard-assignment';
 import { chooseNode, isAsGood, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
@@ -32,7 +33,14 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const changes: PlannedChange[] = [];
   // Of collections that are gone, and where the map is behind, nothing is planned, nor do they hold up the others.
   const upToDate = picture.assignments.filter(({ assignment }) => replicasOf.has(assignment.spec.collectionUid) && !picture.behind.has(assignmentPath(assignment.spec)));
-  const copies = new Copies(upToDate);
+  const members = new Map(picture.members.map((member) => [member.id, member]));
+  // Of a shard that nobody leads nothing is copied, nor does a move of it end, for as long as that may be.
+  const isLed = ({ spec, primary }: ShardAssignment): boolean => {
+    const member = primary === null ? undefined : members.get(primary.node);
+    return primary === null || (member !== undefined && storeOf(member, spec) === primary.store);
+  };
+  const led = upToDate.filter(({ assignment }) => isLed(assignment));
+  const copies = new Copies(led);
   let isWaiting = false;
 
   for (const found of upToDate) {
@@ -43,12 +51,12 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
       changes.push(ended);
       continue;
     }
-    if (isMoving(assignment)) continue;
+    if (isMoving(assignment) || !isLed(assignment)) continue;
     const begun = repair(found, { nodes, copies, wanted, mustLeave });
     if (begun === 'later') isWaiting = true;
     else if (begun !== null) changes.push(begun);
   }
-  if (changes.length === 0 && !isWaiting) changes.push(...rebalance(upToDate, nodes, { copies, picture }));
+  if (changes.length === 0 && !isWaiting) changes.push(...rebalance(led, nodes, { copies, picture }));
   return changes;
 }
 

@@ -151,11 +151,14 @@ function fromProgress({ step, done, excess, first, note }: MarkProgress, { seali
   return { shards, shard, reached, step, done, excess, first: first === null ? null : openedId(first, sealingKey) };
 }
 
-/** Whether all shards of some set have dealt with everything. */
+/**
+ * Whether all shards of some set have dealt with everything. Of two sets of as many shards, those of one number have the same
+ * items, and count once.
+ */
 function isComplete(passes: readonly ShardPass[]): boolean {
-  const complete = new Map<number, number>();
-  for (const { shards, reached } of passes) if (reached === 'all') complete.set(shards, (complete.get(shards) ?? 0) + 1);
-  return [...complete].some(([shards, count]) => count === shards);
+  const complete = new Map<number, Set<number>>();
+  for (const { shards, shard, reached } of passes) if (reached === 'all') complete.set(shards, (complete.get(shards) ?? new Set()).add(shard));
+  return [...complete].some(([shards, { size }]) => size === shards);
 }
 
 function shardsOf(passes: ShardPass[]): number[] {

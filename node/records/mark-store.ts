@@ -47,22 +47,25 @@ export class MarkStore {
     return places;
   }
 
-  /** Those after the number, by number. */
+  /**
+   * Those after the number, by number. One that gets another number meanwhile is not among them, but has its turn behind all that
+   * come before it: whoever goes on after the last passes over none.
+   */
   async after(sequence: number, limit: number): Promise<MarkRecord[]> {
     const records: MarkRecord[] = [];
     let bytes = 0;
     for await (const page of this.store.scan({ from: markOrderKey(sequence + 1), to: MARK_ORDER_RANGE.to, limit })) {
       const places = page.map(({ key, value }) => placeFromEntry(key, value));
       const found = await this.find(places.map(({ token }) => token));
-      for (const { token } of places) {
-        const record = found.get(token);
-        if (record === undefined || record.sequence <= sequence) continue;
+      for (const place of places) {
+        const record = found.get(place.token);
+        if (record?.sequence !== place.sequence) continue;
         records.push(record);
         bytes += 64 + record.entries.length * 13 + (record.verdict?.length ?? 0);
         if (bytes > PAGE_BYTES) return records;
       }
     }
-    return records.sort((a, b) => a.sequence - b.sequence);
+    return records;
   }
 }
 

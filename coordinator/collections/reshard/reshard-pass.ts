@@ -20,7 +20,7 @@ const SEALED_CALL_MS = 2_000;
 const SEALED_MS = 4_000;
 /** After sealing in vain, clients are left alone for so many times as long as they waited. */
 const UNSEALED_TIMES = 10;
-/** Longer than that can take: the wall clock was set. */
+/** At most for so long. Where it is longer, the wall clock was set. */
 const UNSEALED_MAX_MS = 120_000;
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
@@ -74,15 +74,15 @@ export class ReshardPass {
   private readonly marksTaken: number[];
   private readonly pace = new CatchUpPace();
   private storedMs: number;
-  /** When this pass began to seal; null: it has not. */
-  private sealingMs: number | null = null;
+  /** Since when clients wait, as far as this pass knows; null: they do not, or it does not know. */
+  private sealingMs: number | null;
 
   constructor(
     private readonly owned: OwnedReshard,
     private readonly parts: ReshardParts,
   ) {
     const { shards, clock } = parts;
-    const { id: reshard, term, sources, copied } = owned.record;
+    const { id: reshard, term, sources, copied, state, unseals } = owned.record;
     this.transfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: CALL_MS });
     this.sealedTransfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: SEALED_CALL_MS });
     this.sources = sources.map((source) => ({ ...source }));
@@ -90,6 +90,7 @@ export class ReshardPass {
     this.marksTaken = sources.map(() => 0);
     this.copied = copied;
     this.storedMs = clock.monotonicMs();
+    this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
   }
 
   /** Resolves when the collection has its new shards, or the reshard was given up. Errors: those of the shards; Superseded. */
@@ -121,7 +122,7 @@ export class ReshardPass {
     if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     // A process that was started again has opened the collection's own shards only.
     else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record);
-    if (this.state === 'sealing') await this.seal(collection.record);
+    if (this.state === 'sealing') await this.seal();
     if (this.state === 'opening') await this.open();
   }
 
@@ -238,20 +239,16 @@ export class ReshardPass {
   }
 
   /** From here on clients wait. */
-  private async seal(collection: CollectionRecord): Promise<void> {
+  private async seal(): Promise<void> {
     const { clock, log } = this.parts;
-    const { from, to } = this.owned.record;
-    const transfers = this.sealedTransfers;
+    const { from, to, id: reshard, term } = this.owned.record;
     const startMs = clock.monotonicMs();
-    this.sealingMs = startMs;
-    const mustBeInTime = (): void => {
-      if (clock.monotonicMs() - startMs > SEALED_MS) throw new QuiverError('unavailable', `the old shards of collection "${collection.name}" were sealed for too long`);
-    };
+    this.sealingMs ??= startMs;
+    const transfers = new ShardTransfers({ ...this.parts, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeMarks(transfers);
-    else while ((await this.drainAll(transfers)) > 0) mustBeInTime();
-    mustBeInTime();
+    else while ((await this.drainAll(transfers)) > 0);
     // No answer of theirs may be given once one of the new shards may take a write.
     await transfers.stageAll(from, 'closed');
     if (this.isRestored) await this.openWithModel();
@@ -318,11 +315,18 @@ export class ReshardPass {
    */
   private async unseal(): Promise<void> {
     const { from, id: reshard, term } = this.owned.record;
-    await this.owned.change({ unseals: true, term: term + 1 });
+    // Noted before, for whoever goes on if this one can't reach all of them.
+    await this.owned.change({ unseals: true, term: term + 1, sealsAfter: this.nextSeal() });
     const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
     await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
-    const waitedMs = this.sealingMs === null ? 0 : this.parts.clock.monotonicMs() - this.sealingMs;
-    await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.parts.clock.wallMs() + Math.ceil(waitedMs * UNSEALED_TIMES) });
+    await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.nextSeal() });
+  }
+
+  /** When clients may be kept waiting again, in wall time, if they need not wait any more from now on. */
+  private nextSeal(): number | undefined {
+    const { clock } = this.parts;
+    if (this.sealingMs === null) return this.owned.record.sealsAfter;
+    return clock.wallMs() + Math.min(Math.ceil((clock.monotonicMs() - this.sealingMs) * UNSEALED_TIMES), UNSEALED_MAX_MS);
   }
 
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
@@ -344,7 +348,8 @@ export class ReshardPass {
     const { from, error } = this.owned.record;
     if (collection === null) return this.abandon();
     await this.mustNotBeLive();
-    await this.transfers.stageAll(from, 'open');
+    // Clients may wait for every one of them: the seal may be what was given up.
+    await this.sealedTransfers.stageEach(from, 'open');
     const changes = dropChanges(this.owned.record);
     if (error === null) await this.owned.end(changes);
     else await this.owned.change({ state: 'failed', earlier: [], behind: 0 }, { guards: [], changes });

@@ -242,6 +242,7 @@ function isShown({ restored, state }: ReshardRecord): boolean {
 
 function viewOf({ name, from, to, state: present, copied, total, behind, startedAt, error }: ReshardRecord): ReshardView {
   const state = present === 'seeding' ? 'filling' : present;
-  const fraction = state === 'filling' ? Math.min(1, total === 0 ? 0 : copied / total) : 1;
+  const isCopied = state === 'sealing' || state === 'opening' || state === 'retiring';
+  const fraction = isCopied ? 1 : Math.min(1, total === 0 ? 0 : copied / total);
   return { collection: name, from: from.shards, to: to.shards, state, fraction, copied, total, behind, startedAt, error };
 }

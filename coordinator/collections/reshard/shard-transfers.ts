@@ -35,7 +35,17 @@ const PAUSES = { firstMs: 20, longestMs: 1_000 };
  * what is written later. After one, nothing more may be written in this term; the next term keeps the copy out.
  */
 export class ShardTransfers {
-  constructor(private readonly parts: { shards: Pick<ShardClient, 'read' | 'write'>; clock: Pick<Clock, 'monotonicMs'>; reshard: string; term: number; timeoutMs: number }) {}
+  constructor(
+    private readonly parts: {
+      shards: Pick<ShardClient, 'read' | 'write'>;
+      clock: Pick<Clock, 'monotonicMs'>;
+      reshard: string;
+      term: number;
+      timeoutMs: number;
+      /** No call begins, or goes on, later than this; default: there is no such moment. */
+      untilMs?: number;
+    },
+  ) {}
 
   /** Brings all shards of the set to a stage. Errors: OutdatedTerm; those of the shards. */
   async stageAll(set: ShardSet, stage: ShardStage, forget: (shard: number) => number = () => 0): Promise<void> {
@@ -125,8 +135,10 @@ export class ShardTransfers {
   }
 
   private async persistently<Result>(run: (call: CallOptions) => Promise<Result>): Promise<Result> {
-    const { clock, timeoutMs } = this.parts;
-    const deadlineMs = clock.monotonicMs() + timeoutMs;
+    const { clock, timeoutMs, untilMs = Infinity } = this.parts;
+    const startMs = clock.monotonicMs();
+    if (startMs >= untilMs) throw new QuiverError('unavailable', 'what was to be done while clients wait takes too long');
+    const deadlineMs = Math.min(startMs + timeoutMs, untilMs);
     const pauses = new RetryBackoff(PAUSES);
     for (;;) {
       try {

@@ -1,6 +1,6 @@
 import type { CollectionQuota } from '../../../../../coordinator/collections/collection-quota';
 import { collectionPath, collectionToValue } from '../../../../../coordinator/collections/collection-record';
-import { reshardFromEntry, reshardPath } from '../../../../../coordinator/collections/reshard/reshard-record';
+import { reshardFromEntry, reshardPath, type ReshardState, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
 import { ReshardRequests } from '../../../../../coordinator/collections/reshard/reshard-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
@@ -57,4 +57,17 @@ test('one that begins and is given up after another was asked for is noticed', a
   };
   await requests.begin('c', 3);
   expect(await termOfWhatBegan()).toBe(4);
+});
+
+test.each<[ReshardState, number]>([
+  ['filling', 0.3],
+  ['sealing', 1],
+  ['retiring', 1],
+  ['cancelling', 0.3],
+  ['failed', 0.3],
+])('the share that is shown of one that is %s is what was copied', async (state, fraction) => {
+  await requests.begin('c', 2);
+  const record = reshardFromEntry((await store.get(KEY))!);
+  await store.transact([], [{ type: 'put', key: KEY, value: reshardToValue({ ...record, state, copied: 3, total: 10 }) }]);
+  expect(await requests.list()).toMatchObject([{ state, fraction, copied: 3, total: 10 }]);
 });
