@@ -99,7 +99,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     identity: { role: 'node', member: nodeId, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
-  metrics.gauge('quiver_ready', '1 when the process takes requests, else 0', () => (readiness.ready ? 1 : 0));
+  metrics.gauge('quiver_ready', '1 when the process is ready, else 0', () => (readiness.ready ? 1 : 0));
   const ops = new OpsServer({
     readiness: () => readiness,
     metrics: () => metrics.read(),

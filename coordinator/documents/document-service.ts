@@ -168,9 +168,11 @@ export class DocumentService implements DocumentsService {
     } catch (error) {
       // Its chunks must stay if it is complete, and only the answer of the store was lost.
       const ended = once?.mark;
-      const state = await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count }, ended && (() => this.isKept(documentId, ended)));
-      if (state === 'complete') return { count, timing };
-      if (state === 'incomplete') charges?.giveBack();
+      const isComplete = await this.recovery.takeBackOwn(
+        { ...entry.upload, chunksEnd: count },
+        { isComplete: ended && (() => this.isKept(documentId, ended)), onIncomplete: () => charges?.giveBack() },
+      );
+      if (isComplete) return { count, timing };
       throw error;
     }
     return { count, timing };

@@ -18,6 +18,12 @@ export interface OtherUploaders {
   writesMs: number;
 }
 
+/** What is known of an upload of this process that failed at its end. */
+interface OwnEnd {
+  isComplete?: (() => Promise<boolean>) | undefined;
+  onIncomplete?: (() => void) | undefined;
+}
+
 /**
  * Takes uploads back: deletes by id every chunk that may have been stored, since the journal bounds their number. A
  * delete goes to every shard that may hold a chunk, after everything sent to that shard before. So a write of this
@@ -54,22 +60,24 @@ export class UploadRecovery {
   /**
    * Takes back an upload of this process that failed, unless it is complete after all, as far as `isComplete` tells. The
    * caller gets the error of the upload, not one from here. What can't be done or found out now is tried again until it
-   * succeeds, by another process if this one ends.
+   * succeeds, by another process if this one ends. `onIncomplete` is called once, when it is known not to be complete.
    */
-  async takeBackOwn(upload: OpenUpload, isComplete: () => Promise<boolean> = async () => false): Promise<'complete' | 'incomplete' | 'unknown'> {
-    let state: 'incomplete' | 'unknown' = 'unknown';
+  async takeBackOwn(upload: OpenUpload, { isComplete, onIncomplete }: OwnEnd = {}): Promise<boolean> {
+    let isKnown = false;
     try {
-      if (await isComplete()) return 'complete';
-      state = 'incomplete';
+      if ((await isComplete?.()) === true) return true;
+      isKnown = true;
+      onIncomplete?.();
       // Another process may have removed the entry, because it took this one for dead.
       const entry = await this.journal.put({ ...upload, owner: this.instanceId, takenBackAtMs: null });
       await this.deleteChunks(upload);
       await this.journal.close(entry);
     } catch (error) {
       this.log.warn({ documentId: upload.documentId, collection: upload.collection, error }, 'could not take back the chunks of a failed upload; it is tried again');
-      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload, isComplete)), RETRY_MS).unref());
+      const end: OwnEnd = { isComplete, onIncomplete: isKnown ? undefined : onIncomplete };
+      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload, end)), RETRY_MS).unref());
     }
-    return state;
+    return false;
   }
 
   /** Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call. */

@@ -7,8 +7,9 @@ import type { Clock } from '../../shared/time/clock';
 /**
  * A node is ready after this all the same. What it missed while it was away is there within seconds, and a copy of a usual shard
  * within minutes. What takes longer may be sick, and one shard must not keep a whole cluster from being drained or upgraded.
+ * Less than the ten minutes after which operators are told that a process is not ready.
  */
-export const CATCH_UP_MAX_MS = 600_000;
+export const CATCH_UP_MAX_MS = 480_000;
 
 export interface CatchingUpOptions {
   /** The assignments in force of the replicas that are given to this node. */

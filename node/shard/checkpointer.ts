@@ -200,10 +200,11 @@ export class Checkpointer {
     } catch (error) {
       this.changes += covered;
       // On a full disk, the written part takes the space that everything else needs.
-      const inForce = await removeCheckpoint(folder, number).catch(() => null);
+      const inForce = await removeCheckpoint(folder, number).catch(() => undefined);
       if (inForce?.number === number) this.manifest = inForce;
-      // So do saves of the vectors, also those of an index that could not save all of its segments.
-      else await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
+      // So do saves of the vectors, also those of an index that could not save all of its segments. Where nobody can tell which
+      // manifest there is, they stay for the next checkpoint.
+      else if (inForce !== undefined) await indexes.vectors.discardOtherSaves(this.manifest?.vectors ?? '').catch(() => undefined);
       throw error;
     }
     await removeOtherCheckpoints(folder, number);

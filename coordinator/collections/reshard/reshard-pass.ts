@@ -20,7 +20,7 @@ const SEALED_CALL_MS = 2_000;
 const SEALED_MS = 4_000;
 /** After sealing in vain, clients are left alone for so many times as long as they waited. */
 const UNSEALED_TIMES = 10;
-/** At most for so long. Where it is longer, the wall clock was set. */
+/** At most for so long. Where it is much longer, the wall clock was set. */
 const UNSEALED_MAX_MS = 120_000;
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
@@ -235,7 +235,8 @@ export class ReshardPass {
   private sealMs(): number {
     const { clock } = this.parts;
     const pauseMs = (this.owned.record.sealsAfter ?? 0) - clock.wallMs();
-    return clock.monotonicMs() + (pauseMs <= UNSEALED_MAX_MS ? pauseMs : 0);
+    // Another coordinator's clock may have been ahead by a little.
+    return clock.monotonicMs() + (pauseMs <= 2 * UNSEALED_MAX_MS ? Math.min(pauseMs, UNSEALED_MAX_MS) : 0);
   }
 
   /** From here on clients wait. */

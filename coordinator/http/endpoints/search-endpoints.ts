@@ -74,7 +74,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Search by vector and keywords together',
       description:
-        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 never overlap or skip.',
+        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.',
       path: collectionParameters,
       query: schemas.profileQuery,
       isProfiled: true,

@@ -1,6 +1,7 @@
 import type { MetadataPatch } from '../../../../shared/shard/shard-client';
 import { NO_HURRY, openMemoryStore, plainFactories, ShardNode } from '../../../support/shard-node';
 
+// Through the whole shard: what is checked is node/shard/checked-write.ts, what is claimed node/shard/field-budget.ts.
 test('metadata that replace what is there claim fields that are null, too', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore, fieldsMax: 1 }).start();
   const id = { collectionUid: 'c', shard: 0 };

@@ -1,0 +1,37 @@
+import { type OpenUpload, UploadJournal } from '../../../../coordinator/documents/upload-journal';
+import { UploadRecovery } from '../../../../coordinator/documents/upload-recovery';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
+import { silentLogger } from '../../../../shared/logs/logger';
+import { systemClock } from '../../../../shared/time/clock';
+
+const upload: OpenUpload = { documentId: 'd', collection: 'c', owner: 'one', chunksEnd: 3, takenBackAtMs: null };
+
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] }));
+afterEach(() => jest.useRealTimers());
+
+test('whose upload it was is told once that it is not complete, as soon as that is known, however often it is tried', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  let deletions = 0;
+  const remove = async (): Promise<never> => {
+    deletions += 1;
+    throw new QuiverError('unavailable', 'the shard has no primary');
+  };
+  const recovery = new UploadRecovery({ journal: new UploadJournal(store), vectors: { delete: remove }, clock: systemClock, log: silentLogger, instanceId: 'one' });
+  const onIncomplete = jest.fn();
+  let isAway = true;
+  const isComplete = async (): Promise<boolean> => {
+    if (isAway) throw new QuiverError('unavailable', 'the cluster store can not be reached');
+    return false;
+  };
+  expect(await recovery.takeBackOwn(upload, { isComplete, onIncomplete })).toBe(false);
+  expect(onIncomplete).not.toHaveBeenCalled();
+  isAway = false;
+  for (let tried = 1; tried <= 3; tried++) {
+    await jest.advanceTimersByTimeAsync(15_000);
+    expect(deletions).toBe(tried);
+    expect(onIncomplete).toHaveBeenCalledTimes(1);
+  }
+  recovery.close();
+});
