@@ -375,15 +375,16 @@ export class ClusterProcesses {
   async staysSpared(node: MemberProcess): Promise<boolean> {
     const store = this.openStore();
     try {
-      for (const { key, revision } of (await store.list(NODES_PREFIX)).entries) {
-        if (key !== `${NODES_PREFIX}${node.id}`) continue;
-        const { applied } = await store.transact([{ key, revision }], [{ type: 'delete', key }]);
-        if (!applied) return false;
-      }
       for (const entry of (await store.list(ASSIGNMENTS_PREFIX)).entries) {
         if (assignmentFromEntry(entry).primary?.node !== node.id) continue;
         const { key, revision, value } = entry;
         const { applied } = await store.transact([{ key, revision }], [{ type: 'put', key, value }]);
+        if (!applied) return false;
+      }
+      // After that, because it makes the controller give away what the node leads.
+      for (const { key, revision } of (await store.list(NODES_PREFIX)).entries) {
+        if (key !== `${NODES_PREFIX}${node.id}`) continue;
+        const { applied } = await store.transact([{ key, revision }], [{ type: 'delete', key }]);
         if (!applied) return false;
       }
     } finally {
