@@ -50,7 +50,8 @@ export class ItemWrites {
     const isJudged = isBound && (operations.length > 1 || settle !== undefined);
     if (once !== undefined) return this.writeOnce(collection, operations, call, new Marking(once), { isBound, isJudged, settle });
     if (isJudged) await this.mustBeAsExpected(collection, operations, call);
-    await settle?.();
+    // Without it, no turn is lost: what is written goes out at once.
+    if (settle !== undefined) await settle();
     const results = await this.writeAll(collection, operations, call);
     if (isBound) mustNotConflict(operations, results);
     return results;
@@ -121,7 +122,7 @@ export class ItemWrites {
     if (isJudged) {
       const conflict = await this.mustBeAsExpected(collection, operations, call).then(() => null, conflictIn);
       if (conflict !== null) await this.decide(collection, operations[0], conflict, call, marking);
-      await settle?.();
+      if (settle !== undefined) await settle();
       const first = groupByShard(operations, collection.shards, ({ externalId }) => externalId).find(({ items }) => items.includes(operations[0]))!.items;
       const decided = await this.writeAll(collection, first, call, marking);
       mustNotConflict(first, decided);
@@ -131,7 +132,7 @@ export class ItemWrites {
       const resultOf = new Map([...first.map((operation, i) => [operation, decided[i]] as const), ...rest.map((operation, i) => [operation, written[i]] as const)]);
       results = operations.map((operation) => resultOf.get(operation)!);
     } else {
-      await settle?.();
+      if (settle !== undefined) await settle();
       results = await this.writeAll(collection, operations, call, marking);
     }
     if (!marking.isFresh) marking.once.repeated();

@@ -1243,7 +1243,7 @@ export interface Operations {
   /**
    * Search by vector and keywords together: POST /v1/collections/{name}/hybrid_search
    *
-   * Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).
+   * Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.
    *
    * Role: any.
    *
