@@ -128,7 +128,7 @@ export class ApiProcess {
     this.metrics = options.metrics;
     this.apiMetrics = new ApiMetrics(this.metrics);
     this.backupMetrics = new BackupMetrics(this.metrics);
-    this.metrics.gauge('quiver_ready', '1 when the process takes requests, else 0', () => (this.readiness.ready ? 1 : 0));
+    this.metrics.gauge('quiver_ready', '1 when the process is ready, else 0', () => (this.readiness.ready ? 1 : 0));
     addCollectionMetrics(this.metrics, async () => (this.readiness.ready ? ((await this.service?.readShards(SCRAPE_SHARDS_MS)) ?? null) : null));
     addClusterMetrics(this.metrics, {
       coordinatorId: this.coordinatorId,

@@ -6,7 +6,7 @@ import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { followMemberFiles } from '../shared/cluster/member-files';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX, storeOf } from '../shared/cluster/members';
+import { FAILURES_PREFIX, holdsIn, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
 import { whenStoreReached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
@@ -416,10 +416,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const catchingUp = new CatchingUp({
     assigned: () => agent.assigned(),
     own: (id) => ({ node: nodeId, store: stores.idOf(id) }),
-    isThere: (replica, id) => {
-      const found = members.get(NODES_PREFIX + replica.node);
-      return found !== null && storeOf(found.value, id) === replica.store;
-    },
+    isThere: ({ node, store }, id) => holdsIn(members.get(NODES_PREFIX + node)?.value, id, store),
     clock,
     log,
   });

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
+import { holdsIn, NODES_PREFIX } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
 import { everyoneKnows, type Feature, type MemberVersion, versionFromFields } from '../../shared/process/member-version';
@@ -76,7 +76,7 @@ export class MapShardRoutes implements ObservedRoutes {
     if (assignment === null || assignment.primary === null) return null;
     // A node that lost its session by mistake still serves. It decides itself whether it may.
     const member = this.map.lastSeenNode(assignment.primary.node);
-    if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
+    if (!holdsIn(member, assignment.spec, assignment.primary.store)) return null;
     const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
     return {
       node: member.id,
@@ -112,7 +112,7 @@ export class MapShardRoutes implements ObservedRoutes {
     if (inSync.length < 2 || !everyoneKnows('follower-reads', this.versionsOf(replicas))) return [];
     return inSync.flatMap(({ node, store }) => {
       const member = node === primary?.node ? undefined : this.map.nodes.get(NODES_PREFIX + node)?.value;
-      return member !== undefined && storeOf(member, spec) === store ? [member.address] : [];
+      return holdsIn(member, spec, store) ? [member.address] : [];
     });
   }
 }

@@ -1,4 +1,4 @@
-import { storeOf } from '../../shared/cluster/members';
+import { holdsIn } from '../../shared/cluster/members';
 import { assignmentPath, isComplete, isInSync, type ShardAssignment, withMoveEnded } from '../../shared/cluster/shard-assignment';
 import { chooseNode, isAsGood, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
@@ -35,10 +35,7 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const upToDate = picture.assignments.filter(({ assignment }) => replicasOf.has(assignment.spec.collectionUid) && !picture.behind.has(assignmentPath(assignment.spec)));
   const members = new Map(picture.members.map((member) => [member.id, member]));
   // Of a shard that nobody leads nothing is copied, nor does a move of it end, for as long as that may be.
-  const isLed = ({ spec, primary }: ShardAssignment): boolean => {
-    const member = primary === null ? undefined : members.get(primary.node);
-    return primary === null || (member !== undefined && storeOf(member, spec) === primary.store);
-  };
+  const isLed = ({ spec, primary }: ShardAssignment): boolean => primary === null || holdsIn(members.get(primary.node), spec, primary.store);
   const led = upToDate.filter(({ assignment }) => isLed(assignment));
   const copies = new Copies(led);
   let isWaiting = false;

@@ -61,6 +61,7 @@ export class UploadRecovery {
    * Takes back an upload of this process that failed, unless it is complete after all, as far as `isComplete` tells. The
    * caller gets the error of the upload, not one from here. What can't be done or found out now is tried again until it
    * succeeds, by another process if this one ends. `onIncomplete` is called once, when it is known not to be complete.
+   * Answers whether it is known to be complete.
    */
   async takeBackOwn(upload: OpenUpload, { isComplete, onIncomplete }: OwnEnd = {}): Promise<boolean> {
     let isKnown = false;

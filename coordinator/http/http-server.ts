@@ -2,7 +2,7 @@ import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { portRefused } from '../../shared/errors/port-refused';
 import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
 import type { Tracer } from '../../shared/trace/span';
@@ -325,7 +325,7 @@ function endWithError(socket: Duplex, code: number, message: string): void {
  */
 export function listen(server: TcpServer, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
   return new Promise((resolve, reject) => {
-    const refused = (cause: Error): void => reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
+    const refused = (cause: Error): void => reject(portRefused(`port ${host}:${port}`, 'PORT', cause));
     server.once('error', refused);
     server.listen(port, host, () => {
       server.off('error', refused);

@@ -93,6 +93,11 @@ export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardI
   return member.stores?.[shardKey(id)] ?? member.store;
 }
 
+/** Whether there is such a member, and it holds a shard in that store. */
+export function holdsIn<Member extends Pick<NodeMember, 'store' | 'stores'>>(member: Member | null | undefined, id: ShardId, store: string): member is Member {
+  return member !== null && member !== undefined && storeOf(member, id) === store;
+}
+
 /** Whether the entry at `key` lives as long as the session of the process that put it. */
 export function isOfSession(key: string): boolean {
   return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX].some((prefix) => key.startsWith(prefix));

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { QuiverError } from '../errors/quiver-error';
+import { portRefused } from '../errors/port-refused';
 
 /** Probes and scrapes are small and local, so a slower request is not a real one. */
 const REQUEST_TIMEOUT_MS = 5000;
@@ -43,9 +43,7 @@ export class OpsServer {
   /** Resolves to the port it listens on. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      const refused = (cause: Error): void => {
-        reject(new QuiverError('invalid_parameter', `the operations port ${host}:${port} can't be opened (OPS_PORT): ${cause.message}`, { cause }));
-      };
+      const refused = (cause: Error): void => reject(portRefused(`operations port ${host}:${port}`, 'OPS_PORT', cause));
       this.server.once('error', refused);
       this.server.listen(port, host, () => {
         this.server.off('error', refused);

@@ -1,6 +1,6 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
-import { QuiverError } from '../errors/quiver-error';
+import { portRefused } from '../errors/port-refused';
 import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
@@ -79,7 +79,7 @@ export class RpcServer {
     const greeted = (socket: Socket, form: GreetedForm): void => (form === 'nodes' ? (nodes ?? cut)(socket) : (take ?? cut)(socket, form));
     this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take === null && nodes === null ? null : greeted, plain: this.injector() });
     const port = await this.greeted.listen(address).catch((cause: Error) => {
-      throw new QuiverError('invalid_parameter', `the port ${address} can't be opened (RPC_PORT): ${cause.message}`, { cause });
+      throw portRefused(`port ${address}`, 'RPC_PORT', cause);
     });
     this.listens(address, port);
     return port;

@@ -382,8 +382,9 @@ export class ClusterProcesses {
         if (!applied) return false;
       }
       // After that, because it makes the controller give away what the node leads.
-      for (const { key, revision } of (await store.list(NODES_PREFIX)).entries) {
-        if (key !== `${NODES_PREFIX}${node.id}`) continue;
+      const member = await store.get(NODES_PREFIX + node.id);
+      if (member !== null) {
+        const { key, revision } = member;
         const { applied } = await store.transact([{ key, revision }], [{ type: 'delete', key }]);
         if (!applied) return false;
       }
