@@ -383,8 +383,9 @@ export class Shard {
   async observe(): Promise<ShardObservation> {
     const status = await this.status();
     const { records, recovered } = this.parts;
-    const wallMs = wallOf(this.parts.options)();
     const logMs = await this.logTimeMs();
+    // Read after it: a log that goes by this clock is not ahead of it.
+    const wallMs = wallOf(this.parts.options)();
     const { vectors, directory, filters, keywords } = recovered.indexes;
     return this.whileOpen(async () => ({
       status,
