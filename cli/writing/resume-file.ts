@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CommandError, EXIT_CODES } from '../command-error';
@@ -53,7 +53,7 @@ export class ResumeFile<State> {
     const next = `${this.path}.${process.pid}.next`;
     const file = openSync(next, 'w', 0o600);
     try {
-      writeSync(file, `${JSON.stringify({ version: VERSION, identity: this.identity, state })}\n`);
+      writeFileSync(file, `${JSON.stringify({ version: VERSION, identity: this.identity, state })}\n`);
       // So that a power cut leaves one that is whole, too.
       fsyncSync(file);
     } finally {

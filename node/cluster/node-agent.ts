@@ -121,8 +121,11 @@ export class NodeAgent implements ReplicationReceiver {
     this.tombstones.close();
     this.later.close();
     this.waiters.wake();
-    await Promise.all([...this.places.values()].map((place) => place.end('closed')));
+    // One that fails keeps none of the others from being closed whole.
+    const results = await Promise.allSettled([...this.places.values()].map((place) => place.end('closed')));
     await this.options.known.settled();
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */

@@ -93,6 +93,47 @@ describe('a source', () => {
   });
 });
 
+describe('quotes of CSV', () => {
+  /** Fields of the second column by the numbers of their lines, and bad lines. */
+  const read = async (text: string): Promise<Record<number, unknown>> => {
+    const chunks = await all(await open('quotes.csv', 'csv', text));
+    return Object.fromEntries([...chunks.flatMap(({ records }) => records.map(({ number, fields }) => [number, fields.text])), ...chunks.flatMap(({ unreadable }) => unreadable.map(({ number, reason }) => [number, new Error(reason)]))]);
+  };
+  const stray = new Error('a value in quotes with more behind the quote that ends it');
+  const open_ = new Error('a quote that is never closed');
+
+  test.each([
+    ['within a value are characters of it', '1,a 5" pipe\n2,b "c" d\n3,e"\n', { 2: 'a 5" pipe', 3: 'b "c" d', 4: 'e"' }],
+    ['within quotes may be the first character', '1,"""a"" b"\n2,"""c""\nd"\n3,e\n', { 2: '"a" b', 3: '"c"\nd', 5: 'e' }],
+    ['that close too early make the row bad', '1,"a"b\n2,c\n3,"d" \n4,"e"\n', { 2: stray, 3: 'c', 4: stray, 5: 'e' }],
+    ['that are not closed take no other rows', '1,"a\n2,b\n3,"c"\n4,d\n', { 2: stray, 3: 'b', 4: 'c', 5: 'd' }],
+    ['that are not closed until the end take no other rows', '1,a\n\n2,"b\n3,c\n4,d', { 2: 'a', 4: open_, 5: 'c', 6: 'd' }],
+    ['that are not closed in several rows', '1,"a\n2,"b\n3,c\n4,"d\n', { 2: stray, 3: stray, 4: 'c', 5: open_ }],
+    ['in the last line', '1,a\n2,"', { 2: 'a', 3: open_ }],
+  ])('%s', async (_what, rows, expected) => {
+    expect(await read(`id,text\n${rows}`)).toEqual(expected);
+    expect(await read(`id,text\n${rows}`.replaceAll(/\n(?!d)/g, '\r\n'))).toEqual(expected);
+  });
+
+  test('are found in a file of many pieces, from each mark on', async () => {
+    const lines = Array.from({ length: 4000 }, (_, i) => (i % 799 === 7 ? `${i},"${i}` : i % 1001 === 9 ? `${i},"${i}"!` : `${i},${quoted(`${i} "words"\n ${'and '.repeat(50)}more`)}`));
+    const source = await open('pieces.csv', 'csv', `id,text\n${lines.join('\n')}\n`);
+    const chunks = await all(source);
+    const bad = lines.filter((line) => !line.endsWith('more"')).map((line) => line.split(',')[0]);
+    expect(chunks.flatMap(({ unreadable }) => unreadable)).toHaveLength(bad.length);
+    const ids = chunks.flatMap(({ records }) => records.map(({ fields }) => fields.id));
+    expect(ids).toEqual(lines.map((line) => line.split(',')[0]).filter((id) => !bad.includes(id)));
+    for (const at of [0, 2, 6]) {
+      const rest = await all(await openFile({ path: join(folder, 'pieces.csv'), format: 'csv', name: 'pieces.csv' }, options), chunks[at].mark);
+      expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(at + 1)));
+    }
+  });
+
+  test('that are wrong in the line of names are an error', async () => {
+    await expect(read('id,"text\n1,a\n2,b\n')).rejects.toThrow('quotes.csv names no columns: in line 1 there is a quote that is never closed');
+  });
+});
+
 test('ids of 64 bits stay apart as numbers of JSON lines', async () => {
   const chunks = await all(await open('wide.jsonl', 'jsonl', '{"id":9007199254740993}\n{"id":9007199254740992}\n{"id":7}\n'));
   expect(chunks[0].records.map(({ fields }) => fields.id)).toEqual(['9007199254740993', '9007199254740992', 7]);

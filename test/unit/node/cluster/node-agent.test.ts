@@ -312,6 +312,28 @@ test('what a node knows stays in force when the map is put back, is told of, and
   expect(closed).toEqual(['closed']);
 });
 
+test('a replica that fails to close does not keep the others from closing whole', async () => {
+  let finish = (): void => undefined;
+  const finished = new Promise<void>((resolve) => (finish = resolve));
+  const happened: string[] = [];
+  const closeOf: Record<number, () => Promise<void>> = {
+    0: async () => {
+      throw new Error('the disk is gone');
+    },
+    1: () => finished.then(() => void happened.push('closed')),
+  };
+  await assign(0);
+  await assign(1);
+  const started = await start({ openReplica: async (spec) => ({ ...replicaOf(spec), close: closeOf[spec.shard] }) as unknown as HostedReplica });
+  const ended = started.close().catch((error: Error) => void happened.push(error.message));
+  agent = null;
+  // Long enough for the failure to come through, if nothing waited for the other.
+  await new Promise((wake) => setImmediate(wake));
+  finish();
+  await ended;
+  expect(happened).toEqual(['closed', 'the disk is gone']);
+});
+
 test('what another member knows later than the map is in force here, too', async () => {
   const assigned: [number, ShardAssignment['primary'], number][] = [];
   const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
