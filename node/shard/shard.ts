@@ -133,7 +133,7 @@ export class Shard {
                 counters,
                 checkpointer,
                 liveCount: () => indexes.directory.liveCount,
-                log: options.backups.log && { of: options.backups.log, timeMs: () => this.logTimeMs() },
+                log: options.backups.log && { of: options.backups.log, timeMs: () => this.logTimeMs(), begin: () => this.beginLog() },
               },
               options.backups,
               options.logger,
@@ -407,6 +407,11 @@ export class Shard {
   private async logTimeMs(): Promise<number> {
     const { surroundings, parts } = this;
     return (await surroundings.logTimeMs?.()) ?? parts.log?.timeMs() ?? wallOf(parts.options)();
+  }
+
+  /** Writes nothing into the log where that makes its place known from any of another history. Errors: those of writes. */
+  private async beginLog(): Promise<void> {
+    if (this.parts.log?.hasBegun === false) await this.queue.push([]);
   }
 
   /** Its writes, where they are kept for shipping. */

@@ -60,6 +60,7 @@ export class ShardShipper {
     }
     if (this.position?.term !== view.term) this.position = await this.resume(view);
     const { position } = this;
+    if (position === null) return;
     this.skip(position, view.first);
     while (position.next <= view.committed && !parts.stop.aborted) {
       const entries = await log.entries(position.next, SEGMENT_BYTES);
@@ -87,22 +88,30 @@ export class ShardShipper {
     this.log.shipped({ sequence: next - 1, epoch, at });
   }
 
-  /** Where the target says that shipping ended. */
-  private async resume(view: LogView): Promise<Position> {
+  /** Where the target says that shipping ended; null: that is for the next round. */
+  private async resume(view: LogView): Promise<Position | null> {
     const { log, parts } = this;
     const name = shardName(log.id);
     const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
     const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
     const isHere = (sequence: number, epoch: number): boolean => sequence >= view.first - 1 && sequence <= view.committed && log.epochOf(sequence) === epoch;
     this.head = null;
+    const list = async (): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
+    const all = log.goOnBehind === undefined ? null : await list();
+    if (all !== null && isOfOthers(log, view, [...told, ...all.map(({ last, lastEpoch }) => ({ sequence: last, epoch: lastEpoch }))])) {
+      const end = Math.max(...told.map(({ sequence }) => sequence), ...all.map(({ last }) => last));
+      return this.goOnBehind(end, view, Math.max(untilMs + 1, ...all.map(({ toMs }) => toMs)));
+    }
     // What was shipped after it was told is shipped again, which does no harm.
     const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
     if (newest !== undefined) {
       this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
       return { term: view.term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
     }
-    const segments = (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
-    const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
+    const chain = chainsOf(all ?? (await list())).reduce<LogSegment[] | null>(
+      (latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest),
+      null,
+    );
     const last = chain?.at(-1);
     const position = { term: view.term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
     if (last === undefined || chain === null) return position;
@@ -111,6 +120,14 @@ export class ShardShipper {
       this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain[0].first, untilMs, gaps: this.gaps, error: null };
     } else this.giveUp(last.last + 1, view.first - 1);
     return position;
+  }
+
+  /** What the target has of another history stays apart, and so what was written here until that was noticed is given up. */
+  private goOnBehind(end: number, view: LogView, at: number): Position | null {
+    const next = this.log.goOnBehind!(end);
+    if (next === null) return null;
+    this.giveUp(Math.min(view.first, end + 1), next - 1);
+    return { term: view.term, next, epoch: this.log.epochOf(next - 1) ?? 0, at };
   }
 
   /** What is not there any more is given up. */
@@ -154,4 +171,12 @@ export class ShardShipper {
     this.tell(position, last.at - 1, first.sequence);
     await parts.pace.pay(bytes.length, parts.stop);
   }
+}
+
+/**
+ * Whether a target has entries under numbers of a log that the log does not have: it was put back to an earlier state. Of what
+ * it keeps no more nothing can be told.
+ */
+function isOfOthers(log: ShippableLog, { first, committed }: LogView, places: readonly { sequence: number; epoch: number }[]): boolean {
+  return places.some(({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch));
 }

@@ -26,6 +26,11 @@ export interface ShippableLog {
   epochOf(sequence: number): number | null;
   /** Committed entries from `from` on: at least one if there is one, and about `maxBytes` at most. */
   entries(from: number, maxBytes: number): Promise<LoggedEntry[]>;
+  /**
+   * Only of a log that numbers its entries by itself: the target has entries up to this one that it does not have, so its
+   * numbers go on behind them. Answers the first that counts, null: ask again.
+   */
+  goOnBehind?(sequence: number): number | null;
   /** Entries up to this place are in the target. They need not be kept any more. */
   shipped(place: LogPlace): void;
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
@@ -123,6 +123,56 @@ test('embedded: killed at any time, and restored to moments before, between and 
   } finally {
     await embedded.destroy();
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('embedded: a data folder that is put back goes on apart from what it had shipped before', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
+  const copy = mkdtempSync(join(tmpdir(), 'quiver-copy-'));
+  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
+  const contentAt = async (until: string, name: string): Promise<any[]> => {
+    expect(await restored(call, { until, collections: ['things'], rename: { things: name } })).toMatchObject({ state: 'done', error: null });
+    return contentOf(call, name);
+  };
+  try {
+    await embedded.start();
+    await call('POST', '/v1/collections', { name: 'things', dim: 2, shards: 1 });
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(100, 1));
+    await takeBackup(call, { collections: ['things'] });
+    await embedded.end('SIGTERM');
+    cpSync(embedded.dataDir, copy, { recursive: true });
+
+    await embedded.start();
+    await change(call, 'things');
+    const [before, beforeContent] = [await moment(), await contentOf(call, 'things')];
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(10, 3));
+    await reaches(call, 'things', before);
+    await embedded.end('SIGTERM');
+
+    rmSync(embedded.dataDir, { recursive: true });
+    cpSync(copy, embedded.dataDir, { recursive: true });
+    await embedded.start();
+    // A backup at once is of where the log stands now, whatever the target has behind the same number.
+    const atOnce = await takeBackup(call, { collections: ['things'] });
+    for (let n = 0; n < 12; n += 1) await call('POST', '/v1/collections/things/upsert', itemOf(100 + n, 4));
+    const lost = await moment();
+    await eventually('the gap is told', async () => (await call('GET', '/v1/admin/backups')).restorable.find(({ name }: any) => name === 'things')?.shards[0].gaps > 0);
+    await takeBackup(call, { collections: ['things'] });
+    await call('POST', '/v1/collections/things/upsert', itemOf(200, 5));
+    const [after, afterContent] = [await moment(), await contentOf(call, 'things')];
+    await call('POST', '/v1/collections/things/upsert', itemOf(201, 5));
+    await reaches(call, 'things', after);
+    expect(await contentAt(after, 'after')).toEqual(afterContent);
+    // What was written between the first two backups is in neither history of the target.
+    expect((await embedded.call('POST', '/v1/admin/restore', { until: lost, collections: ['things'], rename: { things: 'lost' } })).error).toMatchObject({ code: 400 });
+    expect(await contentAt(before, 'before')).toEqual(beforeContent);
+    expect(afterContent).toHaveLength(113);
+    expect(await restored(call, { backup: atOnce.id, rename: { things: 'at-once' } })).toMatchObject({ state: 'done' });
+    expect(await contentOf(call, 'at-once')).toHaveLength(100);
+  } finally {
+    await embedded.destroy();
+    for (const one of [folder, copy]) rmSync(one, { recursive: true, force: true });
   }
 });
 

@@ -12,10 +12,13 @@ import type { LoggedEntry, LogView, ShippableLog } from '../../shipping/shippabl
 const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 /** Given up in one go: each takes a millisecond among a million, and a removal from the store. */
 const GIVEN_UP_SHARE = 1 / 64;
-/** There is no other lineage of a log that nobody else has. */
-const EPOCH = 1;
+/** That of writes of before there were others. */
+const FIRST_EPOCH = 1;
+/** Starts with writes that are not shipped yet, at most: each takes 16 bytes of each write. Beyond it the writes are given up. */
+const EPOCHS_MAX = 256;
 const TERM = 1;
 const TIME_BYTES = 8;
+const LOGGED_BYTES = 16;
 /** How long a purge waits for the target, and how often it looks: writes are shipped every five minutes at least. */
 const SHIPPED_WITHIN_MS = 360_000;
 const LOOK_EVERY_MS = 20;
@@ -26,11 +29,30 @@ const AT_ONCE_MAX = 64;
 /** Bytes of a page of writes that is read, about, and how many it has at most. */
 const PAGE = { bytes: 1024 * 1024, most: 1024 };
 
+/** The epoch of the writes from a number on. */
+interface EpochStart {
+  from: number;
+  epoch: number;
+}
+
+/** Where a log stood when its shard was looked at. */
+interface Logged {
+  sequence: number;
+  /** The number of the shard's batch that had the write. */
+  operation: number;
+  /** Of the writes that are kept, and the one before; rising. */
+  epochs: EpochStart[];
+}
+
 /**
  * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch that
  * changes the records, so a crash leaves both or none. A write that came while nothing was kept leaves a gap in the numbers.
  *
- * A write is stored as f64 time, and the operations (operation-codec.ts).
+ * The writes of each start have an epoch of their own, which is about its time. So where the folder is put back to an earlier
+ * state, what is written then is not taken for what had the same numbers before.
+ *
+ * A write is stored as f64 time, and the operations (operation-codec.ts). Where the log stands is stored as f64 sequence, f64
+ * operation, and for each epoch f64 from, f64 epoch.
  */
 export class OwnLog implements ShippableLog {
   /** Bytes of the writes that are kept, from `first` on. */
@@ -41,6 +63,10 @@ export class OwnLog implements ShippableLog {
   private latest: number;
   private forgetting: Promise<void> = Promise.resolve();
   private closed = false;
+  /** Where the numbers go on once the batch is stored that is under way; null: where they are. */
+  private leapTo: number | null = null;
+  /** What is stored of where it stands is of this start. Until then it may be that of another history, too. */
+  private begun: boolean;
 
   private constructor(
     readonly id: ShardId,
@@ -50,7 +76,11 @@ export class OwnLog implements ShippableLog {
     private last: number,
     kept: { sizes: number[]; latestMs: number },
     private readonly keptMax: typeof KEPT_MAX,
+    private readonly epochs: EpochStart[],
+    /** That of what this start writes. */
+    private readonly epoch: number,
   ) {
+    this.begun = epochs.at(-1)?.epoch === epoch;
     this.committed = last;
     this.sizes = kept.sizes;
     this.bytes = kept.sizes.reduce((sum, size) => sum + size, 0);
@@ -64,10 +94,15 @@ export class OwnLog implements ShippableLog {
     const known = stored === null ? null : loggedFromBytes(stored);
     // What came before, or meanwhile, counts as one write that nobody has.
     const last = known === null ? (isNew ? 0 : 1) : known.operation === operation ? known.sequence : known.sequence + 1;
-    if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
+    const epochs = known?.epochs ?? [];
+    const epoch = Math.max((epochs.at(-1)?.epoch ?? 0) + 1, wallMs());
+    if (known === null || known.sequence !== last) {
+      if (last > 0) epochs.push({ from: last, epoch });
+      await records.putLogged(loggedToBytes({ sequence: last, operation, epochs }));
+    }
     let first = last + 1;
     const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
-    const isWhole = known?.sequence === last;
+    const isWhole = known?.sequence === last && epochs.length < EPOCHS_MAX;
     // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is given up.
     for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
       for (const { key, value } of page) {
@@ -78,7 +113,7 @@ export class OwnLog implements ShippableLog {
       }
     }
     if (!isWhole) await records.forgetWrites(last, kept.latestMs);
-    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax);
+    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax, epochs, epoch);
   }
 
   /** The latest time that a write has, or that was told. */
@@ -107,6 +142,7 @@ export class OwnLog implements ShippableLog {
   changes(payloads: readonly Buffer[], operation: number, moment: number): KeyValueChange[] {
     const at = Math.max(this.timeMs(), moment);
     this.latest = at;
+    if (this.epochs.at(-1)?.epoch !== this.epoch) this.epochs.push({ from: this.last + 1, epoch: this.epoch });
     const changes = payloads.map((payload): KeyValueChange => {
       const value = Buffer.allocUnsafe(TIME_BYTES + payload.length);
       value.writeDoubleLE(at, 0);
@@ -116,12 +152,15 @@ export class OwnLog implements ShippableLog {
       this.bytes += value.length;
       return { type: 'put', key: writeKey(this.last), value };
     });
-    changes.push({ type: 'put', key: LOGGED_KEY, value: loggedToBytes({ sequence: this.last, operation }) });
+    while (this.epochs.length > 1 && this.epochs[1].from < this.first) this.epochs.shift();
+    changes.push({ type: 'put', key: LOGGED_KEY, value: loggedToBytes({ sequence: this.last, operation, epochs: this.epochs }) });
     return changes;
   }
 
   stored(): void {
     this.committed = this.last;
+    this.begun = true;
+    this.leap();
     const { sizes, keptMax } = this;
     if (sizes.length <= keptMax.entries && this.bytes <= keptMax.bytes) return;
     const entries = keptMax.entries - Math.floor(keptMax.entries * GIVEN_UP_SHARE);
@@ -135,6 +174,27 @@ export class OwnLog implements ShippableLog {
   /** The batch failed, and another one may follow only if nothing of it was stored. */
   lost(): void {
     for (; this.last > this.committed; this.last -= 1) this.bytes -= this.sizes.pop()!;
+    if (this.epochs.length > 0 && this.epochs.at(-1)!.from > this.last) this.epochs.pop();
+    this.leap();
+  }
+
+  /**
+   * What is stored of where it stands can't be that of another history, in which this folder was before it was put back: a
+   * backup may be told by it. False until something is written in this start, be it nothing.
+   */
+  get hasBegun(): boolean {
+    return this.begun;
+  }
+
+  /**
+   * The target has writes up to this one of another history, in which this folder was before it was put back. The numbers go on
+   * behind them, so that none is given twice; what is kept with lower ones is given up. Answers the first number that counts, or
+   * null as long as a batch is being stored: ask again.
+   */
+  goOnBehind(sequence: number): number | null {
+    this.leapTo = Math.max(sequence, this.leapTo ?? 0);
+    this.leap();
+    return this.leapTo === null ? this.first : null;
   }
 
   view(): LogView | null {
@@ -142,7 +202,7 @@ export class OwnLog implements ShippableLog {
   }
 
   epochOf(sequence: number): number | null {
-    return sequence < 0 || sequence > this.last ? null : sequence === 0 ? 0 : EPOCH;
+    return sequence < 0 || sequence > this.last ? null : epochOf(sequence, this.epochs);
   }
 
   async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
@@ -154,7 +214,7 @@ export class OwnLog implements ShippableLog {
         const sequence = sequenceOfWriteKey(key);
         bytes += value.length;
         if (sequence > this.committed || (found.length > 0 && bytes > maxBytes)) return found;
-        found.push({ sequence, epoch: EPOCH, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
+        found.push({ sequence, epoch: epochOf(sequence, this.epochs) ?? FIRST_EPOCH, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
       }
     }
     return found;
@@ -192,6 +252,19 @@ export class OwnLog implements ShippableLog {
     await this.forgetting;
   }
 
+  private leap(): void {
+    if (this.leapTo === null || this.last > this.committed) return;
+    // One that nobody has stands for those that are given up.
+    this.last = Math.max(this.leapTo, this.last) + 1;
+    this.committed = this.last;
+    this.leapTo = null;
+    this.begun = false;
+    if (this.epochs.at(-1)?.epoch !== this.epoch) this.epochs.push({ from: this.last, epoch: this.epoch });
+    this.sizes.length = 0;
+    this.bytes = 0;
+    this.forget(this.last);
+  }
+
   private forget(upTo: number): void {
     this.first = upTo + 1;
     if (this.closed) return;
@@ -206,20 +279,35 @@ function* encodedInSteps(requests: readonly (readonly WriteOperation[])[]): Gene
   return payloads;
 }
 
+/** The epoch of a write, or of the place before the first one. */
+function epochOf(sequence: number, epochs: readonly EpochStart[]): number | null {
+  return sequence === 0 ? 0 : (epochs.findLast(({ from }) => from <= sequence)?.epoch ?? null);
+}
+
+/** Errors: storage_damaged. */
+function loggedFromBytes(bytes: Buffer): Logged {
+  if (bytes.length < LOGGED_BYTES || bytes.length % LOGGED_BYTES > 0) throw new QuiverError('storage_damaged', 'what is stored of kept writes is damaged');
+  const epochs: EpochStart[] = [];
+  for (let at = LOGGED_BYTES; at < bytes.length; at += LOGGED_BYTES) epochs.push({ from: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8) });
+  const sequence = bytes.readDoubleLE(0);
+  // Before there were epochs, all writes had the same.
+  if (epochs.length === 0 && sequence > 0) epochs.push({ from: 1, epoch: FIRST_EPOCH });
+  return { sequence, operation: bytes.readDoubleLE(8), epochs };
+}
+
 /** Where a log stood when its shard was looked at. Errors: storage_damaged. */
-export function loggedFromBytes(bytes: Buffer): { sequence: number; operation: number } {
-  if (bytes.length !== 16) throw new QuiverError('storage_damaged', 'what is stored of kept writes is damaged');
-  return { sequence: bytes.readDoubleLE(0), operation: bytes.readDoubleLE(8) };
-}
-
 export function placeOfLogged(bytes: Buffer): { sequence: number; epoch: number } {
-  const { sequence } = loggedFromBytes(bytes);
-  return { sequence, epoch: sequence === 0 ? 0 : EPOCH };
+  const { sequence, epochs } = loggedFromBytes(bytes);
+  return { sequence, epoch: epochOf(sequence, epochs) ?? FIRST_EPOCH };
 }
 
-function loggedToBytes({ sequence, operation }: { sequence: number; operation: number }): Buffer {
-  const bytes = Buffer.allocUnsafe(16);
+function loggedToBytes({ sequence, operation, epochs }: Logged): Buffer {
+  const bytes = Buffer.allocUnsafe(LOGGED_BYTES * (1 + epochs.length));
   bytes.writeDoubleLE(sequence, 0);
   bytes.writeDoubleLE(operation, 8);
+  for (const [i, { from, epoch }] of epochs.entries()) {
+    bytes.writeDoubleLE(from, LOGGED_BYTES * (i + 1));
+    bytes.writeDoubleLE(epoch, LOGGED_BYTES * (i + 1) + 8);
+  }
   return bytes;
 }

@@ -47,7 +47,7 @@ export interface BackupSource {
   records: RecordStore;
   counters: ShardCounters;
   /** Whose log it follows; see BackupPlace. */
-  log?: { of: 'replica' | 'own'; timeMs: () => Promise<number> } | undefined;
+  log?: { of: 'replica' | 'own'; timeMs: () => Promise<number>; begin: () => Promise<void> } | undefined;
   checkpointer: Pick<Checkpointer, 'hold' | 'keepJournal' | 'write' | 'state'>;
   liveCount: () => number;
 }
@@ -96,6 +96,7 @@ export class ShardBackup {
     this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { from, to } of ranges) await this.copyRecords(from, to);
 
+    await this.source.log?.begin();
     const held = await this.view(before + 1);
     try {
       const seen = await this.readView(held.pages);

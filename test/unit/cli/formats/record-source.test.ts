@@ -97,7 +97,10 @@ describe('quotes of CSV', () => {
   /** Fields of the second column by the numbers of their lines, and bad lines. */
   const read = async (text: string): Promise<Record<number, unknown>> => {
     const chunks = await all(await open('quotes.csv', 'csv', text));
-    return Object.fromEntries([...chunks.flatMap(({ records }) => records.map(({ number, fields }) => [number, fields.text])), ...chunks.flatMap(({ unreadable }) => unreadable.map(({ number, reason }) => [number, new Error(reason)]))]);
+    return Object.fromEntries([
+      ...chunks.flatMap(({ records }) => records.map(({ number, fields }) => [number, fields.text])),
+      ...chunks.flatMap(({ unreadable }) => unreadable.map(({ number, reason }) => [number, new Error(reason)])),
+    ]);
   };
   const stray = new Error('a value in quotes with more behind the quote that ends it');
   const open_ = new Error('a quote that is never closed');

@@ -1,3 +1,6 @@
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { RecordStore } from '../../../../node/records/record-store';
+import { OwnLog } from '../../../../node/shard/backup/own-log';
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
 import { chainsOf } from '../../../../shared/backup/log-chain';
@@ -51,8 +54,9 @@ class PlainLog implements ShippableLog {
 }
 
 let log: PlainLog;
-const shipper = (): ShardShipper =>
-  new ShardShipper(log, {
+const shipper = (): ShardShipper => shipperOf(log);
+const shipperOf = (one: ShippableLog): ShardShipper =>
+  new ShardShipper(one, {
     target,
     pace: new Pace(Infinity),
     clock,
@@ -185,4 +189,114 @@ test('what was shipped after it was told is shipped again, with the same times',
   expect(new Set(shipped()[0].map(({ sequence, at }) => `${sequence} ${at}`)).size).toBe(4);
   expect(gaps).toEqual([]);
   expect(two.head).toMatchObject({ since: 1, sequence: 4 });
+});
+
+describe('a log that nobody else has', () => {
+  let store: MemoryKeyValueStore;
+  let operation: number;
+  let own: OwnLog;
+
+  beforeEach(() => {
+    store = new MemoryKeyValueStore();
+    operation = 0;
+  });
+
+  /** As after a start. */
+  async function open(): Promise<ShardShipper> {
+    clock.advance(10);
+    own = await OwnLog.open({ id: log.id, records: new RecordStore(store), operation, isNew: operation === 0, wallMs: () => clock.wallMs() });
+    return shipperOf(own);
+  }
+
+  async function write(count: number): Promise<void> {
+    for (let i = 0; i < count; i += 1) {
+      operation += 1;
+      await store.write(own.changes([Buffer.from('w')], operation, 0));
+      own.stored();
+    }
+  }
+
+  /** The store as it is, to be put back. */
+  async function copied(): Promise<{ put: () => void }> {
+    const copy = new MemoryKeyValueStore();
+    const of = operation;
+    for await (const page of store.scan({ from: Buffer.alloc(0), to: Buffer.of(0xff), pageSize: 1000, values: true })) await copy.write(page.map(({ key, value }) => ({ type: 'put', key, value })));
+    return {
+      put: () => {
+        store = copy;
+        operation = of;
+      },
+    };
+  }
+
+  const tell = ({ head }: ShardShipper): void => void (told = [{ member: 'a', at: 0, shards: { 'c.0': head! } }]);
+
+  test('goes on where it ended, over starts', async () => {
+    const one = await open();
+    await write(3);
+    await one.ship();
+    await write(2);
+    const two = await open();
+    await two.ship();
+    tell(two);
+    const three = await open();
+    await write(1);
+    await three.ship();
+    expect(sequences()).toEqual([[1, 2, 3, 4, 5, 6]]);
+    expect(gaps).toEqual([]);
+    expect(three.head).toMatchObject({ since: 1, sequence: 6, gaps: 0 });
+  });
+
+  test.each([
+    ['with fewer writes than the target has', 1],
+    ['with more', 9],
+  ])('that is put back goes on behind what the target has: %s', async (_title, writes) => {
+    const one = await open();
+    await write(3);
+    const copy = await copied();
+    await write(2);
+    await one.ship();
+    await write(2);
+    await one.ship();
+    tell(one);
+    copy.put();
+    const two = await open();
+    await write(writes);
+    await two.ship();
+    const next = Math.max(7, 3 + writes) + 1;
+    expect(gaps).toEqual([[1, next]]);
+    expect(two.head).toMatchObject({ since: next + 1, sequence: next, gaps: 1 });
+    await write(2);
+    await two.ship();
+    expect(sequences()).toEqual([
+      [1, 2, 3, 4, 5, 6, 7],
+      [next + 1, next + 2],
+    ]);
+    // And it is noticed once.
+    tell(two);
+    const three = await open();
+    await write(1);
+    await three.ship();
+    expect(sequences().at(-1)).toEqual([next + 1, next + 2, next + 3]);
+    expect(gaps).toHaveLength(1);
+  });
+
+  test('that is put back waits for the batch that is being stored', async () => {
+    const one = await open();
+    await write(1);
+    const copy = await copied();
+    await write(4);
+    await one.ship();
+    copy.put();
+    const two = await open();
+    const changes = own.changes([Buffer.from('w')], (operation += 1), 0);
+    await two.ship();
+    expect([two.head, gaps]).toEqual([null, []]);
+    await store.write(changes);
+    own.stored();
+    await write(1);
+    await two.ship();
+    expect(sequences()).toEqual([[1, 2, 3, 4, 5], [7]]);
+    expect(gaps).toHaveLength(1);
+  });
 });

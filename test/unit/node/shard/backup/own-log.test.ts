@@ -1,7 +1,8 @@
 import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
 import { seedChanges } from '../../../../../node/records/seed-position';
 import { RecordStore } from '../../../../../node/records/record-store';
-import { OwnLog } from '../../../../../node/shard/backup/own-log';
+import { LOGGED_KEY } from '../../../../../node/records/record-keys';
+import { OwnLog, placeOfLogged } from '../../../../../node/shard/backup/own-log';
 import { Shard } from '../../../../../node/shard/shard';
 import { WriteBudget } from '../../../../../node/shard/write-queue';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -101,6 +102,95 @@ test('times never go back, though the clock is put back between starts, and thou
   expect((await three.entries(4, Infinity)).map(({ at }) => at)).toEqual([startMs + 9]);
   clock.advance(120_000);
   expect(three.timeMs()).toBe(clock.wallMs());
+});
+
+/** The store as it is now, for another start. */
+async function copied(): Promise<MemoryKeyValueStore> {
+  const copy = new MemoryKeyValueStore();
+  for await (const page of store.scan({ from: Buffer.alloc(0), to: Buffer.of(0xff), pageSize: 1000, values: true })) await copy.write(page.map(({ key, value }) => ({ type: 'put', key, value })));
+  return copy;
+}
+
+const placeNow = async (): Promise<{ sequence: number; epoch: number }> => placeOfLogged((await records.logged())!);
+
+test('the writes of each start have an epoch of their own, also where the clock stands still', async () => {
+  const startMs = clock.wallMs();
+  const one = await open();
+  expect([one.hasBegun, one.epochOf(0), one.epochOf(1)]).toEqual([false, 0, null]);
+  await write(one, 10);
+  await write(one, 10);
+  expect([one.hasBegun, await placeNow()]).toEqual([true, { sequence: 2, epoch: startMs }]);
+  const two = await open();
+  // Where it stands may be what another history has, too.
+  expect([two.hasBegun, await placeNow()]).toEqual([false, { sequence: 2, epoch: startMs }]);
+  await write(two, 10);
+  expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([
+    [1, startMs],
+    [2, startMs],
+    [3, startMs + 1],
+  ]);
+  // The epoch before the first one that is kept stays known.
+  two.shipped({ sequence: 2, epoch: startMs, at: 0 });
+  clock.advance(50);
+  const three = await open();
+  await write(three, 10);
+  expect([2, 3, 4, 5].map((sequence) => three.epochOf(sequence))).toEqual([startMs, startMs + 1, startMs + 50, null]);
+  three.shipped({ sequence: 4, epoch: startMs + 50, at: 0 });
+  await write(three, 10);
+  const four = await open();
+  expect([3, 4, 5].map((sequence) => four.epochOf(sequence))).toEqual([null, startMs + 50, startMs + 50]);
+});
+
+test('a batch that is lost leaves no epoch', async () => {
+  const log = await open();
+  log.changes([Buffer.alloc(10)], 1, 0);
+  log.lost();
+  expect([log.hasBegun, log.view()]).toEqual([false, { term: 1, first: 1, committed: 0, last: 0 }]);
+  await write(log, 10);
+  expect(log.epochOf(1)).toBe(clock.wallMs());
+});
+
+test('what was stored before there were epochs is of the first one', async () => {
+  const old = Buffer.alloc(16);
+  old.writeDoubleLE(2, 0);
+  operation = 2;
+  old.writeDoubleLE(operation, 8);
+  await store.write([{ type: 'put', key: LOGGED_KEY, value: old }]);
+  expect(await placeNow()).toEqual({ sequence: 2, epoch: 1 });
+  const log = await open();
+  await write(log, 10);
+  expect([1, 2, 3].map((sequence) => log.epochOf(sequence))).toEqual([1, 1, clock.wallMs()]);
+});
+
+test('numbers go on behind those of another history, once no batch is being stored', async () => {
+  const one = await open();
+  await write(one, 10);
+  await write(one, 10);
+  clock.advance(1);
+  // A copy of before writes that the target has.
+  store = await copied();
+  records = new RecordStore(store);
+  const two = await open();
+  await write(two, 10);
+  const changes = two.changes([Buffer.alloc(10)], (operation += 1), 0);
+  expect(two.goOnBehind(7)).toBeNull();
+  expect(two.view()).toMatchObject({ first: 1, last: 4 });
+  await store.write(changes);
+  two.stored();
+  expect(two.view()).toMatchObject({ first: 9, committed: 8, last: 8 });
+  expect([two.hasBegun, two.goOnBehind(5)]).toEqual([false, 10]);
+  await write(two, 10);
+  expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([[10, clock.wallMs()]]);
+  expect(await placeNow()).toEqual({ sequence: 10, epoch: clock.wallMs() });
+});
+
+test('the writes of very many starts that were never shipped are given up', async () => {
+  const most = { entries: 1000, bytes: 1_000_000 };
+  for (let i = 0; i < 256; i += 1) await write(await open(most), 1);
+  const log = await open(most);
+  expect(log.view()).toMatchObject({ first: 257, last: 256 });
+  await write(log, 1);
+  expect((await records.logged())!.length).toBe(16 * 3);
 });
 
 test.each([
