@@ -112,6 +112,7 @@ describe('quotes of CSV', () => {
     ['that are not closed take no other rows', '1,"a\n2,b\n3,"c"\n4,d\n', { 2: stray, 3: 'b', 4: 'c', 5: 'd' }],
     ['that are not closed until the end take no other rows', '1,a\n\n2,"b\n3,c\n4,d', { 2: 'a', 4: open_, 5: 'c', 6: 'd' }],
     ['that are not closed in several rows', '1,"a\n2,"b\n3,c\n4,"d\n', { 2: stray, 3: stray, 4: 'c', 5: open_ }],
+    ['within values stand beside those within quotes', '1 "x","""a"" b"\n2,"c" d\n', { 2: '"a" b', 3: stray }],
     ['in the last line', '1,a\n2,"', { 2: 'a', 3: open_ }],
   ])('%s', async (_what, rows, expected) => {
     expect(await read(`id,text\n${rows}`)).toEqual(expected);
@@ -130,6 +131,28 @@ describe('quotes of CSV', () => {
       const rest = await all(await openFile({ path: join(folder, 'pieces.csv'), format: 'csv', name: 'pieces.csv' }, options), chunks[at].mark);
       expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(at + 1)));
     }
+  });
+
+  test('leave the line ends of a file as they are, also behind a bad row and from a mark', async () => {
+    const rows = ['id,text', '1,"a\nb"', '2,"c\nd\ne"x', '3,f', '4,"g"', ...Array.from({ length: 600 }, (_, i) => `${5 + i},h\ni`)];
+    const chunks = await all(await open('excel.csv', 'csv', `${rows.join('\r\n')}\r\n`));
+    const texts = chunks.flatMap(({ records }) => records.map(({ fields }) => fields.text));
+    expect(texts).toEqual(['a\nb', 'f', 'g', ...Array.from({ length: 600 }, () => 'h\ni')]);
+    const rest = await all(await openFile({ path: join(folder, 'excel.csv'), format: 'csv', name: 'excel.csv' }, options), chunks[0].mark);
+    expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(1)));
+    // Before the first line end: that of the bad line counts.
+    const back = await all(await open('back.csv', 'csv', 'id,text\r1,"a"x\r2,b\r'));
+    expect(rowsOf(back)).toEqual([
+      { fields: { id: '2', text: 'b' }, number: 3 },
+      { number: 2, reason: stray.message },
+    ]);
+  });
+
+  test('do not hide that a file ends in an error', async () => {
+    const rows = `id,text\n1,"a"x\n${Array.from({ length: 60_000 }, (_, i) => `${i},row\n`).join('')}`;
+    await expect(open('latin-1.csv', 'csv', Buffer.concat([Buffer.from(rows), Buffer.from([0xe9, 0x0a])])).then(all)).rejects.toThrow('latin-1.csv is not UTF-8 text');
+    const whole = gzipSync(Buffer.from(rows));
+    await expect(open('cut-1.csv.gz', 'csv', whole.subarray(0, whole.length - 20)).then(all)).rejects.toThrow(/cut-1\.csv\.gz can't be read/);
   });
 
   test('that are wrong in the line of names are an error', async () => {
