@@ -1,5 +1,5 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { chainsOf } from '../../shared/backup/log-chain';
+import { chainsOf, type LogChain } from '../../shared/backup/log-chain';
 import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
 import type { Clock } from '../../shared/time/clock';
 import type { Pace } from '../../shared/time/pace';
@@ -88,32 +88,32 @@ export class ShardShipper {
     this.log.shipped({ sequence: next - 1, epoch, at });
   }
 
-  /** Where the target says that shipping ended; null: that is for the next round. */
-  private async resume(view: LogView): Promise<Position | null> {
+  /** Where the target says that shipping ended; null: the log has gone on since it was looked at, or is led no more. */
+  private async resume({ term }: LogView): Promise<Position | null> {
     const { log, parts } = this;
     const name = shardName(log.id);
     const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
     const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
-    const isHere = (sequence: number, epoch: number): boolean => sequence >= view.first - 1 && sequence <= view.committed && log.epochOf(sequence) === epoch;
-    this.head = null;
     const list = async (): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
-    const all = log.goOnBehind === undefined ? null : await list();
-    if (all !== null && isOfOthers(log, view, [...told, ...all.map(({ last, lastEpoch }) => ({ sequence: last, epoch: lastEpoch }))])) {
-      const end = Math.max(...told.map(({ sequence }) => sequence), ...all.map(({ last }) => last));
-      return this.goOnBehind(end, view, Math.max(untilMs + 1, ...all.map(({ toMs }) => toMs)));
-    }
+    this.head = null;
+    // The target takes its time, in which what is not shipped may be given up.
+    let view = log.view();
+    if (view === null || view.term !== term) return null;
+    const isHere = (sequence: number, epoch: number): boolean => sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
     const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
-    if (newest !== undefined) {
+    if (newest !== undefined && (log.goOnBehind === undefined || !isOfOthers(log, view, told))) {
       this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
-      return { term: view.term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
+      return { term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
     }
-    const chain = chainsOf(all ?? (await list())).reduce<LogSegment[] | null>(
-      (latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest),
-      null,
-    );
+    const segments = await list();
+    view = log.view();
+    if (view === null || view.term !== term) return null;
+    const chains = chainsOf(segments);
+    if (log.goOnBehind !== undefined && isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, chains);
+    const chain = chains.reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
     const last = chain?.at(-1);
-    const position = { term: view.term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
+    const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
     if (last === undefined || chain === null) return position;
     if (isHere(last.last, last.lastEpoch)) {
       Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
@@ -123,11 +123,22 @@ export class ShardShipper {
   }
 
   /** What the target has of another history stays apart, and so what was written here until that was noticed is given up. */
-  private goOnBehind(end: number, view: LogView, at: number): Position | null {
-    const next = this.log.goOnBehind!(end);
-    if (next === null) return null;
+  private async goOnBehind(view: LogView, told: readonly LogHead[], chains: readonly LogChain[]): Promise<Position> {
+    const { log, parts } = this;
+    const ends = chains.map(({ segments }) => segments.at(-1)!);
+    let end = [...told, ...ends.map(endOf)].reduce((most, { sequence }) => Math.max(most, sequence), 0);
+    const atMs = [...told.map(({ untilMs }) => untilMs + 1), ...ends.map(({ toMs }) => toMs)].reduce((most, ms) => Math.max(most, ms), 0);
+    // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes the place of.
+    const head = told.find(({ sequence, epoch }) => sequence === end && ends.some(({ last, lastEpoch }) => last === sequence && lastEpoch === epoch));
+    if (head !== undefined) {
+      const { epoch, untilMs } = head;
+      end += 1;
+      const closing: ShippedEntry = { sequence: end, epoch, at: untilMs + 1, write: null };
+      await parts.target.put(segmentKey(shardName(log.id), { first: end, last: end, precedingEpoch: epoch, lastEpoch: epoch, fromMs: untilMs + 1, toMs: untilMs + 1 }), segmentToBytes([closing]));
+    }
+    const next = await log.goOnBehind!(end);
     this.giveUp(Math.min(view.first, end + 1), next - 1);
-    return { term: view.term, next, epoch: this.log.epochOf(next - 1) ?? 0, at };
+    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: atMs };
   }
 
   /** What is not there any more is given up. */
@@ -179,4 +190,8 @@ export class ShardShipper {
  */
 function isOfOthers(log: ShippableLog, { first, committed }: LogView, places: readonly { sequence: number; epoch: number }[]): boolean {
   return places.some(({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch));
+}
+
+function endOf({ last, lastEpoch }: LogSegment): { sequence: number; epoch: number } {
+  return { sequence: last, epoch: lastEpoch };
 }

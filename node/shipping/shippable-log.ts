@@ -28,9 +28,9 @@ export interface ShippableLog {
   entries(from: number, maxBytes: number): Promise<LoggedEntry[]>;
   /**
    * Only of a log that numbers its entries by itself: the target has entries up to this one that it does not have, so its
-   * numbers go on behind them. Answers the first that counts, null: ask again.
+   * numbers go on behind them. Answers the first that counts.
    */
-  goOnBehind?(sequence: number): number | null;
+  goOnBehind?(sequence: number): Promise<number>;
   /** Entries up to this place are in the target. They need not be kept any more. */
   shipped(place: LogPlace): void;
 }

@@ -44,6 +44,7 @@ export function chainAfter(chains: readonly LogChain[], { sequence, epoch }: { s
   const fitting = chains.filter(({ since, precedingEpoch, segments }) => {
     if (since === sequence + 1) return precedingEpoch === epoch;
     const segment = since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
+    if (segment?.last === sequence) return segment.lastEpoch === epoch;
     return segment !== undefined && segment.precedingEpoch <= epoch && epoch <= segment.lastEpoch;
   });
   const endOf = ({ segments }: LogChain): LogSegment => segments.at(-1)!;

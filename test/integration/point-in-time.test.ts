@@ -146,7 +146,6 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
     await embedded.start();
     await change(call, 'things');
     const [before, beforeContent] = [await moment(), await contentOf(call, 'things')];
-    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(10, 3));
     await reaches(call, 'things', before);
     await embedded.end('SIGTERM');
 

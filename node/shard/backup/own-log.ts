@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { LogPlace } from '../../../shared/backup/backup-format';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardId, WriteOperation } from '../../../shared/shard/shard-client';
@@ -16,6 +17,7 @@ const GIVEN_UP_SHARE = 1 / 64;
 const FIRST_EPOCH = 1;
 /** Starts with writes that are not shipped yet, at most: each takes 16 bytes of each write. Beyond it the writes are given up. */
 const EPOCHS_MAX = 256;
+const EPOCH_STEP_MAX = 2 ** 20;
 const TERM = 1;
 const TIME_BYTES = 8;
 const LOGGED_BYTES = 16;
@@ -63,8 +65,10 @@ export class OwnLog implements ShippableLog {
   private latest: number;
   private forgetting: Promise<void> = Promise.resolve();
   private closed = false;
-  /** Where the numbers go on once the batch is stored that is under way; null: where they are. */
-  private leapTo: number | null = null;
+  /** Behind what the numbers go on once the batch is stored that is under way; null: they go on where they are. */
+  private leap: { behind: number; leapt: Promise<number>; done: (first: number) => void } | null = null;
+  /** Told when the numbers have gone on elsewhere: writes something, be it nothing, so that it is stored where they are. */
+  onLeapt: () => void = () => undefined;
   /** What is stored of where it stands is of this start. Until then it may be that of another history, too. */
   private begun: boolean;
 
@@ -95,24 +99,39 @@ export class OwnLog implements ShippableLog {
     // What came before, or meanwhile, counts as one write that nobody has.
     const last = known === null ? (isNew ? 0 : 1) : known.operation === operation ? known.sequence : known.sequence + 1;
     const epochs = known?.epochs ?? [];
-    const epoch = Math.max((epochs.at(-1)?.epoch ?? 0) + 1, wallMs());
+    const before = epochs.at(-1)?.epoch ?? 0;
+    // A clock that was ahead once says nothing until it is there again.
+    const epoch = wallMs() > before ? wallMs() : before + 1 + randomInt(EPOCH_STEP_MAX);
     if (known === null || known.sequence !== last) {
       if (last > 0) epochs.push({ from: last, epoch });
       await records.putLogged(loggedToBytes({ sequence: last, operation, epochs }));
     }
-    let first = last + 1;
+    // A crash may have brought back what was forgotten: what is before a hole does not count, nor of an epoch that is forgotten.
+    const least = known?.sequence === last && epochs.length < EPOCHS_MAX ? (epochs[0]?.from ?? 1) : last + 1;
     const kept = { sizes: [] as number[], latestMs: await records.latestForgottenMs() };
-    const isWhole = known?.sequence === last && epochs.length < EPOCHS_MAX;
+    let first = last + 1;
+    let next = first;
+    let lowest = Infinity;
     // All that is there counts, so that a bound does not begin anew with each start. And so do the times of what is given up.
     for await (const page of records.writes(0, { values: true, pageSize: PAGE.most })) {
       for (const { key, value } of page) {
+        const sequence = sequenceOfWriteKey(key);
+        lowest = Math.min(lowest, sequence);
         kept.latestMs = Math.max(kept.latestMs, value.readDoubleLE(0));
-        if (!isWhole) continue;
-        if (kept.sizes.length === 0) first = sequenceOfWriteKey(key);
+        if (sequence < least) continue;
+        if (sequence !== next) {
+          kept.sizes.length = 0;
+          first = sequence;
+        }
         kept.sizes.push(value.length);
+        next = sequence + 1;
       }
     }
-    if (!isWhole) await records.forgetWrites(last, kept.latestMs);
+    if (next !== last + 1) {
+      kept.sizes.length = 0;
+      first = last + 1;
+    }
+    if (lowest < first) await records.forgetWrites(first - 1, kept.latestMs);
     return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, kept, keptMax, epochs, epoch);
   }
 
@@ -160,7 +179,7 @@ export class OwnLog implements ShippableLog {
   stored(): void {
     this.committed = this.last;
     this.begun = true;
-    this.leap();
+    this.leapIfIdle();
     const { sizes, keptMax } = this;
     if (sizes.length <= keptMax.entries && this.bytes <= keptMax.bytes) return;
     const entries = keptMax.entries - Math.floor(keptMax.entries * GIVEN_UP_SHARE);
@@ -175,7 +194,7 @@ export class OwnLog implements ShippableLog {
   lost(): void {
     for (; this.last > this.committed; this.last -= 1) this.bytes -= this.sizes.pop()!;
     if (this.epochs.length > 0 && this.epochs.at(-1)!.from > this.last) this.epochs.pop();
-    this.leap();
+    this.leapIfIdle();
   }
 
   /**
@@ -188,13 +207,19 @@ export class OwnLog implements ShippableLog {
 
   /**
    * The target has writes up to this one of another history, in which this folder was before it was put back. The numbers go on
-   * behind them, so that none is given twice; what is kept with lower ones is given up. Answers the first number that counts, or
-   * null as long as a batch is being stored: ask again.
+   * behind them, so that none is given twice; what is kept with lower ones is given up. Answers the first number that counts, as
+   * soon as no batch is being stored.
    */
-  goOnBehind(sequence: number): number | null {
-    this.leapTo = Math.max(sequence, this.leapTo ?? 0);
-    this.leap();
-    return this.leapTo === null ? this.first : null;
+  goOnBehind(sequence: number): Promise<number> {
+    if (this.leap === null) {
+      let done = (_first: number): void => undefined;
+      const leapt = new Promise<number>((resolve) => (done = resolve));
+      this.leap = { behind: sequence, leapt, done };
+    }
+    this.leap.behind = Math.max(sequence, this.leap.behind);
+    const { leapt } = this.leap;
+    this.leapIfIdle();
+    return leapt;
   }
 
   view(): LogView | null {
@@ -207,14 +232,17 @@ export class OwnLog implements ShippableLog {
 
   async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
     const found: LoggedEntry[] = [];
+    // Some may be given up, and forgotten, meanwhile.
+    const epochs = [...this.epochs];
     let bytes = 0;
     const pageSize = Math.max(1, Math.min(PAGE.most, Math.floor((PAGE.bytes * this.sizes.length) / Math.max(1, this.bytes))));
     for await (const page of this.records.writes(from, { values: true, pageSize })) {
       for (const { key, value } of page) {
         const sequence = sequenceOfWriteKey(key);
         bytes += value.length;
-        if (sequence > this.committed || (found.length > 0 && bytes > maxBytes)) return found;
-        found.push({ sequence, epoch: epochOf(sequence, this.epochs) ?? FIRST_EPOCH, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
+        const epoch = epochOf(sequence, epochs);
+        if (sequence > this.committed || epoch === null || (found.length > 0 && (bytes > maxBytes || sequence !== found.at(-1)!.sequence + 1))) return found;
+        found.push({ sequence, epoch, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
       }
     }
     return found;
@@ -252,17 +280,20 @@ export class OwnLog implements ShippableLog {
     await this.forgetting;
   }
 
-  private leap(): void {
-    if (this.leapTo === null || this.last > this.committed) return;
+  private leapIfIdle(): void {
+    if (this.leap === null || this.last > this.committed) return;
+    const { behind, done } = this.leap;
+    this.leap = null;
     // One that nobody has stands for those that are given up.
-    this.last = Math.max(this.leapTo, this.last) + 1;
+    this.last = Math.max(behind, this.last) + 1;
     this.committed = this.last;
-    this.leapTo = null;
     this.begun = false;
     if (this.epochs.at(-1)?.epoch !== this.epoch) this.epochs.push({ from: this.last, epoch: this.epoch });
     this.sizes.length = 0;
     this.bytes = 0;
     this.forget(this.last);
+    done(this.first);
+    this.onLeapt();
   }
 
   private forget(upTo: number): void {

@@ -263,15 +263,17 @@ describe('a log that nobody else has', () => {
     const two = await open();
     await write(writes);
     await two.ship();
-    const next = Math.max(7, 3 + writes) + 1;
+    // The eighth says up to when the other history goes.
+    const next = Math.max(8, 3 + writes) + 1;
     expect(gaps).toEqual([[1, next]]);
     expect(two.head).toMatchObject({ since: next + 1, sequence: next, gaps: 1 });
     await write(2);
     await two.ship();
     expect(sequences()).toEqual([
-      [1, 2, 3, 4, 5, 6, 7],
+      [1, 2, 3, 4, 5, 6, 7, 8],
       [next + 1, next + 2],
     ]);
+    expect(shipped()[0].at(-1)).toMatchObject({ at: told[0].shards['c.0'].untilMs + 1, write: null });
     // And it is noticed once.
     tell(two);
     const three = await open();
@@ -290,13 +292,15 @@ describe('a log that nobody else has', () => {
     copy.put();
     const two = await open();
     const changes = own.changes([Buffer.from('w')], (operation += 1), 0);
-    await two.ship();
+    const round = two.ship();
+    await new Promise((wake) => setImmediate(wake));
     expect([two.head, gaps]).toEqual([null, []]);
     await store.write(changes);
     own.stored();
+    await round;
     await write(1);
     await two.ship();
     expect(sequences()).toEqual([[1, 2, 3, 4, 5], [7]]);
-    expect(gaps).toHaveLength(1);
+    expect(gaps).toEqual([[1, 6]]);
   });
 });

@@ -1,7 +1,7 @@
 import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
 import { seedChanges } from '../../../../../node/records/seed-position';
 import { RecordStore } from '../../../../../node/records/record-store';
-import { LOGGED_KEY } from '../../../../../node/records/record-keys';
+import { LOGGED_KEY, writeKey } from '../../../../../node/records/record-keys';
 import { OwnLog, placeOfLogged } from '../../../../../node/shard/backup/own-log';
 import { Shard } from '../../../../../node/shard/shard';
 import { WriteBudget } from '../../../../../node/shard/write-queue';
@@ -127,18 +127,21 @@ test('the writes of each start have an epoch of their own, also where the clock 
   expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([
     [1, startMs],
     [2, startMs],
-    [3, startMs + 1],
+    [3, expect.any(Number)],
   ]);
+  const second = two.epochOf(3)!;
+  expect(second).toBeGreaterThan(startMs);
   // The epoch before the first one that is kept stays known.
   two.shipped({ sequence: 2, epoch: startMs, at: 0 });
-  clock.advance(50);
+  clock.advance(2 ** 21);
+  const third = clock.wallMs();
   const three = await open();
   await write(three, 10);
-  expect([2, 3, 4, 5].map((sequence) => three.epochOf(sequence))).toEqual([startMs, startMs + 1, startMs + 50, null]);
-  three.shipped({ sequence: 4, epoch: startMs + 50, at: 0 });
+  expect([2, 3, 4, 5].map((sequence) => three.epochOf(sequence))).toEqual([startMs, second, third, null]);
+  three.shipped({ sequence: 4, epoch: third, at: 0 });
   await write(three, 10);
   const four = await open();
-  expect([3, 4, 5].map((sequence) => four.epochOf(sequence))).toEqual([null, startMs + 50, startMs + 50]);
+  expect([3, 4, 5].map((sequence) => four.epochOf(sequence))).toEqual([null, third, third]);
 });
 
 test('a batch that is lost leaves no epoch', async () => {
@@ -172,16 +175,64 @@ test('numbers go on behind those of another history, once no batch is being stor
   records = new RecordStore(store);
   const two = await open();
   await write(two, 10);
+  let told = 0;
+  two.onLeapt = () => (told += 1);
   const changes = two.changes([Buffer.alloc(10)], (operation += 1), 0);
-  expect(two.goOnBehind(7)).toBeNull();
-  expect(two.view()).toMatchObject({ first: 1, last: 4 });
+  const leaps = [two.goOnBehind(7), two.goOnBehind(6)];
+  expect([two.view(), told]).toEqual([{ term: 1, first: 1, committed: 3, last: 4 }, 0]);
   await store.write(changes);
   two.stored();
   expect(two.view()).toMatchObject({ first: 9, committed: 8, last: 8 });
-  expect([two.hasBegun, two.goOnBehind(5)]).toEqual([false, 10]);
+  expect([await Promise.all(leaps), two.hasBegun, told]).toEqual([[9, 9], false, 1]);
+  expect(await two.goOnBehind(5)).toBe(10);
   await write(two, 10);
   expect((await two.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([[10, clock.wallMs()]]);
   expect(await placeNow()).toEqual({ sequence: 10, epoch: clock.wallMs() });
+});
+
+test('of two that go on from one state at the same time, each has an epoch of its own', async () => {
+  await write(await open(), 10);
+  const copy = await copied();
+  const of = operation;
+  await write(await open(), 10);
+  const { epoch } = await placeNow();
+  records = new RecordStore((store = copy));
+  operation = of;
+  await write(await open(), 10);
+  expect((await placeNow()).epoch).not.toBe(epoch);
+});
+
+test.each([
+  ['what was shipped is kept again', [2, 3, 4, 5]],
+  ['what is before a hole is forgotten', [1, 3, 4, 5]],
+  ['nothing counts whose newest are not there', [1, 2, 3, 4]],
+])('writes that a crash brought back: %s', async (_title, there) => {
+  const one = await open();
+  for (let i = 0; i < 5; i += 1) await write(one, 92);
+  for (let sequence = 1; sequence <= 5; sequence += 1) if (!there.includes(sequence)) await store.write([{ type: 'delete', key: writeKey(sequence) }]);
+  const two = await open();
+  const counts = there.at(-1) === 5 ? there.filter((sequence) => !there.some((other) => other > sequence && !there.includes(other - 1))) : [];
+  expect((await two.entries(0, Infinity)).map(({ sequence }) => sequence)).toEqual(counts);
+  expect(two.view()).toMatchObject({ first: counts[0] ?? 6, last: 5 });
+});
+
+test('what a crash brought back of epochs that are forgotten does not count', async () => {
+  const one = await open();
+  await write(one, 10);
+  const [[first]] = [await one.entries(0, Infinity)];
+  clock.advance(1);
+  const two = await open();
+  await write(two, 10);
+  two.shipped({ sequence: 2, epoch: 0, at: 0 });
+  await two.forgotten();
+  await write(two, 10);
+  await two.close();
+  // Of before the batch that forgot the first epoch.
+  const value = Buffer.alloc(8 + first.write!.payload.length);
+  for (const sequence of [1, 2]) await store.write([{ type: 'put', key: writeKey(sequence), value }]);
+  const three = await open();
+  expect((await three.entries(0, Infinity)).map(({ sequence, epoch }) => [sequence, epoch])).toEqual([2, 3].map((sequence) => [sequence, clock.wallMs()]));
+  expect((await records.writes(0, { values: false, pageSize: 10 })[Symbol.asyncIterator]().next()).value).toHaveLength(2);
 });
 
 test('the writes of very many starts that were never shipped are given up', async () => {
