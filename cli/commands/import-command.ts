@@ -92,7 +92,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
 
 function oneCharacter(text: string): string {
   const character = text === '\\t' ? '\t' : text;
-  if ([...character].length !== 1) throw new InvalidArgumentError('It must be one character.');
+  if ([...character].length !== 1 || /["\r\n]/.test(character)) throw new InvalidArgumentError('It must be one character, and none that ends lines or stands around values.');
   return character;
 }
 

@@ -3,7 +3,7 @@ import { PIECE_BYTES_MAX } from './record-source';
 
 /** A row as it stands in the file, with its line end. */
 export interface CsvRecord {
-  /** Where it begins in the bytes that were given out with it. */
+  /** Where it is in `bytes` of the reader. */
   from: number;
   to: number;
   /** Its first line, from 1. */
@@ -15,13 +15,24 @@ export interface CsvRecord {
   line: number;
 }
 
+/** Where a row ends, with and without its line end. */
+interface RowEnd {
+  to: number;
+  content: number;
+}
+
+/** What is expected: the beginning of a value, the rest of one without quotes or within them, the end of a bad line. */
+type State = 'value' | 'plain' | 'quoted' | 'bad';
+
 const QUOTE = 0x22;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const FIRST_CAPACITY = 1 << 19;
-
-type State = 'value' | 'plain' | 'quoted' | 'bad';
+/** Places that are remembered, at most. */
+const DOOMED_MAX = 1_000_000;
+const STRAY_QUOTE = 'a value in quotes with more behind the quote that ends it';
+const OPEN_QUOTE = 'a quote that is never closed';
 
 /**
  * Cuts comma separated values into rows. A value that begins with a quote ends with the next one that is not doubled, and the
@@ -30,17 +41,25 @@ type State = 'value' | 'plain' | 'quoted' | 'bad';
  */
 export class CsvRecords {
   private held = Buffer.alloc(0);
-  /** Ends of what is held. */
+  /** Of what is held: where the next row begins, and where all ends. */
   private start = 0;
-  private end = 0;
+  private filled = 0;
   /** How far the row that begins at `start` was looked at, and what is expected there. */
   private at = 0;
   private state: State = 'value';
   private fault: string | null = null;
+  /** Places in the file where the row opened values in quotes. */
+  private opened: number[] = [];
+  /**
+   * Those of bad rows, which are still to come: a row that opens such a value there is bad, too. So no part of a file is looked
+   * through again and again, where each line opens a quote that is never closed.
+   */
+  private readonly doomed = new Map<number, string>();
+  private lastDoomed = -1;
   private hasBegun = false;
   private hasEnded = false;
 
-  /** From a place in the file on. `lineEnd`: of its rows; null: the first one that is found is that of all. */
+  /** From a place in the file on. `ending`: what ends its rows; null: the first line end that is found. */
   constructor(
     private readonly delimiter: Buffer,
     private readonly name: string,
@@ -54,143 +73,159 @@ export class CsvRecords {
     return this.ending;
   }
 
-  /** The rows that are whole with these bytes; null: that were all. What it answers is good until the next call. Errors: CommandError. */
-  push(piece: Buffer | null): { bytes: Buffer; records: CsvRecord[] } {
-    if (piece === null) this.hasEnded = true;
-    else this.append(piece);
-    const records: CsvRecord[] = [];
-    if (!this.hasBegun && !this.begin()) return { bytes: this.held, records };
-    for (let record = this.next(); record !== null; record = this.next()) if (record.to > record.from) records.push(record);
-    return { bytes: this.held, records };
+  /** Where rows are, until more is appended. */
+  get bytes(): Buffer {
+    return this.held;
   }
 
-  private append(piece: Buffer): void {
-    const length = this.end - this.start;
-    if (this.end + piece.length > this.held.length) {
+  /** Call it when `next` answers null. */
+  append(piece: Buffer): void {
+    const length = this.filled - this.start;
+    if (this.filled + piece.length > this.held.length) {
       const whole = length + piece.length;
       const held = whole <= this.held.length / 2 ? this.held : Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, 2 * whole));
-      this.held.copy(held, 0, this.start, this.end);
+      this.held.copy(held, 0, this.start, this.filled);
       this.held = held;
       this.at -= this.start;
       this.start = 0;
-      this.end = length;
+      this.filled = length;
     }
-    piece.copy(this.held, this.end);
-    this.end += piece.length;
+    piece.copy(this.held, this.filled);
+    this.filled += piece.length;
+  }
+
+  /** Nothing more will be appended. */
+  end(): void {
+    this.hasEnded = true;
+  }
+
+  /** The next row that is not empty; null: it is not whole yet, or there is none. Errors: CommandError for one that is too long. */
+  next(): CsvRecord | null {
+    if (!this.hasBegun && !this.begin()) return null;
+    for (;;) {
+      const end = this.rowEnd();
+      if (end === null) return null;
+      const record = this.take(end);
+      if (end.content > record.from) return record;
+    }
   }
 
   /** Passes over a byte order mark at the file's beginning. Answers false until it is known whether there is one. */
   private begin(): boolean {
-    if (this.byte === 0 && this.end < BYTE_ORDER_MARK.length && !this.hasEnded) return false;
+    if (this.byte === 0 && this.filled < BYTE_ORDER_MARK.length && !this.hasEnded) return false;
     this.hasBegun = true;
-    if (this.byte > 0 || !this.held.subarray(0, Math.min(this.end, BYTE_ORDER_MARK.length)).equals(BYTE_ORDER_MARK)) return true;
+    if (this.byte > 0 || !this.held.subarray(0, Math.min(this.filled, BYTE_ORDER_MARK.length)).equals(BYTE_ORDER_MARK)) return true;
     this.byte = this.start = this.at = BYTE_ORDER_MARK.length;
     return true;
   }
 
-  /** The next row, empty lines among them; null: it is not whole yet, or there is none. */
-  private next(): CsvRecord | null {
-    while (this.at < this.end || this.hasEnded) {
-      const next = this[this.state]();
-      if (next !== 'more') {
-        if (next !== null) return this.take(next);
-        continue;
-      }
-      if (!this.hasEnded) break;
-      if (this.start === this.end) return null;
-      if (this.state !== 'quoted') return this.take({ to: this.end, content: this.end });
-      this.isBad('a quote that is never closed');
+  /** Where the next row ends, which may be empty. */
+  private rowEnd(): RowEnd | null {
+    for (;;) {
+      const found = this[this.state]();
+      if (found === null) continue;
+      if (found !== 'more') return found;
+      const length = this.filled - this.start;
+      if (this.hasEnded && length === 0) return null;
+      if (this.hasEnded && this.state !== 'quoted') return { to: this.filled, content: this.filled };
+      if (!this.hasEnded && length <= PIECE_BYTES_MAX) return null;
+      if (this.state !== 'quoted' || (!this.hasEnded && this.lineEndFrom(this.start) === null))
+        throw new CommandError(`${this.name} has a row of more than ${PIECE_BYTES_MAX >> 20} MiB in line ${this.line + 1}`);
+      this.isBad(OPEN_QUOTE);
     }
-    if (this.end - this.start > PIECE_BYTES_MAX) {
-      if (this.state !== 'quoted' || this.lineEndFrom(this.start) === null) throw new CommandError(`${this.name} has a row of more than ${PIECE_BYTES_MAX >> 20} MiB in line ${this.line + 1}`);
-      this.isBad('a quote that is never closed');
-      return this.next();
-    }
-    return null;
   }
 
-  /** Each of the states answers where the row ends, null if there is more to look at, or that more bytes are needed. */
+  /** Each of the states answers where the row ends, null if there is more to look at, or that it needs more bytes. */
   private value(): RowEnd | null | 'more' {
-    if (this.at === this.end) return 'more';
-    const isQuote = this.held[this.at] === QUOTE;
-    if (isQuote) this.at += 1;
-    this.state = isQuote ? 'quoted' : 'plain';
+    if (this.at === this.filled) return 'more';
+    if (this.held[this.at] !== QUOTE) {
+      this.state = 'plain';
+      return null;
+    }
+    const place = this.byte + this.at - this.start;
+    this.opened.push(place);
+    const fault = this.doomed.get(place);
+    if (fault === undefined) {
+      this.state = 'quoted';
+      this.at += 1;
+    } else this.isBad(fault);
     return null;
   }
 
   private plain(): RowEnd | null | 'more' {
-    const { held, delimiter, end } = this;
+    const { held, delimiter, filled } = this;
     const first = delimiter[0];
-    for (; this.at < end; this.at += 1) {
+    for (; this.at < filled; this.at += 1) {
       const byte = held[this.at];
       if (byte !== first && byte !== LINE_FEED && byte !== RETURN) continue;
-      const ending = this.endingAt(this.at);
-      if (ending !== null || this.state !== 'plain') return ending;
+      const found = this.endingAt(this.at);
+      if (found !== null || this.state !== 'plain') return found;
     }
     return 'more';
   }
 
   private quoted(): RowEnd | null | 'more' {
-    const { held, end } = this;
+    const { held, filled } = this;
     for (;;) {
-      const quote = held.subarray(0, end).indexOf(QUOTE, this.at);
+      const quote = held.subarray(0, filled).indexOf(QUOTE, this.at);
       if (quote < 0) {
-        this.at = end;
+        this.at = filled;
         return 'more';
       }
       const after = quote + 1;
-      if (after < end && held[after] === QUOTE) {
+      if (after < filled && held[after] === QUOTE) {
         this.at = after + 1;
         continue;
       }
       this.at = quote;
-      if (after === end) return this.hasEnded ? { to: end, content: end } : 'more';
-      const ending = this.endingAt(after);
-      if (ending === 'more') return 'more';
-      if (ending !== null) return ending;
-      if (this.state === 'value') return null;
-      this.isBad('a value in quotes with more behind the quote that ends it');
-      return null;
+      if (after === filled) return this.hasEnded ? { to: filled, content: filled } : 'more';
+      const found = this.endingAt(after);
+      if (found === null && this.state === 'quoted') this.isBad(STRAY_QUOTE);
+      return found;
     }
   }
 
   private bad(): RowEnd | null | 'more' {
     const found = this.lineEndFrom(this.at);
-    if (found === null) this.at = Math.max(this.at, this.end - 1);
+    if (found === null) this.at = Math.max(this.at, this.filled - 1);
     return found ?? 'more';
   }
 
   private isBad(fault: string): void {
+    for (const place of this.opened) {
+      if (this.doomed.size >= DOOMED_MAX) break;
+      this.doomed.set(place, fault);
+      this.lastDoomed = Math.max(this.lastDoomed, place);
+    }
     this.state = 'bad';
     this.fault = fault;
     this.at = this.start;
   }
 
-  /** What ends a value there: the row's end, or another value, for which the state is set; null: neither. */
+  /** What ends a value there: the row's end, or the next value, which is then expected; null: neither. */
   private endingAt(place: number): RowEnd | null | 'more' {
-    const { held, delimiter, end } = this;
+    const { held, delimiter, filled } = this;
     const byte = held[place];
     if (byte === LINE_FEED || byte === RETURN) {
-      const known = this.lineEnd ?? this.lineEndAt(place);
-      if (known === null) return 'more';
-      if (byte === RETURN && known === '\r\n' && place + 1 === end && !this.hasEnded) return 'more';
-      if (!startsWith(held, place, end, known)) return null;
-      this.ending = known;
-      return { to: place + known.length, content: place };
+      const ending = this.ending ?? this.lineEndAt(place);
+      if (ending === null || (byte === RETURN && ending === '\r\n' && place + 1 === filled && !this.hasEnded)) return 'more';
+      if (!startsWith(held, place, filled, ending)) return null;
+      this.ending = ending;
+      return { to: place + ending.length, content: place };
     }
     if (byte !== delimiter[0]) return null;
-    if (place + delimiter.length > end && !this.hasEnded) return 'more';
-    if (!held.subarray(place, Math.min(end, place + delimiter.length)).equals(delimiter)) return null;
+    if (place + delimiter.length > filled && !this.hasEnded) return 'more';
+    if (!held.subarray(place, Math.min(filled, place + delimiter.length)).equals(delimiter)) return null;
     this.at = place + delimiter.length;
     this.state = 'value';
     return null;
   }
 
-  /** The first line end from a place on that ends rows, in quotes or not; null: there is none yet. */
+  /** The first line end from a place on, in quotes or not; null: there is none yet. */
   private lineEndFrom(place: number): RowEnd | null {
-    const text = this.held.subarray(0, this.end);
-    if (this.lineEnd !== null) {
-      const at = text.indexOf(this.lineEnd.at(-1)!, place, 'latin1');
+    const text = this.held.subarray(0, this.filled);
+    if (this.ending !== null) {
+      const at = text.indexOf(this.ending.at(-1)!, place, 'latin1');
       return at < 0 ? null : { to: at + 1, content: at };
     }
     const feed = text.indexOf(LINE_FEED, place);
@@ -202,26 +237,26 @@ export class CsvRecords {
 
   private lineEndAt(place: number): string | null {
     if (this.held[place] === LINE_FEED) return '\n';
-    if (place + 1 === this.end) return this.hasEnded ? '\r' : null;
+    if (place + 1 === this.filled) return this.hasEnded ? '\r' : null;
     return this.held[place + 1] === LINE_FEED ? '\r\n' : '\r';
   }
 
   private take({ to, content }: RowEnd): CsvRecord {
     const { start, fault, line } = this;
-    const counted = this.lineEnd === '\r' ? RETURN : LINE_FEED;
-    const row = this.held.subarray(start, to);
-    for (let at = row.indexOf(counted); at >= 0; at = row.indexOf(counted, at + 1)) this.line += 1;
+    if (fault !== null) this.line += to > content ? 1 : 0;
+    else {
+      const counted = this.ending === '\r' ? RETURN : LINE_FEED;
+      const row = this.held.subarray(start, to);
+      for (let at = row.indexOf(counted); at >= 0; at = row.indexOf(counted, at + 1)) this.line += 1;
+    }
     this.byte += to - start;
-    Object.assign(this, { start: to, at: to, state: 'value', fault: null });
-    // An empty line is none.
-    return { from: start, to: content === start ? start : to, number: line + 1, fault, byte: this.byte, line: this.line };
+    this.start = this.at = to;
+    this.state = 'value';
+    this.fault = null;
+    this.opened = [];
+    if (this.lastDoomed < this.byte) this.doomed.clear();
+    return { from: start, to, number: line + 1, fault, byte: this.byte, line: this.line };
   }
-}
-
-/** Where a row ends, with and without its line end. */
-interface RowEnd {
-  to: number;
-  content: number;
 }
 
 function startsWith(bytes: Buffer, place: number, end: number, text: string): boolean {

@@ -76,23 +76,37 @@ export class CsvSource implements RecordSource {
 
   private async *rows({ byte, line, lineEnd }: Place): AsyncGenerator<ParsedRow> {
     const records = new CsvRecords(Buffer.from(this.options.delimiter), this.bytes.name, byte, line, lineEnd);
-    for await (const piece of inUtf8(this.bytes.open(byte), this.bytes.name)) yield* this.valuesOf(records.push(piece), records.lineEnd);
-    yield* this.valuesOf(records.push(null), records.lineEnd);
+    for await (const piece of inUtf8(this.bytes.open(byte), this.bytes.name)) {
+      records.append(piece);
+      yield* this.parsed(records);
+    }
+    records.end();
+    yield* this.parsed(records);
   }
 
-  /** Neighbours are parsed together. */
-  private *valuesOf({ bytes, records }: { bytes: Buffer; records: CsvRecord[] }, lineEnd: string | null): Generator<ParsedRow> {
-    const options: Options = { delimiter: this.options.delimiter, record_delimiter: lineEnd ?? [], relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
-    for (let at = 0; at < records.length;) {
-      let end = at;
-      while (end < records.length && records[end].fault === null) end += 1;
-      const good = records.slice(at, end);
-      const rows = good.length === 0 ? [] : (parse(bytes.subarray(good[0].from, good.at(-1)!.to), options) as string[][]);
-      if (rows.length !== good.length) throw new Error(`${good.length} rows of ${this.bytes.name} were read as ${rows.length}`);
-      for (const [i, record] of good.entries()) yield { record, values: rows[i], lineEnd };
-      if (end < records.length) yield { record: records[end], values: [], lineEnd };
-      at = end + 1;
+  /** The rows that are whole. Neighbours are parsed together, but no more than a chunk: there may be very many behind a bad one. */
+  private *parsed(records: CsvRecords): Generator<ParsedRow> {
+    for (;;) {
+      const good: CsvRecord[] = [];
+      let size = 0;
+      let next = records.next();
+      for (; next !== null && next.fault === null; next = good.length < CHUNK_ROWS && size < CHUNK_BYTES ? records.next() : null) {
+        good.push(next);
+        size += next.to - next.from;
+      }
+      const { lineEnd } = records;
+      if (good.length > 0) yield* this.valuesOf(good, records.bytes, lineEnd);
+      if (next !== null) yield { record: next, values: [], lineEnd };
+      else if (good.length === 0) return;
     }
+  }
+
+  private *valuesOf(records: CsvRecord[], bytes: Buffer, lineEnd: string | null): Generator<ParsedRow> {
+    const { delimiter } = this.options;
+    const options: Options = { delimiter, record_delimiter: lineEnd ?? [], relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
+    const rows = parse(bytes.subarray(records[0].from, records.at(-1)!.to), options) as string[][];
+    if (rows.length !== records.length) throw new Error(`${records.length} rows of ${this.bytes.name} were read as ${rows.length}`);
+    for (const [i, record] of records.entries()) yield { record, values: rows[i], lineEnd };
   }
 }
 

@@ -16,15 +16,20 @@ function rowsOf(text: string, { delimiter = ',', sizes = () => 1 << 20 }: { deli
   const whole = Buffer.from(text);
   const records = new CsvRecords(Buffer.from(delimiter), 'rows.csv', 0, 0, null);
   const rows: Row[] = [];
-  const take = ({ bytes, records: found }: { bytes: Buffer; records: CsvRecord[] }): void => {
-    for (const { from, to, ...rest } of found) rows.push({ text: bytes.toString('utf8', from, to), ...rest });
+  const take = (): void => {
+    for (let row = records.next(); row !== null; row = records.next()) {
+      const { from, to, ...rest } = row;
+      rows.push({ text: records.bytes.toString('utf8', from, to), ...rest });
+    }
   };
   for (let at = 0; at < whole.length;) {
     const size = sizes();
-    take(records.push(whole.subarray(at, at + size)));
+    records.append(whole.subarray(at, at + size));
+    take();
     at += size;
   }
-  take(records.push(null));
+  records.end();
+  take();
   return rows;
 }
 
@@ -90,5 +95,21 @@ test('rows have the number of their first line, where lines are empty, in quotes
     [5, 'b\r\n'],
     [6, '"c"d\r\n'],
     [7, 'e\rf\ng'],
+  ]);
+});
+
+test('a file in which each line opens a quote that is never closed is looked through once', () => {
+  const lines = 40_000;
+  const rows = rowsOf('",x",z,"\n'.repeat(lines));
+  expect(rows).toHaveLength(lines);
+  expect(rows.every(({ text, fault }) => text === '",x",z,"\n' && fault !== null)).toBe(true);
+});
+
+test('lines are counted where the first ones are bad, too', () => {
+  expect(rowsOf('"a"b\r"c"d\re\rf').map(({ number, fault }) => [number, fault === null])).toEqual([
+    [1, false],
+    [2, false],
+    [3, true],
+    [4, true],
   ]);
 });

@@ -148,6 +148,13 @@ describe('quotes of CSV', () => {
     ]);
   });
 
+  test('do not have the rest of a file read in one piece', async () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => `${i},row`).join('\n');
+    const chunks = await all(await open('open.csv', 'csv', `id,text\n0,"a\n${rows}`));
+    expect(chunks.flatMap(({ records }) => records)).toHaveLength(3000);
+    expect(chunks.map(({ records, unreadable }) => records.length + unreadable.length)).toEqual([500, 500, 500, 500, 500, 500, 1]);
+  });
+
   test('do not hide that a file ends in an error', async () => {
     const rows = `id,text\n1,"a"x\n${Array.from({ length: 60_000 }, (_, i) => `${i},row\n`).join('')}`;
     await expect(open('latin-1.csv', 'csv', Buffer.concat([Buffer.from(rows), Buffer.from([0xe9, 0x0a])])).then(all)).rejects.toThrow('latin-1.csv is not UTF-8 text');
