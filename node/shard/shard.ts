@@ -154,7 +154,7 @@ export class Shard {
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
-    // Fails only where the shard takes no writes any more, and is opened again.
+    // Where that fails, a backup tries it again.
     if (parts.log !== null) parts.log.onLeapt = () => void this.queue.push([]).catch(() => undefined);
     // What the gate refuses would be tried again and again, each time by an entry of the log.
     const mayBeAny = (): boolean => this.expiry.mayHaveExpired && !refusesWrites(gate.now);

@@ -1,6 +1,6 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { chainsOf, type LogChain } from '../../shared/backup/log-chain';
-import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
+import { chainsOf } from '../../shared/backup/log-chain';
+import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentsFrom, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
 import type { Clock } from '../../shared/time/clock';
 import type { Pace } from '../../shared/time/pace';
 import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
@@ -94,7 +94,7 @@ export class ShardShipper {
     const name = shardName(log.id);
     const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
     const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
-    const list = async (): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
+    const list = async (from: number): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap((object) => segmentOf(object) ?? []);
     this.head = null;
     // The target takes its time, in which what is not shipped may be given up.
     let view = log.view();
@@ -102,16 +102,20 @@ export class ShardShipper {
     const isHere = (sequence: number, epoch: number): boolean => sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
     const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
-    if (newest !== undefined && (log.goOnBehind === undefined || !isOfOthers(log, view, told))) {
-      this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
-      return { term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
+    if (newest !== undefined) {
+      const behind = log.goOnBehind === undefined ? [] : await list(newest.sequence + 1);
+      view = log.view();
+      if (view === null || view.term !== term) return null;
+      if (log.goOnBehind === undefined || !isOfOthers(log, view, [...told, ...behind.map(endOf)])) {
+        this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
+        return { term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
+      }
     }
-    const segments = await list();
+    const segments = await list(0);
     view = log.view();
     if (view === null || view.term !== term) return null;
-    const chains = chainsOf(segments);
-    if (log.goOnBehind !== undefined && isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, chains);
-    const chain = chains.reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
+    if (log.goOnBehind !== undefined && isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, segments);
+    const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
     const last = chain?.at(-1);
     const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
     if (last === undefined || chain === null) return position;
@@ -123,22 +127,25 @@ export class ShardShipper {
   }
 
   /** What the target has of another history stays apart, and so what was written here until that was noticed is given up. */
-  private async goOnBehind(view: LogView, told: readonly LogHead[], chains: readonly LogChain[]): Promise<Position> {
+  private async goOnBehind(view: LogView, told: readonly LogHead[], segments: readonly LogSegment[]): Promise<Position | null> {
     const { log, parts } = this;
-    const ends = chains.map(({ segments }) => segments.at(-1)!);
-    let end = [...told, ...ends.map(endOf)].reduce((most, { sequence }) => Math.max(most, sequence), 0);
-    const atMs = [...told.map(({ untilMs }) => untilMs + 1), ...ends.map(({ toMs }) => toMs)].reduce((most, ms) => Math.max(most, ms), 0);
+    const most = (numbers: number[]): number => numbers.reduce((one, other) => Math.max(one, other), 0);
+    const end = most([...told, ...segments.map(endOf)].map(({ sequence }) => sequence));
+    const endsThere = segments.filter(({ last }) => last === end);
     // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes the place of.
-    const head = told.find(({ sequence, epoch }) => sequence === end && ends.some(({ last, lastEpoch }) => last === sequence && lastEpoch === epoch));
+    const head = told.filter(({ sequence }) => sequence === end).sort((a, b) => b.untilMs - a.untilMs)[0];
     if (head !== undefined) {
-      const { epoch, untilMs } = head;
-      end += 1;
-      const closing: ShippedEntry = { sequence: end, epoch, at: untilMs + 1, write: null };
-      await parts.target.put(segmentKey(shardName(log.id), { first: end, last: end, precedingEpoch: epoch, lastEpoch: epoch, fromMs: untilMs + 1, toMs: untilMs + 1 }), segmentToBytes([closing]));
+      const { epoch } = head;
+      const at = most([head.untilMs + 1, ...endsThere.map(({ toMs }) => toMs)]);
+      const bytes = segmentToBytes([{ sequence: end + 1, epoch, at, write: null }]);
+      await parts.target.put(segmentKey(shardName(log.id), { first: end + 1, last: end + 1, precedingEpoch: epoch, lastEpoch: epoch, fromMs: at, toMs: at }), bytes);
+      parts.onShipped(bytes.length);
     }
-    const next = await log.goOnBehind!(end);
+    const next = await log.goOnBehind!(head === undefined ? end : end + 1);
+    // Closed meanwhile: the next start looks again.
+    if (log.view() === null) return null;
     this.giveUp(Math.min(view.first, end + 1), next - 1);
-    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: atMs };
+    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: most([...told.map(({ untilMs }) => untilMs + 1), ...segments.map(({ toMs }) => toMs)]) };
   }
 
   /** What is not there any more is given up. */

@@ -18,8 +18,8 @@ export interface BackupTarget {
   create(key: string, bytes: Buffer): Promise<boolean>;
   /** null: there is no such object. */
   get(key: string): Promise<Buffer | null>;
-  /** Every object whose name begins so, in no particular order. */
-  list(prefix: string): Promise<BackupObject[]>;
+  /** Every object whose name begins so and comes behind `after`, letter by letter, in no particular order. */
+  list(prefix: string, after?: string): Promise<BackupObject[]>;
   /** Nothing happens where there is none. */
   delete(key: string): Promise<void>;
 }

@@ -76,7 +76,7 @@ export class FolderTarget implements BackupTarget {
     return this.attempt('read', () => orMissing(readFile(this.pathOf(key)), null));
   }
 
-  list(prefix: string): Promise<BackupObject[]> {
+  list(prefix: string, after = ''): Promise<BackupObject[]> {
     return this.attempt('list', async () => {
       const from = join(this.folder, dirname(`${prefix}x`));
       const entries = await orMissing(readdir(from, { recursive: true, withFileTypes: true }), []);
@@ -84,7 +84,7 @@ export class FolderTarget implements BackupTarget {
       for (const entry of entries) {
         const path = join(entry.parentPath, entry.name);
         const key = relative(this.folder, path).split(sep).join('/');
-        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || !key.startsWith(prefix)) continue;
+        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || !key.startsWith(prefix) || key <= after) continue;
         const bytes = await orMissing(
           stat(path).then(({ size }) => size),
           null,

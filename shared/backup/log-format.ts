@@ -96,6 +96,11 @@ export function segmentKey(shard: string, { first, last, precedingEpoch, lastEpo
   return `${LOG_PREFIX}${shard}/${numbers.join('-')}`;
 }
 
+/** Names that come behind it are those of the shard's segments that begin with this entry or a later one. */
+export function segmentsFrom(shard: string, first: number): string {
+  return `${LOG_PREFIX}${shard}/${padded(first)}`;
+}
+
 /** null: it is none. */
 export function segmentOf({ key, bytes }: { key: string; bytes: number }): LogSegment | null {
   const match = /\/(\d{16})-(\d{16})-(\d+)-(\d+)-(\d+)-(\d+)$/.exec(key);

@@ -108,16 +108,23 @@ export class S3Target implements BackupTarget {
     return this.persistently('read', `${this.base}/${this.prefix}${key}`, { method: 'GET' });
   }
 
-  async list(prefix: string): Promise<BackupObject[]> {
+  async list(prefix: string, after = ''): Promise<BackupObject[]> {
     const found: BackupObject[] = [];
     for (let token = ''; ;) {
-      const query = new URLSearchParams({ 'list-type': '2', 'max-keys': '1000', prefix: this.prefix + prefix, ...(token !== '' && { 'continuation-token': token }) });
+      const query = new URLSearchParams({
+        'list-type': '2',
+        'max-keys': '1000',
+        prefix: this.prefix + prefix,
+        ...(after !== '' && { 'start-after': this.prefix + after }),
+        ...(token !== '' && { 'continuation-token': token }),
+      });
       const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, { method: 'GET' });
       if (answer === null) throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
       const text = answer.toString();
       for (const [, content] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = unescaped(/<Key>(.*?)<\/Key>/s.exec(content)?.[1] ?? '');
-        if (key.startsWith(this.prefix)) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
+        // Not every store that speaks the protocol knows where to begin.
+        if (key.startsWith(this.prefix) && key > this.prefix + after) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
       }
       const next = unescaped(/<NextContinuationToken>(.*?)<\/NextContinuationToken>/s.exec(text)?.[1] ?? '');
       if (!/<IsTruncated>true<\/IsTruncated>/.test(text) || next === '' || next === token) return found;

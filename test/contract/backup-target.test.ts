@@ -64,6 +64,9 @@ describe.each(targets)('%s', (_name, open) => {
       { key: 'data/two/b', bytes: large.length },
     ]);
     expect((await sorted('backups/')).map(({ key }) => key)).toEqual([0, 1, 2, 3, 4].map((i) => `backups/${i}.json`));
+    expect((await target.list('backups/', 'backups/2.json')).map(({ key }) => key).sort()).toEqual(['backups/3.json', 'backups/4.json']);
+    expect((await target.list('data/', 'data/one/b')).map(({ key }) => key).sort()).toEqual(['data/one/empty', 'data/two/b']);
+    expect(await target.list('backups/', 'backups/9')).toEqual([]);
     expect(await target.list('none/')).toEqual([]);
     for (const { key } of [...(await target.list('data/')), ...(await target.list('backups/'))]) await target.delete(key);
     await target.delete('data/one/a');

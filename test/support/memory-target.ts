@@ -19,8 +19,8 @@ export class MemoryTarget implements BackupTarget {
     return this.objects.get(key) ?? null;
   }
 
-  async list(prefix: string): Promise<BackupObject[]> {
-    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([key, { length: bytes }]) => ({ key, bytes }));
+  async list(prefix: string, after = ''): Promise<BackupObject[]> {
+    return [...this.objects].filter(([key]) => key.startsWith(prefix) && key > after).map(([key, { length: bytes }]) => ({ key, bytes }));
   }
 
   async delete(key: string): Promise<void> {

@@ -80,7 +80,7 @@ export class TinyS3 {
 
   /** In pages of a few, so that every list has several. */
   private list(query: URLSearchParams, answer: ServerResponse): void {
-    const after = query.get('continuation-token') ?? '';
+    const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
     const keys = [...this.objects.keys()].filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after).sort();
     const page = keys.slice(0, PAGE);
     const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>${this.objects.get(key)!.length}</Size></Contents>`).join('');

@@ -277,13 +277,15 @@ export class OwnLog implements ShippableLog {
   /** Nothing is asked of the store any more when it resolves. */
   async close(): Promise<void> {
     this.closed = true;
+    this.leapIfIdle();
     await this.forgetting;
   }
 
   private leapIfIdle(): void {
-    if (this.leap === null || this.last > this.committed) return;
+    if (this.leap === null || (this.last > this.committed && !this.closed)) return;
     const { behind, done } = this.leap;
     this.leap = null;
+    if (this.closed) return done(this.first);
     // One that nobody has stands for those that are given up.
     this.last = Math.max(behind, this.last) + 1;
     this.committed = this.last;

@@ -30,8 +30,8 @@ export class PatientTarget implements BackupTarget {
   }
 
   /** Errors: as `get`. */
-  list(prefix: string): Promise<BackupObject[]> {
-    return this.patiently(prefix, () => this.target.list(prefix));
+  list(prefix: string, after?: string): Promise<BackupObject[]> {
+    return this.patiently(prefix, () => this.target.list(prefix, after));
   }
 
   put(key: string, bytes: Buffer): Promise<void> {

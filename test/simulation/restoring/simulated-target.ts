@@ -76,8 +76,8 @@ export class SimulatedTarget implements BackupTarget {
     return this.call(() => this.parts.objects.present.get(key) ?? null);
   }
 
-  list(prefix: string): Promise<BackupObject[]> {
-    return this.call(() => [...this.parts.objects.present].flatMap(([key, { length }]) => (key.startsWith(prefix) ? [{ key, bytes: length }] : [])));
+  list(prefix: string, after = ''): Promise<BackupObject[]> {
+    return this.call(() => [...this.parts.objects.present].flatMap(([key, { length }]) => (key.startsWith(prefix) && key > after ? [{ key, bytes: length }] : [])));
   }
 
   delete(key: string): Promise<void> {

@@ -283,6 +283,61 @@ describe('a log that nobody else has', () => {
     expect(gaps).toHaveLength(1);
   });
 
+  test('that is put back before what was shipped and not told goes on behind that', async () => {
+    const one = await open();
+    await write(3);
+    await one.ship();
+    tell(one);
+    await write(2);
+    const copy = await copied();
+    await write(2);
+    await one.ship();
+    copy.put();
+    const two = await open();
+    await write(4);
+    await two.ship();
+    expect(sequences()).toEqual([[1, 2, 3, 4, 5, 6, 7]]);
+    expect(gaps).toEqual([[4, 10]]);
+    await write(1);
+    await two.ship();
+    expect(sequences()[1]).toEqual([11]);
+  });
+
+  test('that is put back leaves the end of the other history, though its segments are gone', async () => {
+    const one = await open();
+    await write(3);
+    const copy = await copied();
+    await write(2);
+    await one.ship();
+    tell(one);
+    const { epoch, untilMs } = one.head!;
+    objects.clear();
+    copy.put();
+    const two = await open();
+    await two.ship();
+    // A backup of the last write goes on there.
+    const [segment] = [...objects.keys()].flatMap((key) => segmentOf({ key, bytes: 1 }) ?? []);
+    expect(segment).toMatchObject({ first: 6, last: 6, precedingEpoch: epoch, lastEpoch: epoch, fromMs: untilMs + 1 });
+    expect(two.head).toMatchObject({ sequence: 7 });
+  });
+
+  test('that is closed while it is looked at in the target gives nothing up', async () => {
+    const one = await open();
+    await write(1);
+    const copy = await copied();
+    await write(4);
+    await one.ship();
+    copy.put();
+    const two = await open();
+    own.onLeapt = () => {
+      throw new Error('it is closed');
+    };
+    const round = two.ship();
+    await own.close();
+    await round;
+    expect([two.head, gaps]).toEqual([null, []]);
+  });
+
   test('that is put back waits for the batch that is being stored', async () => {
     const one = await open();
     await write(1);
