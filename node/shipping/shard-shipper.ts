@@ -97,24 +97,28 @@ export class ShardShipper {
     const list = async (from: number): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap((object) => segmentOf(object) ?? []);
     this.head = null;
     // The target takes its time, in which what is not shipped may be given up.
-    let view = log.view();
-    if (view === null || view.term !== term) return null;
+    const look = (): LogView | null => {
+      const now = log.view();
+      return now?.term === term ? now : null;
+    };
+    let view = look();
+    if (view === null) return null;
     const isHere = (sequence: number, epoch: number): boolean => sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
     const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
     if (newest !== undefined) {
       const behind = log.goOnBehind === undefined ? [] : await list(newest.sequence + 1);
-      view = log.view();
-      if (view === null || view.term !== term) return null;
-      if (log.goOnBehind === undefined || !isOfOthers(log, view, [...told, ...behind.map(endOf)])) {
+      view = look();
+      if (view === null) return null;
+      if (!isOfOthers(log, view, [...told, ...behind.map(endOf)])) {
         this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
         return { term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
       }
     }
     const segments = await list(0);
-    view = log.view();
-    if (view === null || view.term !== term) return null;
-    if (log.goOnBehind !== undefined && isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, segments);
+    view = look();
+    if (view === null) return null;
+    if (isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, segments);
     const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
     const last = chain?.at(-1);
     const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
@@ -193,10 +197,10 @@ export class ShardShipper {
 
 /**
  * Whether a target has entries under numbers of a log that the log does not have: it was put back to an earlier state. Of what
- * it keeps no more nothing can be told.
+ * it keeps no more nothing can be told. Only asked of a log that can go on behind them.
  */
 function isOfOthers(log: ShippableLog, { first, committed }: LogView, places: readonly { sequence: number; epoch: number }[]): boolean {
-  return places.some(({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch));
+  return log.goOnBehind !== undefined && places.some(({ sequence, epoch }) => sequence > committed || (sequence >= first - 1 && log.epochOf(sequence) !== epoch));
 }
 
 function endOf({ last, lastEpoch }: LogSegment): { sequence: number; epoch: number } {

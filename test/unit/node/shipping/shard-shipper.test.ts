@@ -7,6 +7,7 @@ import { chainsOf } from '../../../../shared/backup/log-chain';
 import { entriesOfSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
+import { copiedStore } from '../../../support/copied-store';
 import { MemoryTarget } from '../../../support/memory-target';
 
 const clock = new ManualClock(1_000);
@@ -218,15 +219,24 @@ describe('a log that nobody else has', () => {
 
   /** The store as it is, to be put back. */
   async function copied(): Promise<{ put: () => void }> {
-    const copy = new MemoryKeyValueStore();
-    const of = operation;
-    for await (const page of store.scan({ from: Buffer.alloc(0), to: Buffer.of(0xff), pageSize: 1000, values: true })) await copy.write(page.map(({ key, value }) => ({ type: 'put', key, value })));
+    const [copy, of] = [await copiedStore(store), operation];
     return {
       put: () => {
         store = copy;
         operation = of;
       },
     };
+  }
+
+  /** Of a log of five writes, all shipped, that is put back to the first one. */
+  async function afterPutBack(): Promise<ShardShipper> {
+    const one = await open();
+    await write(1);
+    const copy = await copied();
+    await write(4);
+    await one.ship();
+    copy.put();
+    return open();
   }
 
   const tell = ({ head }: ShardShipper): void => void (told = [{ member: 'a', at: 0, shards: { 'c.0': head! } }]);
@@ -322,13 +332,7 @@ describe('a log that nobody else has', () => {
   });
 
   test('that is closed while it is looked at in the target gives nothing up', async () => {
-    const one = await open();
-    await write(1);
-    const copy = await copied();
-    await write(4);
-    await one.ship();
-    copy.put();
-    const two = await open();
+    const two = await afterPutBack();
     own.onLeapt = () => {
       throw new Error('it is closed');
     };
@@ -339,13 +343,7 @@ describe('a log that nobody else has', () => {
   });
 
   test('that is put back waits for the batch that is being stored', async () => {
-    const one = await open();
-    await write(1);
-    const copy = await copied();
-    await write(4);
-    await one.ship();
-    copy.put();
-    const two = await open();
+    const two = await afterPutBack();
     const changes = own.changes([Buffer.from('w')], (operation += 1), 0);
     const round = two.ship();
     await new Promise((wake) => setImmediate(wake));

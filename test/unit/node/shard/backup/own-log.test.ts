@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '../../../../../shared/time/clock';
 import { Pace } from '../../../../../shared/time/pace';
+import { copiedStore } from '../../../../support/copied-store';
 import { LogMemory, openRocksStore, plainFactories } from '../../../../support/shard-node';
 
 /** The writes that a shard without replicas keeps until they are shipped, over starts. */
@@ -104,13 +105,6 @@ test('times never go back, though the clock is put back between starts, and thou
   expect(three.timeMs()).toBe(clock.wallMs());
 });
 
-/** The store as it is now, for another start. */
-async function copied(): Promise<MemoryKeyValueStore> {
-  const copy = new MemoryKeyValueStore();
-  for await (const page of store.scan({ from: Buffer.alloc(0), to: Buffer.of(0xff), pageSize: 1000, values: true })) await copy.write(page.map(({ key, value }) => ({ type: 'put', key, value })));
-  return copy;
-}
-
 const placeNow = async (): Promise<{ sequence: number; epoch: number }> => placeOfLogged((await records.logged())!);
 
 test('the writes of each start have an epoch of their own, also where the clock stands still', async () => {
@@ -171,7 +165,7 @@ test('numbers go on behind those of another history, once no batch is being stor
   await write(one, 10);
   clock.advance(1);
   // A copy of before writes that the target has.
-  store = await copied();
+  store = await copiedStore(store);
   records = new RecordStore(store);
   const two = await open();
   await write(two, 10);
@@ -192,7 +186,7 @@ test('numbers go on behind those of another history, once no batch is being stor
 
 test('of two that go on from one state at the same time, each has an epoch of its own', async () => {
   await write(await open(), 10);
-  const copy = await copied();
+  const copy = await copiedStore(store);
   const of = operation;
   await write(await open(), 10);
   const { epoch } = await placeNow();
