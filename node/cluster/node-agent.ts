@@ -19,7 +19,7 @@ import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
-import { lookAt, openAt, ShardPlace } from '../shard/shard-place';
+import { allEnded, lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 import type { KnownAssignments } from './known-assignments';
 import { ReplicaRemovals } from './replica-removals';
@@ -122,10 +122,8 @@ export class NodeAgent implements ReplicationReceiver {
     this.later.close();
     this.waiters.wake();
     // One that fails keeps none of the others from being closed whole.
-    const results = await Promise.allSettled([...this.places.values()].map((place) => place.end('closed')));
-    await this.options.known.settled();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    const closed = allEnded([...this.places.values()].map((place) => place.end('closed')));
+    await closed.finally(() => this.options.known.settled());
   }
 
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */

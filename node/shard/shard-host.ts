@@ -13,7 +13,7 @@ import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
-import { lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
+import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
@@ -147,10 +147,7 @@ export class ShardHost implements ShardPublications {
 
   private async closeAll(): Promise<void> {
     const closings = [...this.places.values()].map((place) => place.end('closed'));
-    const results = await Promise.allSettled([...closings, ...this.leaving.values()]);
-    this.places.clear();
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    await allEnded([...closings, ...this.leaving.values()]).finally(() => this.places.clear());
   }
 
   private async remove(id: ShardId, name: string): Promise<void> {

@@ -169,3 +169,9 @@ export async function lookAt<Held extends Closable, Seen>(places: Iterable<Shard
 export function shuttingDown(): QuiverError {
   return new QuiverError('unavailable', 'the node is shutting down');
 }
+
+/** Resolves when all have ended, whichever of them fails. Errors: that of the first that failed. */
+export async function allEnded(endings: Iterable<Promise<void>>): Promise<void> {
+  const failed = (await Promise.allSettled(endings)).find((ended) => ended.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}

@@ -1,4 +1,4 @@
-import { lookAt, openAt, type PlaceSurroundings, ShardPlace } from '../../../../node/shard/shard-place';
+import { allEnded, lookAt, openAt, type PlaceSurroundings, ShardPlace } from '../../../../node/shard/shard-place';
 import { eventually } from '../../../support/eventually';
 
 /** The life of a place, over shards that open and close when the test says so. */
@@ -259,4 +259,17 @@ test('of many places what is open is looked at, and what closes meanwhile is lef
   expect(await lookAt(places, look)).toEqual([1]);
   some[1].attempts[0].succeed();
   await Promise.all(places.map((place) => place.end('closed')));
+});
+
+test('all have ended when the first of those that fail is told', async () => {
+  await allEnded([Promise.resolve()]);
+  let end = (): void => undefined;
+  const slow = new Promise<void>((resolve) => (end = resolve));
+  let isOver = false;
+  const all = allEnded([slow, Promise.reject(new Error('first')), Promise.reject(new Error('second'))]).finally(() => (isOver = true));
+  const failed = expect(all).rejects.toThrow('first');
+  await new Promise((wake) => setImmediate(wake));
+  expect(isOver).toBe(false);
+  end();
+  await failed;
 });
