@@ -122,8 +122,11 @@ export class NodeAgent implements ReplicationReceiver {
     this.later.close();
     this.waiters.wake();
     // One that fails keeps none of the others from being closed whole.
-    const closed = allEnded([...this.places.values()].map((place) => place.end('closed')));
-    await closed.finally(() => this.options.known.settled());
+    try {
+      await allEnded([...this.places.values()].map((place) => place.end('closed')));
+    } finally {
+      await this.options.known.settled();
+    }
   }
 
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */
