@@ -263,7 +263,7 @@ export class ApiProcess {
         tokens: tokens.verifier,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
-        hasMcp: config.mcp === 'true',
+        mcpOrigins: config.mcp === 'true' ? config.mcpOrigins : null,
         dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
         tracer: this.openTracer(),

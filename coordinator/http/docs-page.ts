@@ -7,7 +7,7 @@ const OPTIONS: SwaggerUiOptions = {
   swaggerUrl: '/openapi.json',
   // With a `validatorUrl`, the browser would ask a public service for a badge. The default layout adds a bar that loads
   // other documents, and has a logo with inline styles.
-  swaggerOptions: { layout: 'BaseLayout', persistAuthorization: true, validatorUrl: null, displayRequestDuration: true },
+  swaggerOptions: { layout: 'BaseLayout', persistAuthorization: false, validatorUrl: null, displayRequestDuration: true },
 };
 
 /** The package's own page has inline styles, which the policy below forbids. This page uses the files of swagger-ui-dist. */
@@ -23,12 +23,16 @@ const PAGE = `<!DOCTYPE html>
 </head>
 <body>
 <div id="swagger-ui"></div>
+<script src="./forget-keys.js"></script>
 <script src="./swagger-ui-bundle.js"></script>
 <script src="./swagger-ui-standalone-preset.js"></script>
 <script src="./swagger-ui-init.js"></script>
 </body>
 </html>
 `;
+
+/** Earlier versions kept a key in the browser for good; this takes it away. */
+const FORGET_KEYS = "try { localStorage.removeItem('authorized'); } catch {}\n";
 
 /**
  * Headers for everything that a browser may show: it may run and load only files of this server and connect only to it;
@@ -64,6 +68,7 @@ export function docsPage(): (request: IncomingMessage, response: ServerResponse,
   };
   const page: RequestHandler = (request, response, next) => {
     if (request.method === 'GET' && request.path === '/') response.type('html').send(PAGE);
+    else if (request.method === 'GET' && request.path === '/forget-keys.js') response.type('js').send(FORGET_KEYS);
     else next();
   };
   app.use('/docs', secure, ...filesOnly(swaggerUi.serve), page);

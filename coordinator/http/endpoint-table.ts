@@ -37,13 +37,14 @@ export function endpointTable(parts: {
   metricsText: MetricsText | null;
   hasDocs: boolean;
   hasDashboard: boolean;
-  hasMcp: boolean;
+  /** Origins whose pages may use /mcp; null: it is not served. */
+  mcpOrigins: readonly string[] | null;
   signIn: SignIn;
   formats: VectorFormats;
   limits: HttpLimits;
   clock: Pick<Clock, 'wallMs'>;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, hasMcp, signIn, formats, limits, clock } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, mcpOrigins, signIn, formats, limits, clock } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -66,10 +67,13 @@ export function endpointTable(parts: {
     ...operationsEndpoints({ operations }),
     ...activityEndpoints({ activity }),
   ];
-  if (hasMcp) {
+  if (mcpOrigins !== null) {
     let handler: McpHandler | null = null;
     table.push(
-      ...mcpEndpoints({ handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION, outcomes: service.outcomes, clock })) }),
+      ...mcpEndpoints({
+        origins: mcpOrigins,
+        handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION, outcomes: service.outcomes, clock })),
+      }),
     );
   }
   return table;

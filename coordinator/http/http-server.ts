@@ -54,8 +54,8 @@ export interface HttpServerParts {
   metricsText: MetricsText | null;
   /** Whether /docs and /openapi.json are served. */
   hasDocs: boolean;
-  /** Whether /mcp is served; default: no. */
-  hasMcp?: boolean;
+  /** Origins whose pages may use /mcp; null, the default: it is not served. */
+  mcpOrigins?: readonly string[] | null;
   /** The folder of the dashboard's built files; null: nothing is at /ui. */
   dashboardFolder: string | null;
   signIn: SignIn;
@@ -153,7 +153,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     metricsText,
     hasDocs,
     hasDashboard: dashboardFolder !== null,
-    hasMcp: parts.hasMcp ?? false,
+    mcpOrigins: parts.mcpOrigins ?? null,
     signIn,
     formats: codec.formats,
     limits,

@@ -152,7 +152,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
     hasDocs: config.apiDocs === 'true',
-    hasMcp: config.mcp === 'true',
+    mcpOrigins: config.mcp === 'true' ? config.mcpOrigins : null,
     dashboardFolder: dashboardFolderOf(config),
     signIn: remote<SignIn>(main, 'signIn'),
     load,

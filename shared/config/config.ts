@@ -1,5 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
+import { originOf } from './origin-list';
 import { secretIn, withSecretFiles } from './secret-files';
 import { tokenSettings } from './token-settings';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Setting } from './settings';
@@ -10,7 +11,7 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Se
  * and their types follow from that table: the type of a choice is the union of its choices, and a secret may be
  * undefined.
  */
-export type Config = Omit<ValuesOf<typeof SETTINGS>, 'trustedProxies'> & { trustedProxies: string[] };
+export type Config = Omit<ValuesOf<typeof SETTINGS>, 'trustedProxies' | 'mcpOrigins'> & { trustedProxies: string[]; mcpOrigins: string[] };
 
 /**
  * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
@@ -124,7 +125,8 @@ export function readConfig(environment: Environment, cores: number): Config {
   const trustedProxies = listOf(config.trustedProxies);
   const bad = trustedProxies.find((text) => !isNetwork(text));
   if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');
-  return { ...config, trustedProxies };
+  const mcpOrigins = listOf(config.mcpOrigins).map((text) => originOf(text) ?? refuse(SETTINGS.mcpOrigins, text, 'origins such as https://tools.example.com, separated by commas'));
+  return { ...config, trustedProxies, mcpOrigins };
 }
 
 /** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */

@@ -364,6 +364,10 @@ export const SETTINGS = {
     name: 'MCP', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
     meaning: '`true`: the Model Context Protocol at `/mcp`, for language models, under the callers’ keys ([guide](guides/language-models.md))',
   },
+  mcpOrigins: {
+    name: 'MCP_ORIGINS', kind: 'text', fallback: '',
+    meaning: 'Origins whose pages may use `/mcp`, separated by commas, as `https://tools.example.com`; pages of this machine always may, and programs that are no browser; empty: no other',
+  },
   backupTarget: {
     name: 'BACKUP_TARGET', kind: 'text', fallback: '',
     meaning: 'Where backups are kept: `file:/folder` or `s3://bucket/prefix`; in a cluster the same for all members, who all have to reach it; empty: there are none',

@@ -60,6 +60,16 @@ inBrowser('the explorer in Chromium', () => {
     await page.until(`document.querySelector('[id="operations-Collections-get_collections"] .live-responses-table pre').innerText.includes(${JSON.stringify(`"name": "${collections[0].name}"`)})`);
   });
 
+  test('keeps no key when the page is left, nor one that an earlier version kept', async () => {
+    const kept = `JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage), document.cookie])`;
+    expect(await page.evaluate(kept)).not.toContain(server.apiKey);
+    await page.evaluate(`localStorage.setItem('authorized', ${JSON.stringify(JSON.stringify({ ApiKey: { value: server.apiKey } }))})`);
+    await page.evaluate(`(window.isOld = true, location.reload())`);
+    await page.until(`window.isOld === undefined && document.querySelector('.btn.authorize') !== null && localStorage.getItem('authorized') === null`);
+    expect(await page.evaluate(kept)).not.toContain(server.apiKey);
+    expect(await tryOut('get_collections')).toContain('"code": 401');
+  });
+
   test('breaks its policy nowhere, which is in force', async () => {
     // Reports come late and in order: behind the two that are provoked there is none that is still to come.
     await page.evaluate(`document.body.setAttribute('style', 'color: red')`);

@@ -40,7 +40,7 @@ describe('the Model Context Protocol', () => {
   const keyOf = async (role: string) => dataOf(await api.post('/v1/admin/keys', { name: `mcp ${role}`, role }));
 
   beforeAll(async () => {
-    target = await startEmbedded({ MCP: 'true', HTTP_THREADS: '2' });
+    target = await startEmbedded({ MCP: 'true', MCP_ORIGINS: 'https://tools.example.com, http://other.example:81', HTTP_THREADS: '2' });
     api = new ApiClient(target);
     dataOf(await api.post('/v1/collections', { name: 'facts', dim: 64, description: 'what is where' }));
     dataOf(await api.post('/v1/collections/facts/bulk_upsert', { items: ITEMS }));
@@ -128,6 +128,21 @@ describe('the Model Context Protocol', () => {
     const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { _meta: META, notifications: { toolsListChanged: true } } };
     const answer = await api.post('/mcp', listen, { headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' } });
     expect(answer.json).toMatchObject({ error: { message: expect.stringMatching(/limit/i) } });
+  });
+
+  test('pages of other origins are refused, whatever key they have; those of this machine and of MCP_ORIGINS are not', async () => {
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const headers = { accept: 'application/json, text/event-stream' };
+    const statusFrom = async (origin: string) => (await api.post('/mcp', list, { headers: { ...headers, origin } })).httpStatus;
+    for (const origin of ['http://localhost', 'http://localhost:6274', 'https://127.0.0.1:1', 'http://[::1]:8000', 'https://tools.example.com', 'HTTPS://Tools.Example.com:443'])
+      expect([origin, await statusFrom(origin)]).toEqual([origin, 200]);
+    const others = ['https://evil.example', 'http://tools.example.com', 'https://tools.example.com:8443', 'https://tools.example.com.evil.example', 'http://localhost.evil.example'];
+    for (const origin of [...others, 'null', '', 'http://evil@localhost', 'http://localhost/path', 'file://', 'chrome-extension://abc', 'http://localhost, https://evil.example'])
+      expect([origin, await statusFrom(origin)]).toEqual([origin, 403]);
+    // The page that a hostile name leads to this address: its origin is that name, and so is the host that it asks.
+    const rebound = await api.post('/mcp', list, { headers: { ...headers, host: 'evil.example', origin: 'http://evil.example' } });
+    expect(rebound.json).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'pages of this origin may not use /mcp (MCP_ORIGINS)', data: { code: 403 } } });
+    expect((await api.call({ method: 'GET', path: '/mcp', headers: { origin: 'https://evil.example' } })).httpStatus).toBe(403);
   });
 
   test('a key that is limited to collections does and learns by a tool what it may by the API, and no more', async () => {

@@ -338,6 +338,22 @@ async def test_a_token_is_asked_for_before_each_request_and_again_when_it_was_re
     assert all("x-api-key" not in request.headers for request in played.requests)
 
 
+@pytest.mark.parametrize("secret", ["my-secret\nkey", "my-secret-key\x00", "my-secret-ключ"])
+def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(secret: str) -> None:
+    for key, token in ((secret, None), (None, secret)):
+        with pytest.raises(ValueError, match="has a character that it can't have") as caught:
+            credential(key, token)
+        assert "my-secret" not in repr(caught.value)
+    assert credential(" a-key-from-a-file\n", None) == {"x-api-key": "a-key-from-a-file"}
+
+
+@pytest.mark.parametrize("form", ["sync", "async"])
+def test_a_client_does_not_show_its_key(form: str) -> None:
+    client = (QuiverClient if form == "sync" else AsyncQuiverClient)("http://localhost:1", api_key="my-secret-key")
+    for part in (client, client._transport, client.keys, client.backups, client.cluster, client.collection("a")):
+        assert "my-secret-key" not in repr(part)
+
+
 def test_a_key_that_looks_like_a_token_is_sent_as_one() -> None:
     token = "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"
     assert credential(token, None) == {"authorization": f"Bearer {token}"}

@@ -45,6 +45,8 @@ export type TokenProvider = (why: { refused: boolean }) => string | Promise<stri
 
 /** A JSON Web Token: three parts, the first of which is a JSON object in base64url. */
 const JSON_WEB_TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
+/** What a header can hold; `fetch` takes blanks at its ends away, such as the line end of a file. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const UNAUTHENTICATED = 401;
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
@@ -68,7 +70,8 @@ interface PiecesInProgress {
 /** Sends requests with deadlines and repetitions, and takes envelopes apart. */
 export class Transport {
   private readonly base: string;
-  private readonly headers: Record<string, string>;
+  /** With the key: a field that no program can see, so neither `console.log` of a client nor its JSON shows it. */
+  readonly #headers: Readonly<Record<string, string>>;
   private readonly tokens: TokenProvider | null;
   /** Whether the token that was sent last was refused. */
   private isRefused = false;
@@ -82,7 +85,7 @@ export class Transport {
     this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
     this.tokens = typeof options.token === 'function' ? options.token : null;
     const secret = options.token ?? options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
-    this.headers = { ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
+    this.#headers = { ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
@@ -214,7 +217,7 @@ export class Transport {
   /** Sends once, and resolves when the head of the answer is there. */
   private async send(request: ApiRequest, options: CallOptions, watch: Deadline): Promise<Response> {
     const { method, json, body } = request;
-    const headers: Record<string, string> = { ...this.headers, ...options.headers };
+    const headers: Record<string, string> = { ...this.#headers, ...options.headers };
     if (this.tokens !== null) Object.assign(headers, credential(await watch.within(this.token(this.tokens)), true));
     // The key goes to this address only; fetch would take it along to wherever an answer points.
     const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal, redirect: 'manual' };
@@ -251,8 +254,9 @@ export class Transport {
   }
 }
 
-/** The header of a key, or of a token. */
+/** The header of a key, or of a token. Throws a TypeError for one that no header can hold: `fetch` would show it in its error. */
 function credential(secret: string, isToken: boolean): Record<string, string> {
+  if (!HEADER_VALUE.test(secret.trim())) throw new TypeError(`the ${isToken ? 'token' : 'key'} has a character that it can't have, such as the end of a line`);
   return isToken || JSON_WEB_TOKEN.test(secret) ? { authorization: `Bearer ${secret}` } : { 'x-api-key': secret };
 }
 

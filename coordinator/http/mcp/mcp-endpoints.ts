@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAllowedOrigin } from '../../../shared/config/origin-list';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -7,8 +8,12 @@ import type { McpHandler } from './mcp-handler';
 const tag = 'Model Context Protocol';
 const template = '/mcp';
 
-/** For language models and their tools. `handler` is asked for at the first message. */
-export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
+/** For language models and their tools. `handler` is asked for at the first message; pages of `origins` may send some. */
+export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readonly string[] }): Endpoint[] {
+  /** Errors: forbidden. */
+  const mustBeAllowed = ({ headers }: { headers: { origin?: string | undefined } }): void => {
+    if (!isAllowedOrigin(headers.origin, parts.origins)) throw new QuiverError('forbidden', 'pages of this origin may not use /mcp (MCP_ORIGINS)');
+  };
   return [
     defineEndpoint({
       method: 'POST',
@@ -24,6 +29,7 @@ export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
       body: { type: 'json', required: true, schema: message, example: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
       answer: { type: 'text', contentType: 'application/json' },
       handle: async ({ body, key, ...call }) => {
+        mustBeAllowed(call.request);
         if (key === null) throw new QuiverError('unauthenticated', 'missing API key');
         const { status, code, isReplayed, contentType, bytes } = await parts.handler().answer(body, { ...call, key });
         return {
@@ -46,7 +52,10 @@ export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
         tag,
         summary: method === 'GET' ? 'No stream is offered: 405' : 'There are no sessions to end: 405',
         answer: { type: 'text', contentType: 'application/json' },
-        handle: async () => ({ type: 'bare', status: 405, headers: { 'content-type': 'application/json', allow: 'POST' }, bytes: NOT_OFFERED }),
+        handle: async ({ request }) => {
+          mustBeAllowed(request);
+          return { type: 'bare', status: 405, headers: { 'content-type': 'application/json', allow: 'POST' }, bytes: NOT_OFFERED };
+        },
       }),
     ),
   ];

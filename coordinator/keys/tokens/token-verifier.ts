@@ -15,6 +15,9 @@ const CACHED_MAX = 4_096;
 /** Tokens that wait for the issuer's keys at the same time. */
 const WAITING_MAX = 256;
 const TOLERANT_MS_PER_SECOND = 1_000;
+/** Seconds since 1970 that a date can have; JSON also has numbers that are beyond all of them, such as 1e999. */
+const DATE_SECONDS_MAX = 8.64e12;
+const TIME_CLAIMS = ['exp', 'nbf', 'iat'];
 
 /** Takes bearer tokens. */
 export interface Tokens {
@@ -61,6 +64,8 @@ export class TokenVerifier implements Tokens {
     if (known !== undefined && this.parts.clock.wallMs() < known.endMs) return known.caller;
     const { generation } = this;
     const claims = await this.verified(token);
+    const bad = TIME_CLAIMS.find((name) => claims[name] !== undefined && !isTime(claims[name]));
+    if (bad !== undefined) throw refused(`its claim ${bad} is no time`);
     const caller = callerOf(claims, this.parts.settings);
     const endMs = ((claims.exp as number) + this.parts.settings.toleranceSeconds) * TOLERANT_MS_PER_SECOND;
     if (generation === this.generation) this.cached.set(digest, { caller, endMs });
@@ -159,6 +164,10 @@ function headerOf(token: string, jose: Jose): { alg?: unknown } {
 
 function mustBeAllowed({ alg }: { alg?: unknown }, { algorithms }: TokenSettings): void {
   if (typeof alg !== 'string' || !algorithms.includes(alg)) throw refused('the algorithm of its signature is not allowed');
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && Math.abs(value) <= DATE_SECONDS_MAX;
 }
 
 function isOf(error: unknown, code: string): boolean {

@@ -61,7 +61,24 @@ export function operationsSuite(context: SuiteContext): void {
       expect(summary.slow_ms).toBe(1000);
       expect(Array.isArray(summary.slow_requests)).toBe(true);
       const { key } = dataOf(await context.api.post('/v1/admin/keys', { name: 'looks', role: 'readonly' }));
-      expect(dataOf(await context.api.get('/v1/metrics/summary', { key }))).toMatchObject({ slow_requests: null, process: { id: null, pid: null, uptime_seconds: expect.any(Number) } });
+      expect(dataOf(await context.api.get('/v1/metrics/summary', { key }))).toMatchObject({
+        slow_requests: null,
+        process: { id: null, pid: null, uptime_seconds: expect.any(Number), memory_bytes: summary.process.memory_bytes > 0 && expect.any(Number) },
+      });
+      const limited = dataOf(await context.api.post('/v1/admin/keys', { name: 'limited', role: 'readwrite', collections: [{ name }] })).key;
+      expect(dataOf(await context.api.get('/v1/metrics/summary', { key: limited }))).toEqual({
+        process: { id: null, pid: null, uptime_seconds: 0, memory_bytes: 0, heap_bytes: 0, processors: 0 },
+        rate_seconds: 0,
+        quantile_seconds: 0,
+        requests: { per_second: 0, errors_per_second: 0, p50_ms: null, p99_ms: null, total: 0, errors: 0 },
+        operations: [],
+        embedding: [],
+        in_flight: 0,
+        body_bytes: 0,
+        shed_total: 0,
+        slow_ms: summary.slow_ms,
+        slow_requests: null,
+      });
     });
 
     test('the demo can be loaded once and tried at once', async () => {

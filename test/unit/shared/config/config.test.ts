@@ -44,6 +44,7 @@ describe('configuration', () => {
       rateLimitPerMinute: 100,
       badKeyLimitPerMinute: 100,
       trustedProxies: [],
+      mcpOrigins: [],
       batchItemsMax: 1000,
       bodyBytesMax: 67_108_864,
       requestBytesMax: 2_097_152,
@@ -150,6 +151,7 @@ describe('configuration', () => {
       rateLimitPerMinute: 0,
       badKeyLimitPerMinute: 3,
       trustedProxies: '10.0.0.0/8',
+      mcpOrigins: 'https://tools.example.com',
       batchItemsMax: 4,
       bodyBytesMax: 2048,
       requestBytesMax: 1025,
@@ -221,7 +223,7 @@ describe('configuration', () => {
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
-    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'] });
+    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'], mcpOrigins: ['https://tools.example.com'] });
   });
 
   test.each(Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'))(
@@ -241,6 +243,9 @@ describe('configuration', () => {
 
   test('proxies are networks', () => {
     expect(readConfig({ TRUSTED_PROXIES: ' 10.0.0.0/8 , ::1,' }, 1).trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+    expect(readConfig({ MCP_ORIGINS: ' https://A.example:443/ ,http://b.example:81,' }, 1).mcpOrigins).toEqual(['https://a.example', 'http://b.example:81']);
+    expect(refusalOf({ MCP_ORIGINS: 'tools.example.com' })).toBe('MCP_ORIGINS="tools.example.com" is not valid: expected origins such as https://tools.example.com, separated by commas');
+    for (const origin of ['*', 'https://a.example/path', 'https://user@a.example', 'file:///x']) expect(refusalOf({ MCP_ORIGINS: origin })).toContain('MCP_ORIGINS=');
     expect(refusalOf({ TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toBe('TRUSTED_PROXIES="proxy" is not valid: expected networks such as 10.0.0.0/8, separated by commas');
   });
 

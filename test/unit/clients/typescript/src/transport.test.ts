@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import {
   ApiError,
   BadAnswerError,
@@ -69,6 +70,31 @@ test('an answer that points elsewhere is not followed, because the key would go 
   } finally {
     for (const server of [other, service]) server.close().closeAllConnections();
   }
+});
+
+test.each<[string, Partial<QuiverOptions>]>([
+  ['a key', { apiKey: 'my-secret-key' }],
+  ['a token', { token: 'my-secret-key' }],
+  ['a header of its own', { apiKey: 'other', headers: { authorization: 'my-secret-key' } }],
+])('neither console.log nor JSON of a client and its parts shows %s', async (_, options) => {
+  const { client } = clientOver([success({})], options);
+  for (const shown of [client, client.keys, client.backups, client.cluster, client.collection('a')]) {
+    expect(inspect(shown, { depth: null, showHidden: true, getters: true })).not.toContain('my-secret-key');
+    expect(JSON.stringify(shown)).not.toContain('my-secret-key');
+  }
+});
+
+test('a key or token that no header can hold is refused without being shown', async () => {
+  const makes = (options: Partial<QuiverOptions>) => () => new QuiverClient({ url: 'http://service:1', ...options });
+  for (const secret of ['my-secret\nkey', 'my-secret-key\u0000', 'my-secret-ключ']) {
+    expect(makes({ apiKey: secret })).toThrow(new TypeError("the key has a character that it can't have, such as the end of a line"));
+    expect(makes({ token: secret })).toThrow(/^the token has a character/);
+    const error = await errorOf(clientOver([success({})], { token: () => secret }).client.me());
+    expect(inspect(error)).not.toContain('my-secret');
+  }
+  const { client, calls } = clientOver([success({})], { apiKey: 'a-key-from-a-file\n' });
+  await client.me();
+  expect(new Headers(calls[0].headers).get('x-api-key')).toBe('a-key-from-a-file');
 });
 
 test('an address that is none is refused at once', () => {
