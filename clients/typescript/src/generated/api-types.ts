@@ -1905,7 +1905,7 @@ export interface Operations {
   /**
    * What this process does at present: rates, times, and slow requests: GET /v1/metrics/summary
    *
-   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; rates of the whole process to all but keys that are limited to collections, who get zeros and empty lists.
+   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Which process it is, and slow requests, are shown to admins; all that is of the whole process, its memory too, to all but keys that are limited to collections, who get zeros and empty lists.
    *
    * Role: any.
    *
