@@ -19,6 +19,10 @@ export class InlineShards implements ShardClient, SearchesAtOnce {
     this.turns = new SearchTurns(parts.clock);
   }
 
+  make(spec: ShardSpec): Promise<void> {
+    return this.shards.make(spec);
+  }
+
   open(spec: ShardSpec): Promise<void> {
     return this.shards.open(spec);
   }

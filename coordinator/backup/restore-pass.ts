@@ -23,7 +23,7 @@ export interface RestorePassParts {
   store: ClusterStore;
   office: DriverOffice;
   reshards: Pick<ReshardRequests, 'plannedRestore' | 'mustBeEmpty'>;
-  shards: Pick<ShardClient, 'open' | 'read'>;
+  shards: Pick<ShardClient, 'make' | 'read'>;
   catalog: CollectionCatalog;
   quota: CollectionQuota;
   clock: Clock;
@@ -153,7 +153,7 @@ export class RestorePass {
       await into?.mustBeThere();
       try {
         // In the embedded form a shard is filled while it is opened.
-        await unlessStopped(shards.open({ ...id, ...shardSettings(record) }), stop, stopped);
+        await unlessStopped(shards.make({ ...id, ...shardSettings(record) }), stop, stopped);
         await shards.read(id, 'count', null, { deadlineMs: clock.monotonicMs() + CALL_MS });
         return;
       } catch (error) {

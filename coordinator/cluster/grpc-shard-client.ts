@@ -66,6 +66,11 @@ export class GrpcShardClient implements ShardClient {
     this.routed = new RoutedCalls({ routes: parts.routes, links: this.links, clock: parts.clock });
   }
 
+  /** The controller has every shard of a collection made; which data a node must have for it, the shard map says. */
+  make(spec: ShardSpec): Promise<void> {
+    return this.placement.open(spec);
+  }
+
   open(spec: ShardSpec): Promise<void> {
     return this.placement.open(spec);
   }

@@ -117,7 +117,7 @@ export class CatalogCollectionsService implements CollectionsService {
     };
     const reserved = await this.catalog.reserve(wanted, this.quota);
     try {
-      await this.openShards(reserved);
+      await this.openShards(reserved, 'make');
       return viewOf(await this.catalog.publish(reserved, mark && { mark, resultOf: (record) => viewOf(record, 0) }), 0);
     } catch (error) {
       if (await this.isTakenBack(reserved)) throw error;
@@ -206,11 +206,13 @@ export class CatalogCollectionsService implements CollectionsService {
       // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what it does.
       if (stop?.aborted === true || this.opened.has(record.uid)) return;
       try {
-        await this.openShards(record);
+        await this.openShards(record, 'open');
         await this.learnStamps(record);
         this.opened.add(record.uid);
       } catch (error) {
         this.log.error({ collection: record.name, error }, 'a collection could not be opened');
+        // What is open takes writes.
+        await this.learnStampsOfEach(record);
       }
     });
   }
@@ -247,9 +249,9 @@ export class CatalogCollectionsService implements CollectionsService {
     return true;
   }
 
-  private async openShards(record: CollectionRecord): Promise<void> {
+  private async openShards(record: CollectionRecord, how: 'make' | 'open'): Promise<void> {
     const settings = shardSettings(record);
-    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, ...settings }));
+    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards[how]({ ...id, ...settings }));
   }
 
   /** Drops the shards, then the intent to do so. Errors: unavailable; it is done by a later recovery then. */
@@ -290,6 +292,14 @@ export class CatalogCollectionsService implements CollectionsService {
       if (!isQuiverError(error) || error.kind !== 'resharded') throw error;
       void this.statuses(record).catch((later: unknown) => this.log.warn({ collection: record.name, error: later }, 'a collection whose number of shards changes did not answer in time'));
     }
+  }
+
+  /** Of the shards that answer. */
+  private async learnStampsOfEach(record: CollectionRecord): Promise<void> {
+    const call = this.scatter.begin();
+    const shards = Array.from({ length: record.shards }, (_, shard) => shard);
+    const answers = await Promise.allSettled(shards.map((shard) => this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call))));
+    for (const answer of answers) if (answer.status === 'fulfilled') this.stamps.observe(answer.value[0].lastStamp);
   }
 
   private async countVectors(record: CollectionRecord): Promise<number> {

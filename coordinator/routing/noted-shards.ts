@@ -65,6 +65,7 @@ export class NotedShards implements Pick<ShardClient, 'read' | 'write'>, Searche
 export function withNotes(shards: ShardClient & SearchesAtOnce): ShardClient & SearchesAtOnce {
   const noted = new NotedShards(shards);
   return {
+    make: (spec: ShardSpec) => shards.make(spec),
     open: (spec: ShardSpec) => shards.open(spec),
     drop: (id: ShardId) => shards.drop(id),
     read: (id, kind, request, call) => noted.read(id, kind, request, call),

@@ -27,7 +27,8 @@ export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
 /**
  * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
  * one error after the last has settled (so that nothing of a failed write is still under way, except past the deadline):
- * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
+ * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first; of
+ *   damage it says which shard of which collection it is;
  * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile; if others are in its place,
  *   `resharded` of a read and `commit_unknown` of a write;
  * - otherwise `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
@@ -106,7 +107,7 @@ export class ScatterGather {
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
     // "Overloaded" promises that nothing was written. That holds for this shard, but others may have written.
     const isPromise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded';
-    if (decisive !== undefined && !isPromise) return decisive.error;
+    if (decisive !== undefined && !isPromise) return damageOf(collection, decisive) ?? decisive.error;
     if (failures.some(({ error }) => isGone(error))) {
       const uid = await this.uidOf(collection);
       if (uid === null) return collectionNotFound(collection.name);
@@ -127,6 +128,12 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
     cause: failures.find(({ error }) => error !== null)?.error,
     details: { collection: collection.name, collectionUid: collection.uid, missingShards: missing },
   });
+}
+
+/** null: it is something else. */
+function damageOf(collection: ShardedCollection, { shard, error }: ShardFailure): QuiverError | null {
+  if (!isQuiverError(error) || error.kind !== 'storage_damaged') return null;
+  return new QuiverError('storage_damaged', `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}`, { cause: error, details: error.details });
 }
 
 /** Nothing was written only if every shard that was asked certainly refused. */

@@ -1,8 +1,8 @@
 import { shardKey } from '../../shared/cluster/members';
 import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import { isDamage } from '../shard/noted-opening';
 import type { ReplicatedShard } from './replicated-shard';
 import type { ShardStores } from './shard-stores';
 
@@ -86,8 +86,4 @@ export class ReplicaOpening {
     const then = this.isHeldElsewhere(assignment) ? 'a copy is fetched' : 'no other replica holds them';
     log.error({ ...spec, store: stores.idOf(spec) }, `${why}; it begins anew as another store, and ${then}`);
   }
-}
-
-export function isDamage(error: unknown): boolean {
-  return isQuiverError(error) && error.kind === 'storage_damaged';
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { access, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import { LogMark, MARK_FILE } from '../replication/log-mark';
+import { retiredFolder } from '../shard/noted-opening';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
 
@@ -126,8 +127,4 @@ function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function retiredFolder(data: string): string {
-  return join(dirname(data), `${basename(data)}.retired`);
 }

@@ -55,16 +55,13 @@ export class RocksKeyValueStore implements KeyValueStore {
   ) {}
 
   /**
-   * Opens or makes the store in `folder`. Its memory counts against `budget`; default: a budget of its own. Errors:
-   * storage_failed, with a message of its own for a folder in use; storage_damaged.
+   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. Its memory counts against `budget`; default:
+   * a budget of its own. Errors: storage_failed, with a message of its own for a folder in use; storage_damaged, also for one
+   * that must exist and does not.
    */
-  static async open(folder: string, budget = new StoreBudget()): Promise<RocksKeyValueStore> {
-    try {
-      mkdirSync(folder, { recursive: true });
-    } catch (error) {
-      throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
-    }
-    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget));
+  static async open(folder: string, budget = new StoreBudget(), { mustExist = false } = {}): Promise<RocksKeyValueStore> {
+    if (!mustExist) makeFolder(folder);
+    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget, mustExist));
   }
 
   get(key: Buffer): Promise<Buffer | undefined> {
@@ -228,7 +225,7 @@ export class RocksKeyValueStore implements KeyValueStore {
       this.database = null;
       // What it can't flush is in its log, or was never acknowledged.
       if (database !== null) await this.closeDatabase(database).catch(() => undefined);
-      this.database = await openDatabase(this.folder, this.budget);
+      this.database = await openDatabase(this.folder, this.budget, true);
       this.failure = null;
     } finally {
       this.exchanging = null;
@@ -281,9 +278,17 @@ export class RocksKeyValueStore implements KeyValueStore {
   }
 }
 
-async function openDatabase(folder: string, budget: StoreBudget): Promise<DatabaseHandle> {
+function makeFolder(folder: string): void {
   try {
-    return await storeBinding().open(budget.handle, folder);
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function openDatabase(folder: string, budget: StoreBudget, mustExist: boolean): Promise<DatabaseHandle> {
+  try {
+    return await storeBinding().open(budget.handle, folder, mustExist);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'IN_USE') throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, { cause: error });

@@ -41,7 +41,8 @@ export interface Page {
 export interface StoreBinding {
   newBudget(cacheBytes: number, writeBufferBytes: number): BudgetHandle;
   budgetMemory(budget: BudgetHandle): { cacheBytes: number; writeBufferBytes: number };
-  open(budget: BudgetHandle, folder: string): Promise<DatabaseHandle>;
+  /** With `mustExist`, DAMAGED where there is no database; without, one is made. */
+  open(budget: BudgetHandle, folder: string, mustExist: boolean): Promise<DatabaseHandle>;
   /** Waits for running calls; frees cursors. */
   close(database: DatabaseHandle): Promise<void>;
   /**

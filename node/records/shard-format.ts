@@ -66,17 +66,30 @@ const KNOWN = [
 
 /**
  * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Answers whether the
- * shard has items that expire. Errors: storage_failed, LaterFormatError; nothing was changed then.
+ * shard has items that expire. Errors: storage_failed; storage_damaged for those of another shard, and for new ones where they
+ * `mustExist`; LaterFormatError. Nothing was changed then.
  */
-export async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<{ expiries: boolean }> {
+export async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec, mustExist = false): Promise<{ expiries: boolean }> {
   const stored = await records.spec();
+  if (stored === null && mustExist) throw new QuiverError('storage_damaged', 'its records are gone: what is in their place holds nothing', { details: { folder } });
   if (stored === null) {
     await records.writeSpec(specText(spec));
     await syncFolder(folder);
     await syncFolder(dirname(folder));
   } else if (!KNOWN.some((has) => stored === specTextWith(spec, has))) {
     mustBeKnownShard(`the folder of shard ${spec.shard} of collection ${spec.collectionUid}`, stored);
+    if (!isOf(stored, spec)) throw new QuiverError('storage_damaged', 'its data are those of another shard', { details: { folder, found: stored, expected: specText(spec) } });
     throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
   }
   return { expiries: stored !== null && formatOf(stored) === SHARD_FORMAT };
+}
+
+/** Whether a specification is that of this shard, whatever it says besides. */
+function isOf(stored: string, { collectionUid, shard }: ShardSpec): boolean {
+  try {
+    const found = JSON.parse(stored) as { uid?: unknown; shard?: unknown } | null;
+    return found?.uid === collectionUid && found.shard === shard;
+  } catch {
+    return false;
+  }
 }

@@ -52,6 +52,11 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
   return manifest;
 }
 
+/** Without it, the indexes are made anew from the records. */
+export async function removeManifest(folder: string): Promise<void> {
+  await rm(join(folder, MANIFEST_NAME), { force: true });
+}
+
 /** The checked bytes of one file of a checkpoint. Rejects if it is missing, torn or altered. */
 export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
   const { bytes, crc } = manifest.files[name];

@@ -17,8 +17,12 @@ export class LocalShardClient implements ShardClient {
     this.clock = options.clock;
   }
 
+  make(spec: ShardSpec): Promise<void> {
+    return this.host.open(spec, { mustExist: false });
+  }
+
   open(spec: ShardSpec): Promise<void> {
-    return this.host.open(spec);
+    return this.host.open(spec, { mustExist: true });
   }
 
   drop(id: ShardId): Promise<void> {

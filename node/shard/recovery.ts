@@ -151,7 +151,10 @@ interface Journal {
   lastRecno: number;
 }
 
-/** The manifest in force and the journal after it; null, and an empty journal, if everything has to be rebuilt. */
+/**
+ * The manifest in force and the journal after it; null, and an empty journal, if everything has to be rebuilt. Errors:
+ * storage_damaged when the records hold less than the checkpoint: they were on stable storage before it was written.
+ */
 async function usableManifest({ folder, records, logger }: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
   const manifest = await readManifest(folder).catch((error: unknown) => {
     logger.warn({ error, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
@@ -160,9 +163,13 @@ async function usableManifest({ folder, records, logger }: RecoveryParts): Promi
   if (manifest !== null) {
     const journal = await readJournal(records, manifest.operation);
     if (journal !== null) return { manifest, journal };
-    logger.warn({ folder, operation: manifest.operation }, 'the checkpoint is ahead of the records; the indexes are rebuilt from the records');
   }
   const whole = (await readJournal(records, 0)) as Journal;
+  if (manifest !== null) {
+    const facts = { folder, operation: manifest.operation, lastOperation: whole.lastOperation };
+    if (whole.lastOperation < manifest.operation) throw new QuiverError('storage_damaged', 'its records lack what its checkpoint holds', { details: facts });
+    logger.warn(facts, 'the checkpoint is of before the journal of the records; the indexes are rebuilt from the records');
+  }
   return { manifest: null, journal: { ...whole, touched: new Map() } };
 }
 

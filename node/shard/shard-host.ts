@@ -7,14 +7,26 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
+import { shardNoteName, StoreNotes } from '../kv/store-notes';
 import type { ShippableLog } from '../shipping/shippable-log';
-import { Shard } from './shard';
+import { isDamage, NotedOpening, retiredFolder } from './noted-opening';
+import type { Shard } from './shard';
 import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { WriteBudget } from './write-queue';
+
+/** What a collection's folder holds besides its shards: what it takes to list it again (embedded/collection-notes.ts). */
+export const COLLECTION_NOTE = 'collection.json';
+
+export interface ShardHostOptions extends ShardOptions {
+  /** Most shards open at once. */
+  openShardsMax: number;
+  /** Where it is noted which shards there are; default: `notes` in the folder of the shards. */
+  notes?: StoreNotes | undefined;
+}
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
@@ -24,31 +36,42 @@ const UID = /^[A-Za-z0-9-]{1,64}$/;
  * One store per shard rather than one per process: a shard is dropped by removing its folder, copied by copying it, and a
  * damaged one harms no other; the price is some open files and a small memtable each.
  * A place is made by who opens its shard and hears when that fails: only what was open once is tried again.
+ * A shard is made once. It is noted then, apart from its data (StoreNotes): a shard whose data are gone later, or are an
+ * earlier copy, stays closed, and calls are told so.
  */
 export class ShardHost implements ShardPublications {
   private readonly places = new Map<string, ShardPlace<Shard>>();
   /** Shards whose data are being removed. */
   private readonly leaving = new Map<string, Promise<void>>();
   /** Shards that were to be opened when as many were open as may be. */
-  private readonly left = new Map<string, ShardSpec>();
+  private readonly left = new Map<string, { spec: ShardSpec; mustExist: boolean }>();
+  /** Shards that can't be opened because of what is on the disk, with what calls are told of it. */
+  private readonly damaged = new Map<string, QuiverError>();
   private readonly budget = new WriteBudget();
   private readonly publisher = new ShardPublisher();
+  private readonly opening: NotedOpening;
   private closing: Promise<void> | null = null;
 
   private constructor(
     private readonly folder: string,
-    private readonly options: ShardOptions & { openShardsMax: number },
-  ) {}
-
-  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. `openShardsMax`: most shards open at once. */
-  static async start(folder: string, options: ShardOptions & { openShardsMax: number }): Promise<ShardHost> {
-    await mkdir(join(folder, 'shards'), { recursive: true });
-    await rm(join(folder, 'trash'), { recursive: true, force: true });
-    return new ShardHost(folder, options);
+    private readonly options: ShardHostOptions,
+    private readonly notes: StoreNotes,
+  ) {
+    this.opening = new NotedOpening(options, notes);
   }
 
-  /** Opens or makes a shard; nothing happens when it is open. Errors: storage_failed, also when as many are open as may be; unavailable. */
-  async open(spec: ShardSpec): Promise<void> {
+  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. Errors: those of the file system. */
+  static async start(folder: string, options: ShardHostOptions): Promise<ShardHost> {
+    await mkdir(join(folder, 'shards'), { recursive: true });
+    await rm(join(folder, 'trash'), { recursive: true, force: true });
+    return new ShardHost(folder, options, options.notes ?? (await StoreNotes.load(join(folder, 'notes'))));
+  }
+
+  /**
+   * Opens a shard; nothing happens when it is open. One that is not there and was never noted is made, unless it `mustExist`.
+   * Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
+   */
+  async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
     const name = nameOf(spec);
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
@@ -57,14 +80,15 @@ export class ShardHost implements ShardPublications {
       // The files that one more would open are those by which the process is reached.
       const { openShardsMax } = this.options;
       if (this.places.size >= openShardsMax) {
-        this.left.set(name, { ...spec });
+        this.left.set(name, { spec: { ...spec }, mustExist });
         throw new QuiverError(
           'storage_failed',
           `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`,
         );
       }
       this.left.delete(name);
-      place = this.placeFor(name, { ...spec });
+      this.damaged.delete(name);
+      place = this.placeFor(name, { ...spec }, mustExist);
       this.places.set(name, place);
     } else if (specText(place.spec) !== specText(spec)) {
       throw new QuiverError('storage_failed', `the shard is ${specText(place.spec)}, not ${specText(spec)}`);
@@ -73,8 +97,9 @@ export class ShardHost implements ShardPublications {
   }
 
   /**
-   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_failed when others
-   * have taken its place. It is opened once one of them is gone.
+   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_damaged when it can't
+   * be opened because of what is on the disk; storage_failed when others have taken its place. It is opened once one of them
+   * is gone.
    */
   async shard(id: ShardId): Promise<Shard> {
     const place = this.places.get(nameOf(id));
@@ -82,9 +107,11 @@ export class ShardHost implements ShardPublications {
     if (this.closing !== null) throw shuttingDown();
     const left = this.left.get(nameOf(id));
     if (left !== undefined) {
-      await this.open(left);
+      await this.open(left.spec, left);
       return this.shard(id);
     }
+    const damage = this.damaged.get(nameOf(id));
+    if (damage !== undefined) throw damage;
     throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} is not on this node`);
   }
 
@@ -126,7 +153,7 @@ export class ShardHost implements ShardPublications {
 
   /** Shards that are to be open and are not, most likely because their disk fails. */
   get closedReplicas(): number {
-    return this.places.size - openAt(this.places.values()).length + this.left.size;
+    return this.places.size - openAt(this.places.values()).length + this.left.size + this.damaged.size;
   }
 
   /** Shards that were to be opened when as many were open as may be, and were not asked for since there is room. */
@@ -146,7 +173,10 @@ export class ShardHost implements ShardPublications {
   }
 
   private async closeAll(): Promise<void> {
-    const closings = [...this.places.values()].map((place) => place.end('closed'));
+    const closings = [...this.places.values()].map(async (place) => {
+      await place.end('closed');
+      if (place.open !== null) await this.opening.noteClosed(place.spec, this.folderOf(place.spec));
+    });
     await allEnded([...closings, ...this.leaving.values()]).finally(() => this.places.clear());
   }
 
@@ -154,6 +184,7 @@ export class ShardHost implements ShardPublications {
     const place = this.places.get(name);
     this.places.delete(name);
     this.left.delete(name);
+    this.damaged.delete(name);
     await place?.end('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
     const trash = join(this.folder, 'trash');
     await mkdir(trash, { recursive: true });
@@ -165,18 +196,23 @@ export class ShardHost implements ShardPublications {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
+    // Not before: a shard that is noted is looked for.
+    await this.notes.forget(shardNoteName(id));
     await rm(target, { recursive: true, force: true });
+    await rm(retiredFolder(this.folderOf(id)), { recursive: true, force: true });
     const left = await readdir(collection).catch(() => null);
+    if (left === null || left.some((entry) => entry !== COLLECTION_NOTE)) return;
+    await rm(join(collection, COLLECTION_NOTE), { force: true });
     // Another of its shards may be made at the same moment.
-    if (left !== null && left.length === 0) await rmdir(collection).catch(() => undefined);
+    await rmdir(collection).catch(() => undefined);
   }
 
-  private placeFor(name: string, spec: ShardSpec): ShardPlace<Shard> {
+  private placeFor(name: string, spec: ShardSpec, mustExist: boolean): ShardPlace<Shard> {
     const { logger } = this.options;
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
       pausesFirst: false,
       open: (ended) =>
-        Shard.open(join(this.folder, 'shards', name), spec, this.options, {
+        this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
           budget: this.budget,
           publisher: this.publisher,
@@ -193,11 +229,16 @@ export class ShardHost implements ShardPublications {
       onFailed: (error, retryMs) => {
         if (place.wasOpen) return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
         this.places.delete(name);
+        if (isDamage(error)) this.damaged.set(name, error);
         void place.end('closed');
       },
       closeFailed: (shard) => shard.close('reopened').catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
     });
     return place;
+  }
+
+  private folderOf(id: ShardId): string {
+    return join(this.folder, 'shards', nameOf(id));
   }
 
   /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */

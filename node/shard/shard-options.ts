@@ -9,7 +9,8 @@ export type ShardLogger = Pick<Logger, 'info' | 'warn' | 'error'>;
 /** The options that all shards of a node share. */
 export interface ShardOptions {
   factories: IndexFactories;
-  openStore(folder: string): Promise<KeyValueStore>;
+  /** Opens a store, or makes it; one that `mustExist` is never made. Errors: as of RocksKeyValueStore. */
+  openStore(folder: string, how?: { mustExist: boolean }): Promise<KeyValueStore>;
   recallTarget: number;
   buildThreads: number;
   /** Most distinct metadata fields of a shard (MAX_COLLECTION_FIELDS); unbounded if absent. */

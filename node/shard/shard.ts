@@ -52,6 +52,8 @@ export interface ShardSurroundings {
   onWriteFailed: (error: Error) => void;
   /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
   onDamaged: (error: Error) => void;
+  /** Its data were here before: where they are gone, it is damaged, and nothing is made in their place. */
+  mustExist?: boolean;
   /** Aborted when it is not to be opened any more: what takes long then ends. */
   ended?: AbortSignal | undefined;
   /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
@@ -168,18 +170,21 @@ export class Shard {
   }
 
   /**
-   * Opens the shard in `folder`; makes it if it does not exist. Errors: storage_failed, also for a folder in use and
-   * for a shard of another dimension, metric or language.
+   * Opens the shard in `folder`; makes it if it does not exist and need not. Errors: storage_failed, also for a folder in use
+   * and for a shard of another dimension, metric or language; storage_damaged.
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
+    const { mustExist = false } = surroundings;
     await removeUnfinished(folder);
-    await Shard.begin(folder, spec, options, surroundings.ended);
-    await makeStableFolder(folder);
-    const records = new RecordStore(await options.openStore(join(folder, 'records')));
+    if (!mustExist) {
+      await Shard.begin(folder, spec, options, surroundings.ended);
+      await makeStableFolder(folder);
+    }
+    const records = new RecordStore(await options.openStore(join(folder, 'records'), { mustExist }));
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
     try {
-      const { expiries } = await claimRecords(records, folder, spec);
+      const { expiries } = await claimRecords(records, folder, spec, mustExist);
       recovered = await recoverShard({
         folder,
         records,

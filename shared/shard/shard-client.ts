@@ -21,7 +21,15 @@ export type { WriteOutcome } from './write-outcome';
  * Vectors are float32, row-major, exactly `spec.dim` long: callers have checked them. Metadata are JSON text.
  */
 export interface ShardClient {
-  /** Creates the shard if it does not exist, and makes it serve. Does nothing if it serves already. */
+  /**
+   * Makes the shard if there never was one, and has it serve. Does nothing if it serves already. Only for a collection that is
+   * being created, and for new shards of a reshard or restore. Errors: as of open.
+   */
+  make(spec: ShardSpec): Promise<void>;
+  /**
+   * Has a shard serve that was made. Does nothing if it serves already. Errors: storage_damaged where its data are gone:
+   * nothing is made in their place.
+   */
   open(spec: ShardSpec): Promise<void>;
   /** Removes the shard with all its data for good. Does nothing if it is gone. Running calls fail with `not_found`. */
   drop(id: ShardId): Promise<void>;

@@ -59,7 +59,7 @@ export function describeShardClient(
 
     async function opened(options: { dim?: number; metric?: Metric } = {}): Promise<ShardSpec> {
       const spec: ShardSpec = { collectionUid: `uid-${++specs}`, shard: 0, dim: options.dim ?? DIM, metric: options.metric ?? 'cosine', ...(metadata && { metadata }), ...(vectors && { vectors }) };
-      await client.open(spec);
+      await client.make(spec);
       return spec;
     }
 
@@ -509,9 +509,9 @@ export function describeShardClient(
       test('opening twice does nothing the second time; shards and collections are separate', async () => {
         const first = await opened();
         const second = { ...first, shard: 1 };
-        await Promise.all([client.open(first), client.open(second), client.open(second)]);
+        await Promise.all([client.make(first), client.make(second), client.make(second)]);
         await write(first, put('a', [1, 0, 0, 0]));
-        await client.open(first);
+        await client.make(first);
         expect(await client.read(first, 'count', null, IN_TIME())).toBe(1);
         expect(await client.read(second, 'count', null, IN_TIME())).toBe(0);
         await client.drop(second);
@@ -524,7 +524,7 @@ export function describeShardClient(
         await Promise.all([client.drop(id), client.drop(id)]);
         await client.drop(id);
         await expect(client.read(id, 'count', null, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
-        await client.open(id);
+        await client.make(id);
         expect(await scanned(id)).toEqual([]);
       });
 
@@ -575,10 +575,10 @@ export function describeShardClient(
 
       test('opening and dropping one shard at the same time never fails, and leaves one or the other', async () => {
         const spec = await opened();
-        await Promise.all([client.drop(spec), client.open(spec), client.drop(spec), client.open(spec)]);
+        await Promise.all([client.drop(spec), client.make(spec), client.drop(spec), client.make(spec)]);
         await client.drop(spec);
         await expect(client.read(spec, 'count', null, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
-        await client.open(spec);
+        await client.make(spec);
         expect(await client.read(spec, 'count', null, IN_TIME())).toBe(0);
       });
     });

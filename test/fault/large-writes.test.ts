@@ -20,7 +20,7 @@ let node: ShardNode;
 
 beforeEach(async () => {
   node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, fieldsMax: 3_000 }).start();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
 });
 
 afterEach(() => node.destroy());
@@ -157,7 +157,7 @@ test('a checkpoint that is written while a large write is applied leaves nothing
   cpSync(node.folder, folder, { recursive: true, filter: (path) => !path.endsWith('/LOCK') });
   const crashed = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder }).start();
   try {
-    await crashed.client.open(SPEC);
+    await crashed.client.make(SPEC);
     const versions = await crashed.client.read(SPEC, 'fetch', { externalIds: ids, vectors: true }, NO_HURRY);
     expect(versions.map((one) => one?.vector?.[0] ?? 0)).toEqual([...Array(100).fill(2), ...Array(10).fill(1), ...Array(10).fill(0)]);
     for (const version of [1, 2]) {
@@ -177,7 +177,7 @@ test('indexes are made again from the records in slices', async () => {
   rmSync(join(shards, 'MANIFEST.json'));
   await node.start();
   const watch = new LoopWatch();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   watch.stop();
   expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(450);
   expect(watch.longestMs).toBeLessThan(LATE_MS);
@@ -244,7 +244,7 @@ describe('distinct metadata fields', () => {
     await node.stop();
     const strict = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, fieldsMax: 10 }).start();
     try {
-      await strict.client.open(SPEC);
+      await strict.client.make(SPEC);
       const { hits } = await strict.client.read(
         SPEC,
         'search',

@@ -45,7 +45,7 @@ async function writeUntilKilled(folder: string, seed: number, starts: number[], 
 /** What a writer's ids hold after its first `batches` batches. */
 async function stateAfter(seed: number, writer: number, batches: number): Promise<(StoredItem | null)[]> {
   const plain = new PlainShardClient();
-  await plain.open(SHARD);
+  await plain.make(SHARD);
   for (let number = 1; number <= batches; number++) await plain.write(SHARD, batchOf(seed, writer, number), NO_HURRY);
   return plain.read(SHARD, 'fetch', { externalIds: IDS[writer], vectors: true }, NO_HURRY);
 }
@@ -55,7 +55,7 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
   const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder }).start();
   const { client } = node;
   try {
-    await client.open(SHARD);
+    await client.make(SHARD);
     const held: number[] = [];
     const live: StoredItem[] = [];
     for (let writer = 0; writer < WORKLOAD.writers; writer++) {

@@ -40,7 +40,7 @@ const noteUnhandled = (reason: unknown) => unhandled.push(reason);
 async function startWith(factories: IndexFactories): Promise<void> {
   const openStore = async (folder: string) => new FailingKeyValueStore(await openRocksStore(folder), faults);
   node = await new ShardNode({ factories: faultyVectors(factories), openStore }).start();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
 }
 
 const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY).then(({ outcomes }) => outcomes);
@@ -85,7 +85,7 @@ describe.each([
     await expectItems('a', 'b');
     await (await node.host.shard(SPEC)).checkpoint();
     await node.restart();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await expectItems(...afterRestart);
     expect(await write(put('d', 4), put('b', 5))).toEqual(['inserted', 'updated']);
     await expectItems(...afterRestart, 'd');
@@ -110,7 +110,7 @@ describe.each([
     );
     await expectItems(...stored, 'd');
     await node.restart();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await expectItems(...stored, 'd');
   });
 
@@ -140,7 +140,7 @@ describe.each([
     await expectItems('b', 'c', 'd');
     expect(await write(put('d', 5), put('a', 6))).toEqual(['updated', 'inserted']);
     await node.restart();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await expectItems('a', 'b', 'c', 'd');
   });
 
@@ -170,14 +170,14 @@ describe.each([
     await expect(ids()).rejects.toMatchObject({ kind: 'not_found' });
     expect(existsSync(join(node.folder, 'shards', 'faulty'))).toBe(false);
     faults.vectorPuts = 0;
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write(put('a', 1));
     faults.vectorPuts = 1_000;
     await expect(write(put('b', 2))).rejects.toMatchObject({ kind: 'commit_unknown' });
     await node.stop();
     faults.vectorPuts = 0;
     await node.start();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await expectItems('a', 'b');
   });
 
@@ -194,7 +194,7 @@ describe.each([
     faults.vectorSaves = 1;
     await node.restart();
     expect(node.log.messages('error')).toContain('the closing checkpoint failed; the next start repairs from the records');
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     expect(node.log.messages('warn')).toEqual([]);
     await expectItems('a', 'b', 'c');
     await (await node.host.shard(SPEC)).checkpoint();
@@ -211,16 +211,16 @@ describe.each([
     await stopping;
     await expect(ids()).rejects.toMatchObject({ kind: 'unavailable' });
     await node.start();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(30);
   });
 
   test('a shard is refused under another dimension or metric, open or not', async () => {
     const other = { ...SPEC, dim: 3 };
-    await expect(node.client.open(other)).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(node.client.make(other)).rejects.toMatchObject({ kind: 'storage_failed' });
     await node.restart();
-    await expect(node.client.open(other)).rejects.toMatchObject({ kind: 'storage_failed' });
-    await node.client.open(SPEC);
+    await expect(node.client.make(other)).rejects.toMatchObject({ kind: 'storage_failed' });
+    await node.client.make(SPEC);
     await expectItems();
   });
 

@@ -83,6 +83,7 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
   let begin: () => void = () => undefined;
   const isOtherBegun = new Promise<void>((done) => (begin = done));
   const shardClient: ShardClient = {
+    make: (spec) => node.client.make(spec),
     open: (spec) => node.client.open(spec),
     drop: (id) => node.client.drop(id),
     write: async (id, operations, call) => {
@@ -177,7 +178,7 @@ test('a shard that notes what changes takes a batch of any size', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const id = { collectionUid: 'c', shard: 0 };
   try {
-    await node.client.open({ ...id, dim: 2, metric: 'cosine' });
+    await node.client.make({ ...id, dim: 2, metric: 'cosine' });
     await node.client.write(id, [{ type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 0 }], NO_HURRY);
     // What a replica applies at once of its log when it starts, or is behind.
     const count = 150_000;

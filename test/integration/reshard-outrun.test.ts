@@ -21,6 +21,7 @@ test('a reshard ends although clients store faster than it copies, in pages of b
   let longestPage = 0;
   let imported = 0;
   const shardClient: ShardClient = {
+    make: (spec) => node.client.make(spec),
     open: (spec) => node.client.open(spec),
     drop: (id) => node.client.drop(id),
     read: (id, kind, request, call) => node.client.read(id, kind, request, call),

@@ -41,7 +41,7 @@ async function write(collectionUid: string, shards: number, operation: ItemOpera
 }
 
 async function open(collectionUid: string, shards: number, seed?: ShardSpec['seed']): Promise<void> {
-  for (let shard = 0; shard < shards; shard += 1) await node.client.open({ collectionUid, shard, ...settings, ...(seed && { seed }) });
+  for (let shard = 0; shard < shards; shard += 1) await node.client.make({ collectionUid, shard, ...settings, ...(seed && { seed }) });
 }
 
 async function backUp(collectionUid: string, base: BackupManifest | null = null): Promise<BackupManifest> {

@@ -13,7 +13,7 @@ test("a shard's time that is ahead of the clock is shown, over starts; one that 
     return all.find(({ collectionUid }) => collectionUid === uid)?.data.clockAheadMs;
   };
   try {
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     const item: UpsertOperation = { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{}', text: undefined, expiresAt: clock.wallMs() + 2 * AHEAD_MS };
     clock.advance(AHEAD_MS);
     await node.client.write(SPEC, [item], NO_HURRY);
@@ -25,11 +25,11 @@ test("a shard's time that is ahead of the clock is shown, over starts; one that 
     clock.advance(-AHEAD_MS);
     expect(await aheadMs()).toBe(AHEAD_MS);
     await node.restart();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     expect(await aheadMs()).toBe(AHEAD_MS);
 
     const next = { ...SPEC, collectionUid: 'next' };
-    await node.client.open(next);
+    await node.client.make(next);
     const [{ externalId, vector = new Float32Array(2), stamp, metadata, text, expiry }] = await node.client.read(
       SPEC,
       'scan',

@@ -99,7 +99,7 @@ test('an item that was given more time after the backup is there, however long i
   };
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, clock, backups: place() }).start();
   try {
-    await node.client.open({ ...SPEC, collectionUid: 'new', seed: { target: 'memory', backup: BACKUP, collectionUid: 'c', shards: 1, log: { upTo } } });
+    await node.client.make({ ...SPEC, collectionUid: 'new', seed: { target: 'memory', backup: BACKUP, collectionUid: 'c', shards: 1, log: { upTo } } });
     expect(asked).toBeGreaterThan(0);
     const items = await node.client.read({ collectionUid: 'new', shard: 0 }, 'scan', { after: null, limit: 10, filter: null, vectors: false, expiries: true }, NO_HURRY);
     expect(items.map(({ externalId, expiry }) => [externalId, expiry])).toEqual([['prolonged', at + 1e9]]);

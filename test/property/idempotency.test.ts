@@ -37,6 +37,7 @@ type Attempt = (service: RunningService, once: Once) => Promise<unknown>;
 /** Shards whose calls fail, lose their answers, and are done when nobody waits for them any more. */
 function faulty(client: ShardClient, random: Random, late: Promise<unknown>[]): ShardClient {
   return {
+    make: (spec) => client.make(spec),
     open: (spec) => client.open(spec),
     drop: (id) => client.drop(id),
     read: (id, kind, request, call) => client.read(id, kind, request, call),

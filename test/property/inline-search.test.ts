@@ -49,7 +49,7 @@ class Story {
   }
 
   open(): Promise<void> {
-    return this.node.client.open(this.spec);
+    return this.node.client.make(this.spec);
   }
 
   begin(phase: (typeof PHASES)[number]): void {

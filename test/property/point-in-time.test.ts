@@ -190,7 +190,7 @@ class Life {
       const marks: MarkRecord[] = [];
       for (let shard = 0; shard < shards; shard += 1) {
         const id = { collectionUid: 'new', shard };
-        await node.client.open({ ...id, dim: DIM, metric: 'l2', seed });
+        await node.client.make({ ...id, dim: DIM, metric: 'l2', seed });
         items.push(...(await itemsOf((request) => node.client.read(id, 'scan', request, NO_HURRY))));
         marks.push(...(await node.client.read(id, 'marks', ALL_MARKS, NO_HURRY)));
       }

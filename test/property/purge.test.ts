@@ -41,7 +41,7 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
     const node = await new ShardNode({ factories: vectors === 'disk' ? diskFactories : nativeFactories, openStore: openRocksStore, clock }).start();
     const folder = join(node.folder, 'shards', 'purged', '0');
     try {
-      await node.client.open(spec);
+      await node.client.make(spec);
       const kept = Array.from({ length: 100 }, (_, i) => item(`kept-${i}`));
       const deleted = Array.from({ length: 8 }, (_, i) => item(`deleted-${i}`));
       const replaced = Array.from({ length: 8 }, (_, i) => item(`kept-${i}`));
@@ -72,7 +72,7 @@ test.each([...METADATA_PLACES.map((metadata) => [metadata, 'memory'] as const), 
       const after = async () => (await node.client.read(spec, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, NO_HURRY)).filter(({ externalId }) => externalId !== 'later');
       expect(await after()).toEqual(before);
       await node.restart();
-      await node.client.open(spec);
+      await node.client.make(spec);
       expect(await after()).toEqual(before);
       expect(await node.client.read(spec, 'count', null, NO_HURRY)).toBe(101);
     } finally {
@@ -86,7 +86,7 @@ test('a purge waits for what is kept until it is shipped, and then nothing of it
   const backups = { open: () => never(), pace: new Pace(Infinity), log: 'own' as const, ledger: () => never() };
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore, backups }).start();
   try {
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     const needle = 'qzjxkvwpyfhgbdmclrtn';
     const vector = new Float32Array(DIM).fill(1);
     await node.client.write(SPEC, [{ type: 'upsert', externalId: 'gone', vector, stamp: 1, metadata: '{}', text: needle }], NO_HURRY);

@@ -381,6 +381,7 @@ test('a reshard that begins while another one was begun and given up has a later
   let meanwhile: (() => Promise<void>) | null = null;
   /** Once, something happens between what a shard answers and that this is heard. */
   const slow = (client: ShardClient): ShardClient => ({
+    make: (spec) => client.make(spec),
     open: (spec) => client.open(spec),
     drop: (id) => client.drop(id),
     write: (id, operations, call) => client.write(id, operations, call),

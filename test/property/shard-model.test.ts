@@ -185,7 +185,7 @@ describe.each([
     const spec: ShardSpec = { collectionUid: 'model', shard: 0, dim: DIM, metric: dice.oneOf(METRICS), metadata, ...(factories === diskFactories && { vectors: 'disk' as const }) };
     const trace: string[] = [`SEED=${seed} ${spec.metric}`];
     try {
-      await Promise.all([node.client.open(spec), plain.open(spec)]);
+      await Promise.all([node.client.make(spec), plain.make(spec)]);
       let checkpointing: Promise<void> = Promise.resolve();
       for (let step = 0; step < STEPS; step++) {
         if (dice.random() < 0.4) clock.advance(dice.below(12));
@@ -217,7 +217,7 @@ describe.each([
           if (dice.random() < 0.3) clock.advance(dice.below(40));
           await node.start();
           follow();
-          await node.client.open(spec);
+          await node.client.make(spec);
         } else {
           const { filter, json } = dice.filter();
           const questions = {

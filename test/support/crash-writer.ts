@@ -12,7 +12,7 @@ async function main(): Promise<void> {
   const [folder, seed, starts] = process.argv.slice(2);
   const node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder }).start();
   say('opening');
-  await node.client.open(SHARD);
+  await node.client.make(SHARD);
   say('open');
   const writers = Array.from({ length: WORKLOAD.writers }, async (_, writer) => {
     for (let number = (JSON.parse(starts) as number[])[writer] + 1; ; number++) {

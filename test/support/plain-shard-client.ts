@@ -143,7 +143,8 @@ function progressOf(rows: number): IndexProgress {
 }
 
 /** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
-export type ShardInterception = (call: Exclude<keyof ShardClient, 'read'> | ReadKind, id: ShardId) => Promise<void> | void;
+/** A shard that is made is one that is opened. */
+export type ShardInterception = (call: Exclude<keyof ShardClient, 'read' | 'make'> | ReadKind, id: ShardId) => Promise<void> | void;
 
 /**
  * ShardClient by brute force over Maps in memory: what a shard means, with nothing clever in it.
@@ -165,10 +166,15 @@ export class PlainShardClient implements ShardClient {
     return [...this.shards.values()].map((shard) => shard.spec);
   }
 
-  async open(spec: ShardSpec): Promise<void> {
+  async make(spec: ShardSpec): Promise<void> {
     await this.intercept?.('open', spec);
     if (!this.shards.has(keyOf(spec)))
       this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [], marks: new Map() });
+  }
+
+  async open(spec: ShardSpec): Promise<void> {
+    await this.intercept?.('open', spec);
+    if (!this.shards.has(keyOf(spec))) throw new QuiverError('storage_damaged', `shard ${keyOf(spec)} is gone`);
   }
 
   async drop(id: ShardId): Promise<void> {

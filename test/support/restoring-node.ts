@@ -50,6 +50,7 @@ export class RestoringNode {
 
   /** The shards, also after their process has started again. */
   readonly client: ShardClient = {
+    make: (spec) => this.node.client.make(spec),
     open: (spec) => this.node.client.open(spec),
     drop: (id) => this.node.client.drop(id),
     read: (id, kind, request, call) => this.node.client.read(id, kind, request, call),

@@ -6,6 +6,7 @@ type Around = <Result>(run: () => Promise<Result>, isWrite: boolean) => Promise<
 /** The calls of a client of shards, some of which are to be replaced; reads and writes go through `around`. */
 export function callsOf(client: ShardClient, around: Around = (run) => run()): ShardClient {
   return {
+    make: (spec) => client.make(spec),
     open: (spec) => client.open(spec),
     drop: (id) => client.drop(id),
     write: (id, operations, call) => around(() => client.write(id, operations, call), true),

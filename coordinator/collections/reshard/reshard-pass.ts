@@ -46,7 +46,7 @@ export interface FillingRestores {
 export interface ReshardParts {
   restores: FillingRestores;
   store: ClusterStore;
-  shards: Pick<ShardClient, 'open' | 'read' | 'write'>;
+  shards: Pick<ShardClient, 'make' | 'open' | 'read' | 'write'>;
   clock: Clock;
   log: Logger;
   /** Aborted when this process stops. */
@@ -121,7 +121,7 @@ export class ReshardPass {
     if (this.owned.record.unseals === true) return this.unseal();
     if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
     // A process that was started again has opened the collection's own shards only.
-    else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record);
+    else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record, 'open');
     if (this.state === 'sealing') await this.seal();
     if (this.state === 'opening') await this.open();
   }
@@ -133,7 +133,7 @@ export class ReshardPass {
 
   /** The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be. */
   private async awaitSeal(collection: CollectionRecord): Promise<void> {
-    await this.openNew(collection);
+    await this.openNew(collection, 'make');
     await this.transfers.stageAll(this.owned.record.to, 'filling');
     // Marks may be many: those that there are now are taken over while nobody waits.
     await this.takeMarks(this.transfers);
@@ -144,7 +144,7 @@ export class ReshardPass {
   /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
   private async fill(collection: CollectionRecord): Promise<void> {
     const { from, to } = this.owned.record;
-    await this.openNew(collection);
+    await this.openNew(collection, 'make');
     await this.transfers.stageAll(to, 'filling');
     await this.track();
     for (const [shard, source] of this.sources.entries()) if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
@@ -153,9 +153,9 @@ export class ReshardPass {
     await this.store({ state: 'sealing' });
   }
 
-  private async openNew(collection: CollectionRecord): Promise<void> {
+  private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
     const settings = shardSettings(collection);
-    await inBatches(idsOf(this.owned.record.to), (id) => this.parts.shards.open({ ...id, ...settings }));
+    await inBatches(idsOf(this.owned.record.to), (id) => this.parts.shards[how]({ ...id, ...settings }));
   }
 
   /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */

@@ -107,13 +107,14 @@ napi_value bytes_and_lengths(napi_env env, Bytes& bytes, const std::vector<uint3
 class OpenTask final : public Task {
  public:
   OpenTask(napi_env env, const Arguments& arguments)
-      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)) {}
-  void run() override { database_ = Database::open(folder_, budget_); }
+      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)), must_exist_(arguments.flag(2)) {}
+  void run() override { database_ = Database::open(folder_, budget_, must_exist_); }
   napi_value finish(napi_env env) override { return make_handle(env, std::move(database_)); }
 
  private:
   const std::shared_ptr<const Budget> budget_;
   const std::string folder_;
+  const bool must_exist_;
   std::shared_ptr<Database> database_;
 };
 

@@ -26,9 +26,9 @@ constexpr size_t kReadAheadBytes = 256u << 10;
 constexpr size_t kCachedKeysMax = 32;
 constexpr const char* kMarkName = "/SYNCED";
 
-rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log) {
+rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log, bool must_exist = false) {
   rocksdb::Options options;
-  options.create_if_missing = true;
+  options.create_if_missing = !must_exist;
   options.paranoid_checks = true;
   // A record that a crash cut short is the end of the log. refuse_lost_changes detects any other damage.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
@@ -79,11 +79,13 @@ Database::~Database() {
   }
 }
 
-std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget) {
+std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist) {
   std::shared_ptr<Database> database(new Database(folder, std::move(budget)));
-  const rocksdb::Options options = options_for(*database->budget_, database->log_);
+  const rocksdb::Options options = options_for(*database->budget_, database->log_, must_exist);
   rocksdb::Env& env = *options.env;
-  require(env.CreateDirIfMissing(folder));
+  // Every database has this file from its first moment on, and it names the others.
+  if (must_exist && env.FileExists(folder + "/CURRENT").IsNotFound()) throw DamagedError("there is no database in " + folder + ": CURRENT is missing");
+  if (!must_exist) require(env.CreateDirIfMissing(folder));
   // Nobody may write to the log while it is examined.
   rocksdb::FileLock* lock = nullptr;
   if (!env.LockFile(folder + "/LOCK", &lock).ok()) throw InUseError(folder + " is in use");

@@ -74,11 +74,11 @@ class NewTable {
 class Database : public std::enable_shared_from_this<Database> {
  public:
   /**
-   * Opens the database in `folder`, or makes one. A log that ends with half a record is cut there, because that record
+   * Opens the database in `folder`, or makes one; with `must_exist` it makes none, and nothing on the way to one. A log that ends with half a record is cut there, because that record
    * was never acknowledged. A log that lacks anything that was synced is left as it is. Throws InUseError,
    * DamagedError, StorageError.
    */
-  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget);
+  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist);
   ~Database();
 
   // Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.

@@ -42,6 +42,10 @@ export class SimulatedShardClient implements ShardClient {
     private readonly parts: { shards: Shards; process: SimulatedProcess; schedule: Schedule; network: Network; chance: Chance; nodes: readonly string[]; session: string; backups?: AnswerBackup },
   ) {}
 
+  make(spec: ShardSpec): Promise<void> {
+    return this.open(spec);
+  }
+
   /** Resolves when it serves. */
   open(spec: ShardSpec): Promise<void> {
     const { shards, schedule } = this.parts;

@@ -12,6 +12,7 @@ function shardsWith({ tookMs = 0, found = ANSWER as VectorSearchResult | null } 
   let nowMs = 0;
   const asked: string[] = [];
   const shards: ShardClient = {
+    make: async () => void asked.push('make'),
     open: async () => void asked.push('open'),
     drop: async () => void asked.push('drop'),
     write: async () => {
@@ -36,12 +37,13 @@ test('a search is answered where it is asked; all else by the shards', async () 
   const { shards, asked } = shardsWith();
   expect(shards.searchNow(ID, SEARCH)).toBe(ANSWER);
   expect(asked).toEqual([]);
+  await shards.make({ ...ID } as never);
   await shards.open({ ...ID } as never);
   await shards.write(ID, [], CALL);
   await shards.read(ID, 'search', SEARCH as never, CALL);
   await shards.read(ID, 'count', {} as never, CALL);
   await shards.drop(ID);
-  expect(asked).toEqual(['open', 'write', 'search', 'count', 'drop']);
+  expect(asked).toEqual(['make', 'open', 'write', 'search', 'count', 'drop']);
 });
 
 test('what is not for the thread that serves is left to the shards', () => {
@@ -59,6 +61,6 @@ test('searches of one round of the event loop have a bound, and the next round b
 test('a service searches at once where its shards can, and only there', () => {
   const { shards } = shardsWith();
   expect(withNotes(shards).searchNow?.(ID, SEARCH, CALL)).toBe(ANSWER);
-  const { open, drop, write, read } = shards;
-  expect(withNotes({ open, drop, write, read }).searchNow).toBeUndefined();
+  const { make, open, drop, write, read } = shards;
+  expect(withNotes({ make, open, drop, write, read }).searchNow).toBeUndefined();
 });

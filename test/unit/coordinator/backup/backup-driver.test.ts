@@ -73,7 +73,7 @@ async function drive(office: { guard: Guard | null }, readShard: () => Promise<S
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const driver = new BackupDriver({
     ...{ store, clock, office, log, observer: NOBODY, version: '', pace: new Pace(Infinity), schedule: null, target: target.name, openTarget },
-    shards: { read: readShard as never, open: never },
+    shards: { read: readShard as never, make: never },
     ...{ reshards: { plannedRestore: never, mustBeEmpty: never }, catalog: null as never, quota: null as never, drop: never },
   });
   drivers.push(driver);

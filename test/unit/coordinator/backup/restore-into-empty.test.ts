@@ -50,9 +50,9 @@ beforeEach(async () => {
   };
   const shardClient: ShardClient = {
     ...client,
-    open: async (spec) => {
+    make: async (spec) => {
       if (spec.seed !== undefined) await beforeFilling();
-      return client.open(spec);
+      return client.make(spec);
     },
     write: async (id, operations, call) => {
       await beforeWrite(id, operations);

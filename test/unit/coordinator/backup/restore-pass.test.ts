@@ -61,7 +61,7 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
   const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value }), revision);
   const shards = {
     // As the controller does when it sees the reservation.
-    open: async ({ seed, ...spec }) => {
+    make: async ({ seed, ...spec }) => {
       const path = assignmentPath(spec);
       if ((await store.get(path)) !== null) return;
       const assignment: ShardAssignment = {
@@ -82,7 +82,7 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
       const entry = await store.get(assignmentPath(id));
       return read(entry === null ? null : assignmentFromEntry(entry));
     },
-  } as Pick<ShardClient, 'open' | 'read'>;
+  } as Pick<ShardClient, 'make' | 'read'>;
   const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
   const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota, obstacle: () => null });
   return new RestorePass(owned, {

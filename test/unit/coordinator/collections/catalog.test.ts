@@ -81,7 +81,7 @@ describe('a collection', () => {
     let obstacle: string | null = 'n1 is of an earlier version';
     const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
     const { service, shards } = await plainService({ store, diskMetadataObstacle: () => obstacle });
-    const open = jest.spyOn(shards, 'open');
+    const open = jest.spyOn(shards, 'make');
     const onDisk = { ...newCollection('disk'), metadata: 'disk' as const };
     await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
     expect((await service.collections.create({ ...newCollection('here'), metadata: 'memory' })).metadata).toBe('memory');
@@ -102,7 +102,7 @@ describe('a collection', () => {
     let obstacle: string | null = 'n1 is of an earlier version';
     const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
     const { service, shards } = await plainService({ store, diskVectorsObstacle: () => obstacle });
-    const open = jest.spyOn(shards, 'open');
+    const open = jest.spyOn(shards, 'make');
     const onDisk = { ...newCollection('disk'), vectors: 'disk' as const };
     await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
     expect((await service.collections.create({ ...newCollection('here'), vectors: 'memory' })).vectors).toBe('memory');

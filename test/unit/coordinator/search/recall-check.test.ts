@@ -71,7 +71,7 @@ test('samples are the same for any number of shards, each without itself', async
   for (const shards of [1, 3]) {
     const client = new PlainShardClient();
     const record = { ...RECORD, shards } as CollectionRecord;
-    for (let shard = 0; shard < shards; shard++) await client.open({ collectionUid: 'u', shard, dim: 2, metric: 'ip' });
+    for (let shard = 0; shard < shards; shard++) await client.make({ collectionUid: 'u', shard, dim: 2, metric: 'ip' });
     for (let i = 0; i < 60; i++) {
       const id = { collectionUid: 'u', shard: shardOf(`v${i}`, shards) };
       await client.write(id, [{ type: 'upsert', externalId: `v${i}`, vector: Float32Array.of(Math.sin(i), Math.cos(i)), stamp: i, metadata: undefined, text: undefined }], CALL);

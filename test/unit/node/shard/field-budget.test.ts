@@ -11,7 +11,7 @@ test('metadata that replace what is there claim fields that are null, too', asyn
   };
   const metadataNow = async () => (await node.client.read(id, 'fetch', { externalIds: ['item'], vectors: false }, NO_HURRY))[0]?.metadata;
   try {
-    await node.client.open({ ...id, dim: 2, metric: 'l2' });
+    await node.client.make({ ...id, dim: 2, metric: 'l2' });
     await node.client.write(id, [{ type: 'upsert', externalId: 'item', vector: Float32Array.of(1, 2), stamp: 1, metadata: '{"known":1}', text: undefined }], NO_HURRY);
     await expect(patch('{"new":null}', true)).rejects.toMatchObject({ kind: 'limit_exceeded' });
     expect(await metadataNow()).toBe('{"known":1}');

@@ -29,7 +29,7 @@ beforeEach(async () => {
   node = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore }).start();
   views = new ShardViews();
   node.host.follow((message) => views.take(message));
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   for (let first = 0; first < ITEMS; first += BATCH) {
     await node.client.write(
       SPEC,
@@ -65,7 +65,7 @@ test('takes no memory for metadata, here and on other threads, and is made anew 
   const before = files();
   await node.restart();
   node.host.follow((message) => views.take(message));
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   expect(files().filter((path) => before.includes(path))).toEqual([]);
   for (const i of [0, 1, 4_000, ITEMS - 1]) {
     expect(await found(i)).toMatchObject(hitOf(i));
@@ -90,12 +90,12 @@ test('a start that loads them and then can make no vector index leaves none of t
   await node.stop();
   const openVectorIndex = () => Promise.reject(new Error('too many open files'));
   const other = await new ShardNode({ factories: { ...nativeFactories, openVectorIndex }, openStore: openRocksStore, folder: node.folder }).start();
-  await expect(other.client.open(SPEC)).rejects.toThrow('too many open files');
+  await expect(other.client.make(SPEC)).rejects.toThrow('too many open files');
   // They are removed as they are closed.
   expect(existsSync(folder())).toBe(false);
   await other.stop();
   await node.start();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   expect(await found(0)).toMatchObject(hitOf(0));
 });
 

@@ -47,12 +47,12 @@ test('a restart analyses only what was written after the checkpoint', async () =
   const node = await new ShardNode({ factories, openStore: openRocksStore }).start();
   const copy = new ShardNode({ factories, openStore: openRocksStore, folder: node.folder });
   try {
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await node.client.write(SPEC, [item('a', 'running shoes'), item('b', 'a runner')], NO_HURRY);
     expect(analysed.splice(0)).toEqual(['running shoes', 'a runner']);
 
     await node.restart();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     expect(analysed).toEqual([]);
     expect(await found(node, 'run')).toEqual(['a']);
 
@@ -61,7 +61,7 @@ test('a restart analyses only what was written after the checkpoint', async () =
     analysed.length = 0;
     await (await node.host.shard(SPEC)).close('reopened');
     await copy.start();
-    await copy.client.open(SPEC);
+    await copy.client.make(SPEC);
     expect(analysed.splice(0)).toEqual(['runs']);
     expect(await found(copy, 'run')).toEqual(['c', 'a']);
   } finally {
@@ -73,12 +73,12 @@ test('a restart analyses only what was written after the checkpoint', async () =
 test('a shard is not opened as one of another language', async () => {
   const node = await new ShardNode({ factories: plainFactories, openStore: openRocksStore }).start();
   try {
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await node.restart();
     const { language: _language, ...without } = SPEC;
-    await expect(node.client.open(without)).rejects.toMatchObject({ kind: 'storage_failed' });
-    await expect(node.client.open({ ...SPEC, language: 'de' })).rejects.toMatchObject({ kind: 'storage_failed' });
-    await node.client.open(SPEC);
+    await expect(node.client.make(without)).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(node.client.make({ ...SPEC, language: 'de' })).rejects.toMatchObject({ kind: 'storage_failed' });
+    await node.client.make(SPEC);
   } finally {
     await node.destroy();
   }

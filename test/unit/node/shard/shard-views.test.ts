@@ -77,7 +77,7 @@ describe('answers', () => {
     follow();
     const random = seededRandom(runSeed(`views ${metric}`));
     const spec = { ...SPEC, metric };
-    await node.client.open(spec);
+    await node.client.make(spec);
     expect(views.search(spec, at(0))).toEqual({ hits: [], vectorCount: 0 });
     for (let round = 0; round < 20; round++) {
       // Few values, so that scores tie; ids of both encodings.
@@ -102,7 +102,7 @@ describe('answers', () => {
   test('see each change at once, also where one filter is asked again and again', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     const random = seededRandom(runSeed('views remembered filters'));
     const ROWS = 12_000;
     const withSide = (i: number, side: number): WriteOperation => item(i, { metadata: JSON.stringify({ side, i }) });
@@ -134,7 +134,7 @@ describe('answers', () => {
   test('pass filters as the shard says, of every operator and type', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     const random = seededRandom(runSeed('views filters'));
     const withFields = (i: number, change: number): WriteOperation => item(i, { metadata: JSON.stringify(metadataOf(i, change)) });
     await write(Array.from({ length: 1_500 }, (_, i) => withFields(i, 0)));
@@ -153,7 +153,7 @@ describe('answers', () => {
   test('pass ranges over very many distinct numbers and strings as the shard says', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     const day = (i: number): string => new Date(1.7e12 + i * 5e6).toISOString();
     await write(Array.from({ length: 6_000 }, (_, i) => item(i, { metadata: JSON.stringify({ price: i / 8, day: day(i), group: i % 50 }) })));
     // The first range over so many numbers is left to the shard, which makes a column of them.
@@ -174,7 +174,7 @@ describe('answers', () => {
 
   test('are there for a thread that begins to follow late, and for each of several', async () => {
     await start();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write(items(0, 3000));
     follow();
     const others = new ShardViews();
@@ -187,7 +187,7 @@ describe('answers', () => {
   test('show an item in its new version, and not once it is deleted', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write(items(0, 10));
     await write([item(3, { metadata: '{"new":true}' })]);
     expect(views.search(SPEC, at(3, { k: 1 }))?.hits).toEqual([{ externalId: 'id-3', score: 1, metadata: '{"new":true}' }]);
@@ -200,7 +200,7 @@ describe('answers', () => {
   test('that are to be sent have the bytes that hits are sent in, made without them where ids and metadata are ASCII', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write(items(0, 40));
     for (const k of [1, 10, 40, 100]) {
       // Off the line, so that no two score the same.
@@ -224,7 +224,7 @@ describe('answers', () => {
   test('outlive that sparse chunks are emptied and dropped', async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     for (let from = 0; from < 4000; from += 500) await write(items(from, from + 500).map((each) => ({ ...each, metadata: `{"note":"${'x'.repeat(2000)}"}` }) as WriteOperation));
     await write(Array.from({ length: 4000 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i}` })).filter((_, i) => i % 10 !== 0));
     expect(messages.some((message) => message.type === 'part' && message.part.type === 'chunk' && message.part.memory === null)).toBe(true);
@@ -241,7 +241,7 @@ test('an item that had expired for a write is not shown, though the clock was pu
   views = new ShardViews(() => clock.wallMs());
   messages = [];
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   await write([item(0, { expiresAt: clock.wallMs() + 3_000 })]);
   clock.advance(1_000);
   expect(firstOf(at(0))).toBe('id-0');
@@ -257,7 +257,7 @@ describe('null, for the shard itself to answer', () => {
   beforeEach(async () => {
     await start();
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write(items(0, 10));
     expect(views.search(SPEC, at(1))).not.toBeNull();
   });
@@ -323,7 +323,7 @@ describe('null, for the shard itself to answer', () => {
   test('a dropped shard, at once; one opened under its name is another', async () => {
     await node.client.drop(SPEC);
     expect(views.search(SPEC, at(1))).toBeNull();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     expect(views.search(SPEC, at(1))).toEqual({ hits: [], vectorCount: 0 });
     await write(items(50, 60));
     expect(firstOf(at(1))).toBe('id-50');
@@ -354,7 +354,7 @@ describe('null, for the shard itself to answer', () => {
 test('a shard on its way to others is answered as long as it answers reads itself, at each start too', async () => {
   await start(nativeFactories, openRocksStore);
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   await write(items(0, 10));
   const pass = (stage: ShardStage): Promise<unknown> => write([{ type: 'stage', term: 1, reshard: 'r', stage, forget: 0 }]);
   for (const stage of ['tracking', 'sealed'] as const) {
@@ -366,7 +366,7 @@ test('a shard on its way to others is answered as long as it answers reads itsel
   await expect(asked(at(1))).rejects.toMatchObject({ kind: 'resharded' });
   await node.restart();
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   expect(messages.at(-1)?.type).toBe('opened');
   expect(views.search(SPEC, at(1))).toBeNull();
   await pass('open');
@@ -384,7 +384,7 @@ describe('what has expired by the clock of the shard is not shown, whatever the 
     views = new ShardViews(() => clock.wallMs());
     messages = [];
     follow();
-    await node.client.open(SPEC);
+    await node.client.make(SPEC);
     await write([item(0), item(1, { expiresAt: clock.wallMs() + LIFE_MS })]);
     expect(firstOf(at(1))).toBe('id-1');
   });
@@ -423,7 +423,7 @@ describe('what has expired by the clock of the shard is not shown, whatever the 
 test('who stops following gets no more messages', async () => {
   await start();
   const end = follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   const count = messages.length;
   expect(count).toBeGreaterThan(0);
   end();
@@ -435,7 +435,7 @@ test('who stops following gets no more messages', async () => {
 test('new items alone do not count as a change', async () => {
   await start();
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   const { changes } = messages[0] as Extract<ShardMessage, { type: 'opened' }>;
   await write(items(0, 5000));
   expect(new Int32Array(changes)[0]).toBe(0);
@@ -448,7 +448,7 @@ test('new items alone do not count as a change', async () => {
 test('an index that other threads cannot search is not published', async () => {
   await start(plainFactories);
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   await write(items(0, 10));
   expect(messages).toEqual([]);
   expect(views.search(SPEC, at(1))).toBeNull();
@@ -459,7 +459,7 @@ test.each([
   ['a replaced item', [item(3, { metadata: '{"new":true}' })]],
 ])('a shard whose vectors cannot take %s answers nothing until it is opened anew, and then what is stored', async (_, operations) => {
   let fails = false;
-  await start({
+  const factories: IndexFactories = {
     ...nativeFactories,
     openVectorIndex: async (options, save) => {
       const index = await NativeVectorIndex.open(options, save);
@@ -470,9 +470,10 @@ test.each([
       };
       return index;
     },
-  });
+  };
+  await start(factories, openRocksStore);
   follow();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
   await write(items(0, 10));
   const before = messages.filter((message) => message.type === 'opened').length;
   fails = true;

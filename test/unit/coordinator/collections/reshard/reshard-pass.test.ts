@@ -39,6 +39,7 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 const shards = {
+  make: async () => undefined,
   open: async () => undefined,
   write: async ({ collectionUid, shard }: ShardId, [operation]: WriteOperation[]) => {
     if (operation.type === 'stage') {

@@ -1,0 +1,101 @@
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import { shardNoteName, type StoreNotes } from '../kv/store-notes';
+import { readStoreStamp } from '../kv/store-stamp';
+import { removeManifest } from './checkpoint';
+import { Shard, type ShardSurroundings } from './shard';
+import type { ShardOptions } from './shard-options';
+
+/** What an operator can do about a shard that is lost, where no other replica has it. */
+const WAYS_OUT =
+  'stop the service and put them back from a copy, or delete the collection and restore it from a backup, or stop the service and accept the loss (quiver repair --accept-loss)';
+
+/**
+ * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody accepted
+ * that it is lost.
+ */
+export class NotedOpening {
+  constructor(
+    private readonly options: ShardOptions,
+    private readonly notes: StoreNotes,
+  ) {}
+
+  /**
+   * Opens the shard in `folder`, or makes it where it never was and need not be. Errors: as of Shard.open; storage_damaged with
+   * the ways out for one that is gone, damaged or an earlier copy.
+   */
+  async open(folder: string, spec: ShardSpec, mustExist: boolean, surroundings: ShardSurroundings): Promise<Shard> {
+    const note = shardNoteName(spec);
+    try {
+      if (await this.notes.isLossAccepted(note)) return await this.openWhatIsLeft(folder, spec, surroundings);
+      await this.notes.mustNotBeEarlier(note, join(folder, 'records'));
+      // What a restore fills and nobody has seen yet is filled again from the same backup.
+      const isNoted = this.notes.isKnown(note) && spec.seed === undefined;
+      return await this.noted(folder, await Shard.open(folder, spec, this.options, { ...surroundings, mustExist: mustExist || isNoted }));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      const what = (await readStoreStamp(join(folder, 'records'))) === null ? 'its data are gone' : error.message;
+      this.options.logger.error({ error, ...idOf(spec), folder }, `a shard is not opened, because ${what}; nothing is made in their place`);
+      throw new QuiverError('storage_damaged', `${what}; ${WAYS_OUT}`, { cause: error, details: { folder, ...error.details } });
+    }
+  }
+
+  /** Notes how far a shard was when it was closed; where that fails, what was noted before is enough to tell most. */
+  async noteClosed(spec: ShardSpec, folder: string): Promise<void> {
+    await this.notes.note(shardNoteName(spec), join(folder, 'records')).catch((error: unknown) => this.options.logger.warn({ error, ...idOf(spec) }, 'how far a shard was when it was closed could not be noted'));
+  }
+
+  /** What is left of a shard whose loss was accepted: its records as they are, or nothing. */
+  private async openWhatIsLeft(folder: string, spec: ShardSpec, surroundings: ShardSurroundings): Promise<Shard> {
+    const { logger } = this.options;
+    const facts = { ...idOf(spec), folder };
+    const openLeft = (): Promise<Shard | null> =>
+      Shard.open(folder, spec, this.options, { ...surroundings, mustExist: true }).catch((error: unknown) => {
+        if (!isDamage(error)) throw error;
+        logger.warn({ error, ...facts }, 'what is left of a shard whose loss was accepted can not be opened as it is');
+        return null;
+      });
+    // By the mark, records that lack what was stored are refused; so are those that lack what the checkpoint has.
+    await rm(join(folder, 'records', 'SYNCED'), { force: true });
+    let left = await openLeft();
+    if (left === null) {
+      await removeManifest(folder);
+      left = await openLeft();
+    }
+    if (left !== null) {
+      logger.warn(facts, 'the loss of data of a shard was accepted: what is left is served');
+      return this.noted(folder, left);
+    }
+    await rm(retiredFolder(folder), { recursive: true, force: true });
+    await rename(folder, retiredFolder(folder)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
+    logger.warn(facts, 'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it as .retired');
+    return this.noted(folder, await Shard.open(folder, spec, this.options, surroundings));
+  }
+
+  private async noted(folder: string, shard: Shard): Promise<Shard> {
+    try {
+      await this.notes.note(shardNoteName(shard.spec), join(folder, 'records'));
+      return shard;
+    } catch (error) {
+      await shard.close('reopened');
+      throw error;
+    }
+  }
+}
+
+/** Where data are put that nobody opens any more. */
+export function retiredFolder(folder: string): string {
+  return `${folder}.retired`;
+}
+
+export function isDamage(error: unknown): error is QuiverError {
+  return isQuiverError(error) && error.kind === 'storage_damaged';
+}
+
+function idOf({ collectionUid, shard }: ShardId): ShardId {
+  return { collectionUid, shard };
+}
