@@ -14,6 +14,7 @@ import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/kv/store-budget';
+import { StoreNotes } from '../node/kv/store-notes';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from '../node/metrics/disk-metrics';
@@ -37,6 +38,8 @@ import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../shared/time/shared-clock';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
+import { CLUSTER_FOLDER, CLUSTER_NOTE, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
+import { CollectionNotes } from './collection-notes';
 import { EmbeddedOperations } from './embedded-operations';
 import { InlineShards } from './inline-shards';
 
@@ -70,11 +73,16 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
 
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
   addStoreMetrics(metrics, stores);
-  const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster'), stores) });
-  endings.defer(() => clusterStore.close());
+  const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER));
+  const clusterStore = await KeyValueClusterStore.open({ store: await openClusterFolder(config.dataDir, stores, notes) });
+  endings.defer(async () => {
+    await clusterStore.close();
+    await notes.note(CLUSTER_NOTE, join(config.dataDir, CLUSTER_FOLDER));
+  });
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
-    openStore: (folder) => RocksKeyValueStore.open(folder, stores),
+    openStore: (folder, how) => RocksKeyValueStore.open(folder, stores, how),
+    notes,
     recallTarget: config.recallTarget,
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
@@ -133,6 +141,9 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         endings.defer(() => backups.close());
       };
       await service.recover({ onOpened, stop: ending });
+      const collections = new CollectionNotes({ dataDir: config.dataDir, catalog: service.catalog, log });
+      await collections.start();
+      endings.defer(() => collections.close());
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)
         log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');

@@ -17,6 +17,7 @@ import { QuiverError } from '../shared/errors/quiver-error';
 import { bootTimeMs } from './kv/boot-time';
 import { RocksKeyValueStore } from './kv/rocks-key-value-store';
 import { StoreBudget } from './kv/store-budget';
+import { shardNoteName, StoreNotes } from './kv/store-notes';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from './metrics/disk-metrics';
@@ -164,7 +165,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   addStoreMetrics(metrics, storeBudget);
   const shardOptions: ShardOptions = {
     factories: indexFactories,
-    openStore: (path) => RocksKeyValueStore.open(path, storeBudget),
+    openStore: (path, how) => RocksKeyValueStore.open(path, storeBudget, how),
     recallTarget: config.recallTarget,
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
@@ -185,9 +186,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   /** null: the main thread answers all reads. */
   const published = config.readThreads > 1 ? new ReplicaPublisher() : null;
   const permitReadings = new PermitReadings(clock, permitClocks);
+  const notes = await StoreNotes.load(join(folder, 'notes'), { mayBeReplaced: true });
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
+    notes,
     onRenewed: () => register(),
     log,
     open: (spec, assignment, shardStore, mayBeNew, ended) =>
@@ -245,6 +248,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     removeReplica: async (id) => {
       await removeReplica(stores.pathOf(id));
       await stores.forget(id);
+      await notes.forget(shardNoteName(id));
     },
   });
   links.deliverTo(agent);
@@ -377,7 +381,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   await whenReached(() => name.free(ending));
   await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
   await whenReached(() => members.follow());
-  endings.defer(() => agent.close());
+  endings.defer(async () => {
+    const open = agent.openReplicas().map(({ spec }) => spec);
+    await agent.close();
+    await opening.noteClosed(open);
+  });
   await whenReached(() => agent.start(ending));
   const space = await diskSpaceOf(folder);
   // From here to `register` nothing is awaited: a replica may begin anew as another store meanwhile.

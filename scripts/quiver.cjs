@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
-// this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver demo`: has a running service load
-// its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
+// this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver repair`: what of a data folder is gone, and
+// what is to become of it. `quiver demo`: has a running service load its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
 // package, whose first start builds its native parts. This file is CommonJS, because loading an ES module already uses libuv's
 // thread pool, whose size is fixed at its first use.
 const { existsSync } = require('node:fs');
@@ -23,7 +23,7 @@ const ROLES = {
 };
 
 /** What is run from here besides; everything else is the command line of cli/, which a service does not load. */
-const OTHERS = ['check-config', 'etcd-users', 'demo'];
+const OTHERS = ['check-config', 'etcd-users', 'demo', 'repair'];
 
 /**
  * Sets the size of libuv's thread pool for a role, unless UV_THREADPOOL_SIZE is set. No effect once the pool was used.
@@ -49,6 +49,8 @@ function run([word = '', ...rest]) {
     become(word);
   } else if (word === 'check-config' && !asksForHelp) {
     require(join(DIST, 'shared', 'config', 'check-config.js'));
+  } else if (word === 'repair') {
+    require(join(DIST, 'embedded', 'repair.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
   } else if (word === 'demo' && rest.length <= 1 && !asksForHelp) {

@@ -19,6 +19,7 @@ import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
+import { isDamage } from '../shard/noted-opening';
 import { allEnded, lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 import type { KnownAssignments } from './known-assignments';
@@ -31,6 +32,9 @@ const HANDOVER_MS = 5_000;
  * the entry, and each attempt loads a shard; most often this process is replaced before.
  */
 const LATER_FORMAT_RETRY_MS = 300_000;
+
+/** What an operator can do about a shard of which this node has the only replica that counts. */
+const WAYS_OUT = 'stop the node and put them back from a copy, or delete the collection and restore it from a backup (docs/operations.md)';
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -139,6 +143,9 @@ export class NodeAgent implements ReplicationReceiver {
       // A backup that can't be used: whoever restores the shard has to hear of it.
       if (spec?.seed !== undefined && isQuiverError(failure) && failure.kind === 'invalid_parameter') throw failure;
       const known = this.inForce(assignmentPath(id))?.assignment;
+      // No other replica can take its place: whoever waits, waits in vain.
+      if (isDamage(failure) && known !== undefined && isAlone(known, this.options.nodeId))
+        throw new QuiverError('storage_damaged', `${failure.message}; ${WAYS_OUT}`, { cause: failure, details: failure.details });
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
@@ -326,4 +333,9 @@ export class NodeAgent implements ReplicationReceiver {
   private isDropped(collectionUid: string): boolean {
     return this.tombstones.get(TOMBSTONES_PREFIX + collectionUid) !== null;
   }
+}
+
+/** Whether nobody but this node has all that was acknowledged. */
+function isAlone({ inSync, eligible }: ShardAssignment, nodeId: string): boolean {
+  return [...inSync, ...eligible].every(({ node }) => node === nodeId);
 }

@@ -3,13 +3,15 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
+import { ShardStores } from './shard-stores';
 
 const FILE = 'store.json';
 const CLUSTER_FILE = 'cluster.json';
 
 /**
  * The name of a node's data folder, random and made with it: a node that comes back with another one has lost its data,
- * and nothing that it acknowledged before counts any more. Errors: storage_failed when the folder is another node's.
+ * and nothing that it acknowledged before counts any more. Errors: storage_failed when the folder is another node's, or holds
+ * shards and does not say whose it is.
  */
 export async function readStoreId(folder: string, nodeId: string): Promise<string> {
   await makeStableFolder(folder);
@@ -18,9 +20,23 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
     if (found.node !== nodeId) throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${found.node}, not ${nodeId}`);
     return found.store;
   }
+  await mustBeNew(folder, nodeId);
   const store = randomUUID();
   await note(folder, FILE, { node: nodeId, store });
   return store;
+}
+
+/** Under a new name, no shard in the folder would count any more. Errors: storage_failed. */
+async function mustBeNew(folder: string, nodeId: string): Promise<void> {
+  const shards = await readdir(join(folder, 'shards')).catch(() => []);
+  if (shards.length === 0) return;
+  const stores = await ShardStores.load(folder, '');
+  const found = [...new Set(Object.values(stores.ownStores()))];
+  const content = found.length === 1 ? `, with {"node":"${nodeId}","store":"${found[0]}"}` : '';
+  throw new QuiverError(
+    'storage_failed',
+    `${join(folder, FILE)} is gone, and ${join(folder, 'shards')} holds shards: under a new name none of them would count. Put the file back${content}, or start with an empty folder, and every replica is copied from the others`,
+  );
 }
 
 /** The cluster that a node's data were made in; null if the folder does not say. Errors: storage_failed. */

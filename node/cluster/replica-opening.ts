@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { shardKey } from '../../shared/cluster/members';
-import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { isSameReplica, mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import { shardNoteName, type StoreNotes } from '../kv/store-notes';
 import { isDamage } from '../shard/noted-opening';
 import type { ReplicatedShard } from './replicated-shard';
 import type { ShardStores } from './shard-stores';
@@ -9,6 +12,8 @@ import type { ShardStores } from './shard-stores';
 export interface ReplicaOpeningOptions {
   nodeId: string;
   stores: ShardStores;
+  /** How far the data of each replica were; default: nothing is noted. */
+  notes?: StoreNotes;
   /** `store`: the id of the store that the data are. `mayBeNew`: whether it is in order that there are none. */
   open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string, mayBeNew: boolean, ended: AbortSignal) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
@@ -36,8 +41,11 @@ export class ReplicaOpening {
     const isCondemned = condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
     // A shard that is restored holds something from its first opening on.
     const wasHeld = spec.seed === undefined && assignment !== null && mustHoldData(assignment, { node: this.options.nodeId, store });
-    if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
-    else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
+    if (await stores.isLost(spec, wasHeld)) {
+      // Put back later, they would be those of a store that does not count any more.
+      if (spec.seed === undefined && this.isLast(assignment, store)) throw this.damaged(spec, 'the data of a replica are gone, and no other replica holds them');
+      await this.renew(spec, assignment, 'the data of a replica are gone');
+    } else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {
       // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held something.
       const opened = await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store, ended);
@@ -60,16 +68,29 @@ export class ReplicaOpening {
     this.condemned.set(shardKey(id), { epoch });
   }
 
+  /** Notes how far replicas were when they were closed; where that fails, what was noted before is enough to tell most. */
+  async noteClosed(specs: readonly ShardSpec[]): Promise<void> {
+    const { notes, stores, log } = this.options;
+    for (const spec of specs) {
+      await notes
+        ?.note(shardNoteName(spec), join(stores.pathOf(spec), 'records'))
+        .catch((error: unknown) => log.warn({ error, ...spec }, 'how far a replica was when it was closed could not be noted'));
+    }
+  }
+
   /** Whether another replica has every acknowledged write. */
   isHeldElsewhere(assignment: ShardAssignment | null): boolean {
     return assignment?.inSync.some(({ node }) => node !== this.options.nodeId) ?? false;
   }
 
   private async attempt(spec: ShardSpec, assignment: ShardAssignment | null, mayBeNew: boolean, ended: AbortSignal): Promise<ReplicatedShard> {
-    const { open, stores } = this.options;
+    const { open, stores, notes } = this.options;
+    const records = join(stores.pathOf(spec), 'records');
+    await notes?.mustNotBeEarlier(shardNoteName(spec), records);
     const opened = await open(spec, assignment, stores.idOf(spec), mayBeNew, ended);
     try {
       await stores.opened(spec);
+      await notes?.note(shardNoteName(spec), records);
     } catch (error) {
       // Left open beside its place it would lock its data against every later attempt.
       await opened.close('closed');
@@ -78,9 +99,21 @@ export class ReplicaOpening {
     return opened;
   }
 
+  /** Whether this replica is the only one that counts: what it lacks is lost. */
+  private isLast(assignment: ShardAssignment | null, store: string): boolean {
+    if (assignment === null) return false;
+    const counted = [...assignment.inSync, ...assignment.eligible];
+    return counted.length > 0 && counted.every((one) => isSameReplica(one, { node: this.options.nodeId, store }));
+  }
+
+  private damaged(spec: ShardSpec, what: string): QuiverError {
+    return new QuiverError('storage_damaged', what, { details: { folder: this.options.stores.pathOf(spec) } });
+  }
+
   private async renew(spec: ShardSpec, assignment: ShardAssignment | null, why: string): Promise<void> {
     const { stores, onRenewed, log } = this.options;
     await stores.renew(spec);
+    await this.options.notes?.forget(shardNoteName(spec));
     this.condemned.delete(shardKey(spec));
     onRenewed();
     const then = this.isHeldElsewhere(assignment) ? 'a copy is fetched' : 'no other replica holds them';

@@ -104,7 +104,7 @@ export class ReplicatedShard implements HostedReplica {
     let isNot!: (error: unknown) => void;
     const opened = new Promise<ReplicatedShard>((done, fail) => ([isThere, isNot] = [done, fail]));
     opened.catch(() => undefined);
-    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, opened, isNot);
+    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, !options.mayBeNew, opened, isNot);
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
@@ -180,7 +180,7 @@ export class ReplicatedShard implements HostedReplica {
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks: this.untilClosing(chunks), promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
-      this.data = await ReplicatedShard.openData(this.options, Promise.resolve(this));
+      this.data = await ReplicatedShard.openData(this.options, true, Promise.resolve(this));
       return this.data.storage;
     });
     return position;
@@ -212,16 +212,17 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /**
-   * `opened`: whom the shard tells of failures, and asks. `failed` is called before it is closed again, as nobody will be there:
+   * `mustExist`: where the data are gone, nothing is made in their place. `opened`: whom the shard tells of failures, and asks. `failed` is called before it is closed again, as nobody will be there:
    * what waits for that keeps it from closing.
    */
   private static async openData(
     { folder, spec, shardOptions, budget, ended, sharing }: ReplicatedShardOptions,
+    mustExist: boolean,
     opened: Promise<ReplicatedShard>,
     failed: (error: unknown) => void = () => undefined,
   ): Promise<OpenData> {
     let store!: KeyValueStore;
-    const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
+    const openStore: ShardOptions['openStore'] = async (path, how) => (store = await shardOptions.openStore(path, how));
     const tell = (act: (hosted: ReplicatedShard) => void): void => void opened.then(act, () => undefined);
     const onFailed = (error: Error): void => tell((hosted) => hosted.fail(error));
     const onDamaged = (error: Error): void => tell((hosted) => hosted.noteDamage(error));
@@ -231,6 +232,7 @@ export class ReplicatedShard implements HostedReplica {
       { ...shardOptions, openStore },
       {
         budget,
+        mustExist,
         ended,
         publisher: sharing?.published.shards,
         onDiverged: onFailed,

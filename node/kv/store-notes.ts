@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
-import { isEarlierStore, readStoreStamp, type StoreStamp } from './store-stamp';
+import { isEarlierStore, isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
 
 const NAME = /^[A-Za-z0-9-]{1,64}(?:\.\d{1,9})?$/;
 
@@ -24,12 +24,16 @@ export class StoreNotes {
   private constructor(
     private readonly folder: string,
     private readonly known: Set<string>,
+    private readonly mayBeReplaced: boolean,
   ) {}
 
-  /** Reads which stores are noted; makes the folder. Errors: those of the file system. */
-  static async load(folder: string): Promise<StoreNotes> {
+  /**
+   * Reads which stores are noted; makes the folder. `mayBeReplaced`: whether another store may come in the place of one by
+   * itself, as by a copy from another replica. Errors: those of the file system.
+   */
+  static async load(folder: string, { mayBeReplaced = false } = {}): Promise<StoreNotes> {
     await makeStableFolder(folder, 0o700);
-    return new StoreNotes(folder, new Set((await readdir(folder)).filter((name) => NAME.test(name))));
+    return new StoreNotes(folder, new Set((await readdir(folder)).filter((name) => NAME.test(name))), mayBeReplaced);
   }
 
   isKnown(name: string): boolean {
@@ -50,7 +54,7 @@ export class StoreNotes {
   async mustNotBeEarlier(name: string, folder: string): Promise<void> {
     if (!this.isKnown(name)) return;
     const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (noted?.stamp === undefined || found === null || !isEarlierStore(found, noted.stamp)) return;
+    if (noted?.stamp === undefined || found === null || this.isInOrder(found, noted.stamp)) return;
     throw new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', { details: { folder, found, noted: noted.stamp } });
   }
 
@@ -60,7 +64,7 @@ export class StoreNotes {
    */
   async note(name: string, folder: string): Promise<void> {
     const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (noted?.stamp !== undefined && (found === null || isEarlierStore(found, noted.stamp))) return;
+    if (noted?.stamp !== undefined && (found === null || !this.isInOrder(found, noted.stamp))) return;
     await this.write(name, { stamp: found ?? undefined });
   }
 
@@ -73,6 +77,10 @@ export class StoreNotes {
   /** The store was dropped. */
   async forget(name: string): Promise<void> {
     if (this.known.delete(name)) await rm(join(this.folder, name), { force: true });
+  }
+
+  private isInOrder(found: StoreStamp, noted: StoreStamp): boolean {
+    return isOtherStore(found, noted) ? this.mayBeReplaced : !isEarlierStore(found, noted);
   }
 
   private async write(name: string, note: Note): Promise<void> {

@@ -25,10 +25,14 @@ export async function readStoreStamp(folder: string): Promise<StoreStamp | null>
   return { store, opening, changes: changesOf(await read(join(folder, 'SYNCED'))) };
 }
 
-/** Whether the store is an earlier copy of what it once was, or another one. */
+/** Whether it is another store than the one that was noted. */
+export function isOtherStore(found: StoreStamp, noted: StoreStamp): boolean {
+  return found.store !== noted.store && found.store !== '' && noted.store !== '';
+}
+
+/** Whether the store is an earlier copy of what was noted. */
 export function isEarlierStore(found: StoreStamp, noted: StoreStamp): boolean {
-  const isOther = found.store !== noted.store && found.store !== '' && noted.store !== '';
-  return isOther || found.opening < noted.opening || (found.changes > 0 && found.changes < noted.changes);
+  return !isOtherStore(found, noted) && (found.opening < noted.opening || (found.changes > 0 && found.changes < noted.changes));
 }
 
 /** What the mark says (node/kv/native/synced_mark.cc). */

@@ -8,9 +8,8 @@ import { removeManifest } from './checkpoint';
 import { Shard, type ShardSurroundings } from './shard';
 import type { ShardOptions } from './shard-options';
 
-/** What an operator can do about a shard that is lost, where no other replica has it. */
-const WAYS_OUT =
-  'stop the service and put them back from a copy, or delete the collection and restore it from a backup, or stop the service and accept the loss (quiver repair --accept-loss)';
+/** What an operator can do about a shard that is lost, in the form without replicas. */
+const WAYS_OUT = 'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair --accept-loss; docs/operations.md)';
 
 /**
  * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody accepted
@@ -44,7 +43,9 @@ export class NotedOpening {
 
   /** Notes how far a shard was when it was closed; where that fails, what was noted before is enough to tell most. */
   async noteClosed(spec: ShardSpec, folder: string): Promise<void> {
-    await this.notes.note(shardNoteName(spec), join(folder, 'records')).catch((error: unknown) => this.options.logger.warn({ error, ...idOf(spec) }, 'how far a shard was when it was closed could not be noted'));
+    await this.notes
+      .note(shardNoteName(spec), join(folder, 'records'))
+      .catch((error: unknown) => this.options.logger.warn({ error, ...idOf(spec) }, 'how far a shard was when it was closed could not be noted'));
   }
 
   /** What is left of a shard whose loss was accepted: its records as they are, or nothing. */

@@ -26,7 +26,7 @@ export const nativeFactories: IndexFactories = { ...textIndexes, openVectorIndex
 export const diskFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => DiskVectorIndex.open({ ...options, segmentRows: 100 }, save) };
 
 export const openMemoryStore: ShardOptions['openStore'] = async () => new MemoryKeyValueStore();
-export const openRocksStore: ShardOptions['openStore'] = (folder) => RocksKeyValueStore.open(folder);
+export const openRocksStore: ShardOptions['openStore'] = (folder, how) => RocksKeyValueStore.open(folder, undefined, how);
 
 /** Remembers what a node logged, so that a test can ask. */
 export class LogMemory implements ShardLogger {

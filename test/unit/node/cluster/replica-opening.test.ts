@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplicaOpening } from '../../../../node/cluster/replica-opening';
@@ -6,6 +6,7 @@ import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
+import { StoreNotes } from '../../../../node/kv/store-notes';
 import type { KeyValueEntry } from '../../../../node/kv/key-value-store';
 import { ITEM_RANGE } from '../../../../node/records/record-keys';
 import { LOG_RANGE } from '../../../../node/replication/log-keys';
@@ -112,6 +113,7 @@ async function started(
   const opening = new ReplicaOpening({
     nodeId: 'a',
     stores,
+    notes: await StoreNotes.load(join(folder, 'notes'), { mayBeReplaced: true }),
     onRenewed: () => undefined,
     log: silentLogger,
     open: (spec, assignment, store, mayBeNew) =>
@@ -122,7 +124,7 @@ async function started(
         self: { node: 'a', store },
         mayBeNew,
         changeIdPrefix: store,
-        shardOptions: { factories: plainFactories, openStore: (path) => RocksKeyValueStore.open(path), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+        shardOptions: { factories: plainFactories, openStore: (path, how) => RocksKeyValueStore.open(path, undefined, how), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
         budget: new WriteBudget(),
         clock: systemClock,
         log: silentLogger,
@@ -141,12 +143,12 @@ function ledBy(node: string, others: string[]): ShardAssignment {
   return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
 }
 
-async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number): Promise<void> {
+async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number, requestNumber = 1): Promise<void> {
   const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
   const timed = expiresAt !== undefined;
   const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }], timed && { counted: true, timed });
   if (timed) stampMoment(payload, systemClock.wallMs());
-  await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
+  await leader.replica.write({ source: { session: 's', requestNumber, settledBelow: 0 }, payload }, call);
 }
 
 test('an opening that fails while expired items wait to be removed says so, and can be tried again', async () => {
@@ -202,9 +204,11 @@ test('an opening that fails while expired items wait to be removed says so, and 
 
 /** Leads the shard alone, and has an item written. */
 async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
-  const leader = await (await started()).open(assignment);
-  await write(leader);
+  const { opening, open } = await started();
+  const leader = await open(assignment);
+  await write(leader, assignment.epoch, undefined, assignment.epoch);
   await leader.close('closed');
+  await opening.noteClosed([SPEC]);
 }
 
 test.each([
@@ -227,15 +231,76 @@ test.each([
   await back.close('closed');
 });
 
-test('the only replica of a shard whose data are lost serves nothing in their place', async () => {
+const LOST = { kind: 'storage_damaged' };
+/** What is gone or changed of the only replica of a shard, while the node is down. `copy`: its data of before the last write. */
+const LOSSES: [string, (data: string, copy: string) => void][] = [
+  ['whose folder is gone', (data) => rmSync(data, { recursive: true })],
+  ['whose records are gone', (data) => rmSync(join(data, 'records'), { recursive: true })],
+  [
+    'of which an empty folder is left',
+    (data) => {
+      rmSync(data, { recursive: true });
+      mkdirSync(join(data, 'records'), { recursive: true });
+    },
+  ],
+  ['whose store says no more which files it has', (data) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name)))],
+  [
+    'whose manifest is gone',
+    (data) =>
+      rmSync(
+        join(
+          data,
+          'records',
+          readdirSync(join(data, 'records')).find((name) => name.startsWith('MANIFEST'))!,
+        ),
+      ),
+  ],
+  [
+    'in whose place an earlier copy is',
+    (data, copy) => {
+      rmSync(data, { recursive: true });
+      cpSync(copy, data, { recursive: true });
+    },
+  ],
+];
+
+test.each(LOSSES)('the only replica of a shard %s stays closed, and serves again once its data are back', async (_what, lose) => {
+  const data = join(folder, 'shards', 'c', '0');
   await leadAndWrite(ledBy('a', []));
-  rmSync(join(folder, 'shards', 'c', '0'), { recursive: true });
-  const { open } = await started();
-  const back = await open(ledBy('a', []));
-  expect(back.replica.status().role).toBe('follower');
-  await expect(back.replica.read({ epoch: 1, deadlineMs: systemClock.monotonicMs() + 1000 }, async () => 'nothing')).rejects.toMatchObject({ kind: 'misrouted' });
+  cpSync(data, join(folder, 'earlier'), { recursive: true });
+  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+  cpSync(data, join(folder, 'whole'), { recursive: true });
+  lose(data, join(folder, 'earlier'));
+  const before = filesBelow(data);
+  const { stores, open } = await started();
+  for (let attempt = 0; attempt < 2; attempt += 1) await expect(open({ ...ledBy('a', []), epoch: 2 })).rejects.toMatchObject(LOST);
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  // Nothing was made in their place.
+  expect(filesBelow(data).filter((path) => !path.endsWith('LOCK'))).toEqual(before.filter((path) => !path.endsWith('LOCK')));
+  rmSync(data, { recursive: true, force: true });
+  cpSync(join(folder, 'whole'), data, { recursive: true });
+  const back = await (await started()).open({ ...ledBy('a', []), epoch: 3 });
+  expect(back.replica.status()).toMatchObject({ role: 'primary' });
+  expect(back.replica.status().lastSequence).toBeGreaterThanOrEqual(2);
   await back.close('closed');
 });
+
+test.each(LOSSES)('a replica of a shard %s begins anew as another store where another one has everything', async (_what, lose) => {
+  const data = join(folder, 'shards', 'c', '0');
+  await leadAndWrite(ledBy('a', []));
+  cpSync(data, join(folder, 'earlier'), { recursive: true });
+  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+  lose(data, join(folder, 'earlier'));
+  const { stores, open } = await started();
+  const back = await open({ ...ledBy('a', ['b']), epoch: 3 });
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
+  await back.close('closed');
+});
+
+function filesBelow(path: string): string[] {
+  return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : [];
+}
 
 test.each([
   ['in its epoch, while another holds everything', 1, ['b'], true],
