@@ -5,6 +5,7 @@ import type { StoreBudget } from '../node/kv/store-budget';
 import type { StoreNotes } from '../node/kv/store-notes';
 import { isDamage } from '../node/shard/noted-opening';
 import { QuiverError } from '../shared/errors/quiver-error';
+import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 
 /** What the data folder of the embedded form holds: the collections and keys, the shards, and what is noted of both. */
 export const CLUSTER_FOLDER = 'cluster';
@@ -17,15 +18,20 @@ export const CLUSTER_NOTE = 'cluster';
  * Opens the store of collections and keys, and makes it only where nothing says that there was one: beside shards, a new one
  * would list nothing of what is stored, and have another first key. Errors: storage_failed; storage_damaged with the ways out.
  */
-export async function openClusterFolder(dataDir: string, budget: StoreBudget, notes: StoreNotes): Promise<RocksKeyValueStore> {
+export async function openClusterFolder(dataDir: string, budget: StoreBudget, notes: StoreNotes): Promise<KeyValueClusterStore> {
   const folder = join(dataDir, CLUSTER_FOLDER);
   const uids = await collectionFolders(dataDir);
   const mustExist = notes.names().length > 0 || uids.length > 0;
   try {
     await notes.mustNotBeEarlier(CLUSTER_NOTE, folder);
-    const store = await RocksKeyValueStore.open(folder, budget, { mustExist });
-    await notes.note(CLUSTER_NOTE, folder);
-    return store;
+    const store = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder, budget, { mustExist }), beforeFirstWrite: () => notes.written(CLUSTER_NOTE) });
+    try {
+      await notes.opened(CLUSTER_NOTE, folder, store.revision);
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   } catch (error) {
     if (!isDamage(error)) throw error;
     const { place = error.message } = error.details;
@@ -37,6 +43,12 @@ export async function openClusterFolder(dataDir: string, budget: StoreBudget, no
       { cause: error, details: { folder, ...error.details } },
     );
   }
+}
+
+/** Closes it, and notes how far it is. Errors: storage_failed. */
+export async function closeClusterFolder(dataDir: string, store: KeyValueClusterStore, notes: StoreNotes): Promise<void> {
+  await store.close();
+  await notes.closed(CLUSTER_NOTE, join(dataDir, CLUSTER_FOLDER), store.revision);
 }
 
 /** The uids of the collections of which there are shards on the disk. Errors: those of the file system. */

@@ -10,7 +10,6 @@ import type { ShardOptions } from '../node/shard/shard-options';
 import { SettledWrites } from '../node/replication/settled-writes';
 import { LogShipping } from '../node/shipping/log-shipping';
 import { addShippingMetrics } from '../node/metrics/shipping-metrics';
-import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/kv/store-budget';
@@ -38,7 +37,7 @@ import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../shared/time/shared-clock';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
-import { CLUSTER_FOLDER, CLUSTER_NOTE, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
+import { closeClusterFolder, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
 import { CollectionNotes } from './collection-notes';
 import { EmbeddedOperations } from './embedded-operations';
 import { InlineShards } from './inline-shards';
@@ -74,11 +73,8 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
   addStoreMetrics(metrics, stores);
   const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER));
-  const clusterStore = await KeyValueClusterStore.open({ store: await openClusterFolder(config.dataDir, stores, notes) });
-  endings.defer(async () => {
-    await clusterStore.close();
-    await notes.note(CLUSTER_NOTE, join(config.dataDir, CLUSTER_FOLDER));
-  });
+  const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
+  endings.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
     openStore: (folder, how) => RocksKeyValueStore.open(folder, stores, how),

@@ -13,7 +13,7 @@ import { readConfig } from '../shared/config/config';
 import { isQuiverError, QuiverError } from '../shared/errors/quiver-error';
 import { syncFolder } from '../shared/files/stable-folder';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
-import { CLUSTER_FOLDER, CLUSTER_NOTE, collectionFolders, NOTES_FOLDER, openClusterFolder, SHARDS_FOLDER } from './cluster-folder';
+import { CLUSTER_FOLDER, CLUSTER_NOTE, collectionFolders, closeClusterFolder, NOTES_FOLDER, openClusterFolder, SHARDS_FOLDER } from './cluster-folder';
 import { openGates, rebuiltCollections } from './rebuilt-collections';
 
 /**
@@ -118,9 +118,9 @@ async function acceptClusterLoss({ dataDir, notes, budget }: Folder): Promise<vo
   });
   const cluster = await KeyValueClusterStore.open({ store });
   const records = await listed(cluster);
-  await cluster.close();
   await notes.forget(CLUSTER_NOTE);
-  await notes.note(CLUSTER_NOTE, folder);
+  await notes.opened(CLUSTER_NOTE, folder, cluster.revision);
+  await closeClusterFolder(dataDir, cluster, notes);
   say(
     `the loss is accepted: ${records.length} collections are listed (${records.map(({ name }) => name).join(', ')}), with the keys of then. Shards of others are left alone in ${join(dataDir, SHARDS_FOLDER)}`,
   );
@@ -145,7 +145,7 @@ async function rebuild(folder: Folder): Promise<void> {
   await rename(anew, place);
   await syncFolder(dataDir);
   await notes.forget(CLUSTER_NOTE);
-  await notes.note(CLUSTER_NOTE, place);
+  await notes.opened(CLUSTER_NOTE, place, cluster.revision);
   for (const { record, remark } of found) {
     const lost = damaged.get(record.uid) ?? [];
     const what = [remark, lost.length === 0 ? '' : `damaged: ${lost.join(', ')}`].filter((text) => text !== '').join('; ');
@@ -160,8 +160,7 @@ async function rebuild(folder: Folder): Promise<void> {
 /** Errors: storage_failed, also while a process has it open. */
 async function isSound({ dataDir, notes, budget }: Folder): Promise<boolean> {
   try {
-    const cluster = await KeyValueClusterStore.open({ store: await openClusterFolder(dataDir, budget, notes) });
-    await cluster.close();
+    await closeClusterFolder(dataDir, await openClusterFolder(dataDir, budget, notes), notes);
     return true;
   } catch (error) {
     if (isDamage(error)) return false;
@@ -171,11 +170,11 @@ async function isSound({ dataDir, notes, budget }: Folder): Promise<boolean> {
 
 /** The collections, of a data folder that no process has open. Errors: as of openClusterFolder. */
 async function collections({ dataDir, notes, budget }: Folder): Promise<CollectionRecord[]> {
-  const cluster = await KeyValueClusterStore.open({ store: await openClusterFolder(dataDir, budget, notes) });
+  const cluster = await openClusterFolder(dataDir, budget, notes);
   try {
     return await listed(cluster);
   } finally {
-    await cluster.close();
+    await closeClusterFolder(dataDir, cluster, notes);
   }
 }
 

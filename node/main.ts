@@ -382,7 +382,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   await whenReached(() => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }));
   await whenReached(() => members.follow());
   endings.defer(async () => {
-    const open = agent.openReplicas().map(({ spec }) => spec);
+    const open = agent.openReplicas().map(({ shard }) => shard);
     await agent.close();
     await opening.noteClosed(open);
   });

@@ -43,16 +43,23 @@ export class KeyValueClusterStore implements ClusterStore {
   private constructor(
     private readonly store: KeyValueStore,
     private readonly state: StoreState,
+    /** Done once; errors of it fail nothing. */
+    private beforeWrite: (() => Promise<void>) | null,
   ) {
     this.hub = new WatchHub(state.revision);
   }
 
   /** Reads the state. Errors: storage_failed when it can't be read. */
-  static async open(options: { store: KeyValueStore }): Promise<KeyValueClusterStore> {
+  static async open(options: { store: KeyValueStore; beforeFirstWrite?: () => Promise<void> }): Promise<KeyValueClusterStore> {
     const entries: StoreEntry[] = [];
     for await (const page of options.store.scan(ENTRY_RANGE)) for (const entry of page) entries.push(entryFromBytes(entry));
     const revision = await options.store.get(REVISION_KEY);
-    return new KeyValueClusterStore(options.store, new StoreState(entries, revision === undefined ? 0 : revisionFromBytes(revision)));
+    return new KeyValueClusterStore(options.store, new StoreState(entries, revision === undefined ? 0 : revisionFromBytes(revision)), options.beforeFirstWrite ?? null);
+  }
+
+  /** The number of its last change. */
+  get revision(): number {
+    return this.state.revision;
   }
 
   async get(key: string): Promise<StoreEntry | null> {
@@ -127,6 +134,8 @@ export class KeyValueClusterStore implements ClusterStore {
     if (draft.transitions.length === 0) return;
     const changes = Array.from(draft.changes, ([key, entry]) => entryToChange(key, entry));
     changes.push({ type: 'put', key: REVISION_KEY, value: revisionToBytes(draft.revision) });
+    if (this.beforeWrite !== null) await this.beforeWrite().catch(() => undefined);
+    this.beforeWrite = null;
     await this.store.write(changes, { sync: true });
   }
 

@@ -5,6 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../kv/store-notes';
+import type { Shard } from '../shard/shard';
 import { isDamage } from '../shard/noted-opening';
 import type { ReplicatedShard } from './replicated-shard';
 import type { ShardStores } from './shard-stores';
@@ -69,12 +70,11 @@ export class ReplicaOpening {
   }
 
   /** Notes how far replicas were when they were closed; where that fails, what was noted before is enough to tell most. */
-  async noteClosed(specs: readonly ShardSpec[]): Promise<void> {
+  async noteClosed(shards: readonly Pick<Shard, 'spec' | 'lastOperation'>[]): Promise<void> {
     const { notes, stores, log } = this.options;
-    for (const spec of specs) {
-      await notes
-        ?.note(shardNoteName(spec), join(stores.pathOf(spec), 'records'))
-        .catch((error: unknown) => log.warn({ error, ...spec }, 'how far a replica was when it was closed could not be noted'));
+    for (const { spec, lastOperation } of shards) {
+      const noted = notes?.closed(shardNoteName(spec), join(stores.pathOf(spec), 'records'), lastOperation);
+      await noted?.catch((error: unknown) => log.warn({ error, ...spec }, 'how far a replica was when it was closed could not be noted'));
     }
   }
 
@@ -90,7 +90,10 @@ export class ReplicaOpening {
     const opened = await open(spec, assignment, stores.idOf(spec), mayBeNew, ended);
     try {
       await stores.opened(spec);
-      await notes?.note(shardNoteName(spec), records);
+      if (notes !== undefined) {
+        await notes.opened(shardNoteName(spec), records, opened.shard.lastOperation);
+        opened.shard.beforeNextChange(() => notes.written(shardNoteName(spec)));
+      }
     } catch (error) {
       // Left open beside its place it would lock its data against every later attempt.
       await opened.close('closed');

@@ -3,22 +3,27 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
-import { isEarlierStore, isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
+import { isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
 
 const NAME = /^[A-Za-z0-9-]{1,64}(?:\.\d{1,9})?$/;
 
+/** Nothing in it: the store exists. */
 interface Note {
   stamp?: StoreStamp | undefined;
+  /** The number of its last change then. */
+  operation?: number | undefined;
+  /** It was changed since. */
+  isWritten?: boolean | undefined;
   acceptLoss?: boolean | undefined;
 }
 
 /**
- * What is noted of each store that was open here, apart from its data: that it exists, and how far it was when it was opened
- * and closed last. So data that are gone, or an earlier copy that was put in their place, are not taken for a new store or for
- * the latest state.
+ * What is noted of each store that was open here, apart from its data: that it exists, how far it was when it was opened or
+ * closed last, and whether it was changed since. So data that are gone, or an earlier copy that was put in their place, are not
+ * taken for a new store or for the latest state. An earlier copy that lacks nothing is as good as the latest.
  *
- * `<folder>/<name>` holds a StoreStamp, or that a loss was accepted. That a store exists is on stable storage when it was noted
- * first. The stamp is not synced: after a loss of power it may be of before, which refuses nothing that is sound.
+ * `<folder>/<name>` is a Note as JSON. That a store exists is on stable storage when it was noted first. The rest is not synced:
+ * after a loss of power it may be of before, which refuses nothing that is sound.
  */
 export class StoreNotes {
   private constructor(
@@ -47,25 +52,38 @@ export class StoreNotes {
 
   /** Whether somebody accepted that data of the store are lost, since it was opened last. */
   async isLossAccepted(name: string): Promise<boolean> {
-    return this.isKnown(name) && (await this.read(name))?.acceptLoss === true;
-  }
-
-  /** Errors: storage_damaged when the store in `folder`, which is not open, is an earlier copy of what was noted; storage_failed. */
-  async mustNotBeEarlier(name: string, folder: string): Promise<void> {
-    if (!this.isKnown(name)) return;
-    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (noted?.stamp === undefined || found === null || this.isInOrder(found, noted.stamp)) return;
-    throw new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', { details: { folder, found, noted: noted.stamp } });
+    return (await this.read(name)).acceptLoss === true;
   }
 
   /**
-   * Notes that the store in `folder` was opened, or is closed. What was noted stays where that one is earlier, or gone by now.
-   * Errors: storage_failed; those of the file system.
+   * Errors: storage_damaged when the store in `folder`, which is not open, is an earlier copy of one that was changed since, or
+   * another one; storage_failed.
    */
-  async note(name: string, folder: string): Promise<void> {
+  async mustNotBeEarlier(name: string, folder: string): Promise<void> {
     const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (noted?.stamp !== undefined && (found === null || !this.isInOrder(found, noted.stamp))) return;
-    await this.write(name, { stamp: found ?? undefined });
+    if (found !== null && !this.mayBe(found, noted)) throw earlier({ folder, found, ...noted });
+  }
+
+  /**
+   * Notes that the store in `folder` was opened, and how far it is: `operation`, the number of its last change. Errors:
+   * storage_damaged when it was further; storage_failed; those of the file system.
+   */
+  async opened(name: string, folder: string, operation: number): Promise<void> {
+    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
+    const isSame = noted.stamp !== undefined && found !== null && !isOtherStore(found, noted.stamp);
+    if (isSame && operation < (noted.operation ?? 0)) throw earlier({ folder, found, lastOperation: operation, ...noted });
+    await this.write(name, { stamp: found ?? undefined, operation });
+  }
+
+  /** Notes how far the store was when it was closed, unless something else is in its place. Errors: as of `opened`. */
+  async closed(name: string, folder: string, operation: number): Promise<void> {
+    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
+    if (found !== null && this.mayBe(found, noted)) await this.write(name, { stamp: found, operation });
+  }
+
+  /** Notes that the store, which is open, is about to be changed. Errors: those of the file system. */
+  async written(name: string): Promise<void> {
+    await this.write(name, { ...(await this.read(name)), isWritten: true });
   }
 
   /** The next opening of the store takes what is left of it, be it nothing. Errors: those of the file system. */
@@ -79,8 +97,9 @@ export class StoreNotes {
     if (this.known.delete(name)) await rm(join(this.folder, name), { force: true });
   }
 
-  private isInOrder(found: StoreStamp, noted: StoreStamp): boolean {
-    return isOtherStore(found, noted) ? this.mayBeReplaced : !isEarlierStore(found, noted);
+  private mayBe(found: StoreStamp, { stamp, isWritten = false }: Note): boolean {
+    if (stamp === undefined) return true;
+    return isOtherStore(found, stamp) ? this.mayBeReplaced : !isWritten || found.opening >= stamp.opening;
   }
 
   private async write(name: string, note: Note): Promise<void> {
@@ -97,23 +116,30 @@ export class StoreNotes {
     this.known.add(name);
   }
 
-  /** null: nothing but that the store exists. */
-  private async read(name: string): Promise<Note | null> {
-    if (!this.isKnown(name)) return null;
+  private async read(name: string): Promise<Note> {
+    if (!this.isKnown(name)) return {};
     try {
       return noteOf(JSON.parse(await readFile(join(this.folder, name), 'utf8')));
     } catch {
       // Torn by a loss of power, or gone: what it was for is known by its name.
-      return null;
+      return {};
     }
   }
 }
 
-function noteOf(json: unknown): Note | null {
-  if (typeof json !== 'object' || json === null) return null;
-  const { stamp, acceptLoss } = json as { stamp?: Partial<StoreStamp>; acceptLoss?: unknown };
-  const isStamp = typeof stamp?.store === 'string' && Number.isSafeInteger(stamp.opening) && Number.isSafeInteger(stamp.changes);
-  return { stamp: isStamp ? (stamp as StoreStamp) : undefined, acceptLoss: acceptLoss === true };
+function earlier(details: Record<string, unknown>): QuiverError {
+  return new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', { details });
+}
+
+function noteOf(json: unknown): Note {
+  if (typeof json !== 'object' || json === null) return {};
+  const { stamp, operation, isWritten, acceptLoss } = json as { stamp?: Partial<StoreStamp>; operation?: unknown; isWritten?: unknown; acceptLoss?: unknown };
+  return {
+    ...(typeof stamp?.store === 'string' && Number.isSafeInteger(stamp.opening) && { stamp: stamp as StoreStamp }),
+    ...(typeof operation === 'number' && { operation }),
+    isWritten: isWritten === true,
+    acceptLoss: acceptLoss === true,
+  };
 }
 
 /** Under which the store of a shard is noted. */

@@ -58,12 +58,27 @@ const RECORDS_PER_READ = 256;
  */
 export class RecordStore {
   readonly marks: MarkStore;
+  private before: (() => Promise<void>) | null = null;
 
   constructor(private readonly store: KeyValueStore) {
     this.marks = new MarkStore(store);
   }
 
-  write(batch: RecordBatch, { sync, alongside }: BatchWriting): Promise<void> {
+  /** Does something before the next batch is written, once. Errors of it fail nothing. */
+  beforeNextWrite(act: () => Promise<void>): void {
+    this.before = act;
+  }
+
+  write(batch: RecordBatch, writing: BatchWriting): Promise<void> {
+    if (this.before === null) return this.writeNow(batch, writing);
+    const { before } = this;
+    this.before = null;
+    return before()
+      .catch(() => undefined)
+      .then(() => this.writeNow(batch, writing));
+  }
+
+  private writeNow(batch: RecordBatch, { sync, alongside }: BatchWriting): Promise<void> {
     const changes: (KeyValueChange | PackedPuts)[] = [...alongside];
     const journal: JournalEntry = { freedSlots: [], filledSlots: batch.stored.items };
     for (const { recno, externalId, slot, leavesOrder, stamp } of batch.dropped) {

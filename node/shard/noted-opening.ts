@@ -32,7 +32,7 @@ export class NotedOpening {
       await this.notes.mustNotBeEarlier(note, join(folder, 'records'));
       // What a restore fills and nobody has seen yet is filled again from the same backup.
       const isNoted = this.notes.isKnown(note) && spec.seed === undefined;
-      return await this.noted(folder, await Shard.open(folder, spec, this.options, { ...surroundings, mustExist: mustExist || isNoted }));
+      return await this.openAndNote(folder, spec, { ...surroundings, mustExist: mustExist || isNoted });
     } catch (error) {
       if (!isDamage(error)) throw error;
       const what = (await readStoreStamp(join(folder, 'records'))) === null ? 'its data are gone' : error.message;
@@ -42,9 +42,9 @@ export class NotedOpening {
   }
 
   /** Notes how far a shard was when it was closed; where that fails, what was noted before is enough to tell most. */
-  async noteClosed(spec: ShardSpec, folder: string): Promise<void> {
+  async noteClosed({ spec, lastOperation }: Pick<Shard, 'spec' | 'lastOperation'>, folder: string): Promise<void> {
     await this.notes
-      .note(shardNoteName(spec), join(folder, 'records'))
+      .closed(shardNoteName(spec), join(folder, 'records'), lastOperation)
       .catch((error: unknown) => this.options.logger.warn({ error, ...idOf(spec) }, 'how far a shard was when it was closed could not be noted'));
   }
 
@@ -53,7 +53,7 @@ export class NotedOpening {
     const { logger } = this.options;
     const facts = { ...idOf(spec), folder };
     const openLeft = (): Promise<Shard | null> =>
-      Shard.open(folder, spec, this.options, { ...surroundings, mustExist: true }).catch((error: unknown) => {
+      this.openAndNote(folder, spec, { ...surroundings, mustExist: true }).catch((error: unknown) => {
         if (!isDamage(error)) throw error;
         logger.warn({ error, ...facts }, 'what is left of a shard whose loss was accepted can not be opened as it is');
         return null;
@@ -67,24 +67,27 @@ export class NotedOpening {
     }
     if (left !== null) {
       logger.warn(facts, 'the loss of data of a shard was accepted: what is left is served');
-      return this.noted(folder, left);
+      return left;
     }
     await rm(retiredFolder(folder), { recursive: true, force: true });
     await rename(folder, retiredFolder(folder)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
     logger.warn(facts, 'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it as .retired');
-    return this.noted(folder, await Shard.open(folder, spec, this.options, surroundings));
+    return this.openAndNote(folder, spec, surroundings);
   }
 
-  private async noted(folder: string, shard: Shard): Promise<Shard> {
+  private async openAndNote(folder: string, spec: ShardSpec, surroundings: ShardSurroundings): Promise<Shard> {
+    const note = shardNoteName(spec);
+    const shard = await Shard.open(folder, spec, this.options, surroundings);
     try {
-      await this.notes.note(shardNoteName(shard.spec), join(folder, 'records'));
-      return shard;
+      await this.notes.opened(note, join(folder, 'records'), shard.lastOperation);
     } catch (error) {
       await shard.close('reopened');
       throw error;
     }
+    shard.beforeNextChange(() => this.notes.written(note));
+    return shard;
   }
 }
 

@@ -175,7 +175,7 @@ export class ShardHost implements ShardPublications {
   private async closeAll(): Promise<void> {
     const closings = [...this.places.values()].map(async (place) => {
       await place.end('closed');
-      if (place.open !== null) await this.opening.noteClosed(place.spec, this.folderOf(place.spec));
+      if (place.open !== null) await this.opening.noteClosed(place.open, this.folderOf(place.spec));
     });
     await allEnded([...closings, ...this.leaving.values()]).finally(() => this.places.clear());
   }

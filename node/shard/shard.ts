@@ -421,6 +421,16 @@ export class Shard {
     if (this.parts.log?.hasBegun === false) await this.queue.push([]);
   }
 
+  /** The number of its last change. */
+  get lastOperation(): number {
+    return this.parts.recovered.counters.lastOperation;
+  }
+
+  /** Does something before its records change next, once. Errors of it fail nothing. */
+  beforeNextChange(act: () => Promise<void>): void {
+    this.parts.records.beforeNextWrite(act);
+  }
+
   /** Its writes, where they are kept for shipping. */
   get log(): OwnLog | null {
     return this.parts.log;
