@@ -56,7 +56,7 @@ const RETIRE_MS = 2_000;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
-  prepareDataFolder(config.dataDir, log);
+  prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustBeKnownFormat } from './files/later-format';
 import { QuiverError } from '../shared/errors/quiver-error';
@@ -22,12 +22,20 @@ const OTHERS = 0o007;
  */
 const FORMAT = 1;
 const FORMAT_FILE = 'format.json';
+/** One of these is there after a start; folders of the first versions have no format. */
+const DATA = [FORMAT_FILE, 'cluster', 'node'];
 
 /**
- * Makes the data folder if it is missing. Logs a warning if others may read it. Errors: storage_failed, LaterFormatError;
- * a folder of a later version is left as it is.
+ * Makes the data folder if it is missing, unless data are `expected` in it. Logs a warning if others may read it. Errors:
+ * storage_failed, LaterFormatError; a folder of a later version is left as it is.
  */
-export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>): void {
+export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { expected = false } = {}): void {
+  if (expected && !DATA.some((name) => existsSync(join(folder, name)))) {
+    throw new QuiverError(
+      'storage_failed',
+      `there are no data in ${folder} (DATA_DIR), and DATA_EXPECTED says that there are: mount the volume or put them back, or unset DATA_EXPECTED for a service that begins empty`,
+    );
+  }
   let mode: number;
   try {
     mkdirSync(folder, { recursive: true, mode: OWN });

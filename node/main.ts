@@ -93,7 +93,7 @@ type NodeConfig = Config & ClusterConfig;
 async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
-  prepareDataFolder(config.dataDir, log);
+  prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
   const machine = readMachineLimits();
   const capacity = capacityOf({ collectionsMax: 0, shardsMax: config.shardsMax }, machine);
   let readiness: Readiness = { ready: false, reason: 'recovering' };

@@ -10,6 +10,7 @@ const ROLES: [usage: string, description: string][] = [
   ['node', 'run a storage node of a cluster'],
   ['check-config [role]', 'print the settings that a role would run with'],
   ['etcd-users', 'switch on etcd’s authentication'],
+  ['repair [option]', 'say what of the data folder of a stopped service is gone, and accept a loss (docs/operations.md)'],
   ['demo [address]', 'have a running service load its demo'],
 ];
 

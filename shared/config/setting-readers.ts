@@ -12,6 +12,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   host: ROLES,
   opsPort: ROLES,
   dataDir: ROLES,
+  dataExpected: ['embedded', 'node'],
   logLevel: ROLES,
   shutdownTimeoutMs: ROLES,
   backupTarget: ROLES,

@@ -68,6 +68,10 @@ export const SETTINGS = {
     meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one',
   },
   dataDir: { name: 'DATA_DIR', kind: 'text', fallback: 'data', meaning: 'Folder that holds everything stored; one process at a time' },
+  dataExpected: {
+    name: 'DATA_EXPECTED', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
+    meaning: '`true`: the process does not start in a DATA_DIR without data of an earlier start, as where a volume is not mounted ([how](operations.md#when-data-are-gone))',
+  },
   apiKey: {
     name: 'API_KEY', kind: 'secret', lengthMin: SECRET_LENGTH_MIN,
     meaning: 'Secret of key 1 (`default`, admin), 8 characters or more; unset, a random one is made at the first start and printed once',

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareDataFolder } from '../../../node/data-folder';
@@ -36,6 +36,19 @@ test.each([
   expect(statSync(path).mode & 0o777).toBe(mode);
   expect(warnings).toHaveLength(count);
   for (const warning of warnings) expect(warning).toContain('DATA_DIR');
+});
+
+test('where data are expected, a folder without any is refused and not made', () => {
+  const path = join(folder, 'data');
+  const start = (): void => prepareDataFolder(path, log, { expected: true });
+  for (let mounted = 0; mounted < 2; mounted += 1) {
+    expect(start).toThrow(expect.objectContaining({ kind: 'storage_failed', message: expect.stringContaining('DATA_EXPECTED') }));
+    expect(existsSync(path)).toBe(mounted === 1);
+    // An empty mount point.
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  }
+  prepareDataFolder(path, log);
+  start();
 });
 
 test('one that cannot be made is refused in one line', () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mustBelongTo, readClusterId, readStoreId } from '../../../../node/cluster/node-identity';
+import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { clusterIdOf } from '../../../../node/cluster/cluster-identity';
@@ -28,6 +29,20 @@ test('a data folder keeps its store id and is no other node’s', async () => {
   const store = await readStoreId(folder, 'a');
   expect(await readStoreId(folder, 'a')).toBe(store);
   await expect(readStoreId(folder, 'b')).rejects.toMatchObject({ kind: 'storage_failed' });
+});
+
+test('a folder with shards that does not say whose it is is refused, with what it said where that is known', async () => {
+  const store = await readStoreId(folder, 'a');
+  const id = { collectionUid: 'c', shard: 0 };
+  const stores = await ShardStores.load(folder, store);
+  await stores.opened(id);
+  mkdirSync(stores.pathOf(id), { recursive: true });
+  rmSync(join(folder, 'store.json'));
+  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining(`Put the file back, with {"node":"a","store":"${store}"}`) });
+  rmSync(join(folder, 'stores'), { recursive: true });
+  await expect(readStoreId(folder, 'a')).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('Put the file back, or start with an empty folder') });
+  rmSync(join(folder, 'shards'), { recursive: true });
+  expect(await readStoreId(folder, 'a')).not.toBe(store);
 });
 
 test('a node with shards takes part in no other cluster than theirs', async () => {
