@@ -15,7 +15,7 @@ export interface ReplayedLog {
 /** Applies the entries from the first on, one after the other, to a plain shard. */
 export async function replay(spec: ShardSpec, entries: LogEntry[]): Promise<ReplayedLog> {
   const plain = new PlainShardClient();
-  await plain.open(spec);
+  await plain.make(spec);
   const results: AppliedEntry[] = [];
   const sessions = new Map<string, { below: number; writes: Map<number, { sequence: number; result: WriteResult }> }>();
   for (const { sequence, write } of entries) {
