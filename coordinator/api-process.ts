@@ -3,6 +3,7 @@ import type { WhenReached } from '../shared/cluster/reach';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
+import type { LineOutput } from '../shared/logs/line-output';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
@@ -96,6 +97,8 @@ export class ApiProcess {
   private readonly apiMetrics: ApiMetrics;
   /** What traces are sent with; null: none are. */
   private readonly traces: TraceOrigin | null;
+  /** Standard output, for an audit log that goes there. */
+  private readonly output: LineOutput;
   /** Whom to tell what becomes of backups. */
   readonly backupMetrics: BackupMetrics;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
@@ -116,7 +119,9 @@ export class ApiProcess {
     coordinatorId: string;
     metrics: ProcessMetrics;
     traces: TraceOrigin | null;
+    output: LineOutput;
   }) {
+    this.output = options.output;
     this.traces = options.traces;
     this.config = options.config;
     this.clock = options.clock;
@@ -300,9 +305,9 @@ export class ApiProcess {
 
   /** null without AUDIT_LOG. Errors: invalid_parameter for a file that can't be opened. */
   private async openAuditLog(): Promise<ProcessAudit | null> {
-    const { config, log, metrics, endings } = this;
+    const { config, log, output, metrics, endings } = this;
     if (config.auditLog === '') return null;
-    const audit = await ProcessAudit.open({ config, log, metrics });
+    const audit = await ProcessAudit.open({ config, log, output, metrics });
     endings.defer(() => audit.close());
     return audit;
   }

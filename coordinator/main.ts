@@ -12,9 +12,12 @@ import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
 import type { QuiverError } from '../shared/errors/quiver-error';
+import type { LineOutput } from '../shared/logs/line-output';
 import type { Logger } from '../shared/logs/logger';
-import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { createLogger } from '../shared/logs/pino-logger';
+import { sayOnStandardError, StandardOutput } from '../shared/logs/standard-output';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
+import { addLogMetrics } from '../shared/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { capacityOf } from '../shared/process/capacity';
@@ -79,7 +82,7 @@ interface CoordinatorSettings {
   member: ClusterConfig;
 }
 
-async function build({ config, member }: CoordinatorSettings, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build({ config, member }: CoordinatorSettings, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = systemClock;
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
@@ -92,10 +95,11 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
     identity: { role: 'coordinator', member: coordinatorId, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
+  addLogMetrics(metrics, output);
   const traces = traceOrigin(process.env, { role: 'coordinator', member: coordinatorId, instanceId, version: programVersion() }, log);
   const httpThreads = Math.min(config.httpThreads, HTTP_THREADS_MAX);
   if (httpThreads < config.httpThreads) log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
-  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics, traces });
+  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics, traces, output });
   await api.openOperationsPort();
 
   const etcd = etcdAccess(member);
@@ -238,14 +242,15 @@ function main(): void {
   try {
     settings = { config: readConfig(process.env, availableParallelism()), member: readClusterConfig(process.env, hostname()) };
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
+    sayOnStandardError((error as Error).message);
     process.exitCode = 1;
     return;
   }
   const { config, member } = settings;
-  const log = createLogger({ level: config.logLevel, secrets: secretsOf({ ...config, ...member }), output: standardOutput(process.env), base: { coordinator: member.memberId } });
+  const output = new StandardOutput(process.env);
+  const log = createLogger({ level: config.logLevel, secrets: secretsOf({ ...config, ...member }), output, base: { coordinator: member.memberId } });
   runUntilSignal({
-    start: (ending, refuse) => startWithEndings((endings) => build(settings, log, endings, ending, refuse)),
+    start: (ending, refuse) => startWithEndings((endings) => build(settings, log, output.lines, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

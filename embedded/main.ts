@@ -14,9 +14,12 @@ import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/kv/store-budget';
 import { StoreNotes } from '../node/kv/store-notes';
+import type { LineOutput } from '../shared/logs/line-output';
 import type { Logger } from '../shared/logs/logger';
-import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { createLogger } from '../shared/logs/pino-logger';
+import { sayOnStandardError, StandardOutput } from '../shared/logs/standard-output';
 import { addDiskMetrics } from '../node/metrics/disk-metrics';
+import { addLogMetrics } from '../shared/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from '../node/data-folder';
@@ -54,7 +57,7 @@ const NODE_ID = 'node-0';
 /** After a reshard, for calls that the old shards are still answering. */
 const RETIRE_MS = 2_000;
 
-async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+async function build(config: Config, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
   const machine = readMachineLimits();
@@ -65,9 +68,10 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
+  addLogMetrics(metrics, output);
   const instanceId = randomUUID();
   const traces = traceOrigin(process.env, { role: 'embedded', member: NODE_ID, instanceId, version: programVersion() }, log);
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId: COORDINATOR_ID, metrics, traces });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId: COORDINATOR_ID, metrics, traces, output });
   await api.openOperationsPort();
 
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
@@ -147,7 +151,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
-  announce(config, port, first);
+  announce(output, config, port, first);
 }
 
 /** Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to either. */
@@ -166,14 +170,14 @@ function backupPlaceOf(config: Config): ShardOptions['backups'] {
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
-function announce(config: Config, port: number, first: { secret: string; token: string } | null): void {
+function announce(output: LineOutput, config: Config, port: number, first: { secret: string; token: string } | null): void {
   const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${shownHost}:${port}`;
   const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
   if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
   if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);
   if (first !== null && config.apiUi === 'true') lines.push(`Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`);
-  process.stdout.write(`${lines.join('\n')}\n`);
+  output.write(`${lines.join('\n')}\n`);
 }
 
 function main(): void {
@@ -181,16 +185,17 @@ function main(): void {
   try {
     config = readConfig(process.env, availableParallelism());
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
+    sayOnStandardError((error as Error).message);
     process.exitCode = 1;
     return;
   }
+  const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
     secrets: [config.apiKey, config.backupS3SecretAccessKey, config.backupS3SessionToken].filter((secret) => secret !== undefined),
-    output: standardOutput(process.env),
+    output,
   });
-  runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
+  runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, output.lines, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
 }
 
 main();

@@ -18,10 +18,13 @@ import { bootTimeMs } from './kv/boot-time';
 import { RocksKeyValueStore } from './kv/rocks-key-value-store';
 import { StoreBudget } from './kv/store-budget';
 import { shardNoteName, StoreNotes } from './kv/store-notes';
+import type { LineOutput } from '../shared/logs/line-output';
 import type { Logger } from '../shared/logs/logger';
-import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { createLogger } from '../shared/logs/pino-logger';
+import { sayOnStandardError, StandardOutput } from '../shared/logs/standard-output';
 import { addDiskMetrics } from './metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
+import { addLogMetrics } from '../shared/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
@@ -90,7 +93,7 @@ const LOOK_WHETHER_READY_MS = 500;
 
 type NodeConfig = Config & ClusterConfig;
 
-async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build(config: NodeConfig, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
@@ -101,6 +104,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     identity: { role: 'node', member: nodeId, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
+  addLogMetrics(metrics, output);
   metrics.gauge('quiver_ready', '1 when the process is ready, else 0', () => (readiness.ready ? 1 : 0));
   const ops = new OpsServer({
     readiness: () => readiness,
@@ -472,13 +476,14 @@ function main(): void {
     const environment = nodeEnvironment(process.env);
     config = { ...readConfig(environment, cores), ...readClusterConfig(environment, hostname(), cores) };
   } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
+    sayOnStandardError((error as Error).message);
     process.exitCode = 1;
     return;
   }
-  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { node: config.memberId } });
+  const output = new StandardOutput(process.env);
+  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output, base: { node: config.memberId } });
   runUntilSignal({
-    start: (ending, refuse) => startWithEndings((endings) => build(config, log, endings, ending, refuse)),
+    start: (ending, refuse) => startWithEndings((endings) => build(config, log, output.lines, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

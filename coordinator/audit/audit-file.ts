@@ -1,4 +1,6 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import type { LineOutput } from '../../shared/logs/line-output';
+import { noteStuckThread } from '../../shared/process/stuck-threads';
 import type { AuditSink } from './audit-log';
 
 /** Only the service's own user reads who did what. */
@@ -49,6 +51,12 @@ export class AuditFile implements AuditSink {
     await this.forget();
   }
 
+  abandon(): void {
+    process.off('SIGHUP', this.reopen);
+    // The write is in one of Node's threads, for which an exit would wait.
+    noteStuckThread();
+  }
+
   private async ready(): Promise<FileHandle> {
     if (this.isStale) await this.forget();
     if (this.file !== null) return this.file;
@@ -88,15 +96,19 @@ export class AuditFile implements AuditSink {
   }
 }
 
-/** Lines on standard output, beside the log, from which `"event"` tells them. */
+/** Lines among others: on standard output beside the log, from which `"event"` tells them, or to a pipe. */
 export class AuditOutput implements AuditSink {
-  constructor(private readonly stream: NodeJS.WritableStream) {}
+  constructor(private readonly output: Pick<LineOutput, 'append'>) {}
 
   append(lines: string): Promise<void> {
-    return new Promise((done, fail) => this.stream.write(lines, (error) => (error ? fail(error) : done())));
+    return this.output.append(lines);
   }
 
   async close(): Promise<void> {
-    // It belongs to the process.
+    // It stays open: it belongs to the process, and is tried again as long as that lives.
+  }
+
+  abandon(): void {
+    // No thread is in a write: it has O_NONBLOCK, or is the log's.
   }
 }

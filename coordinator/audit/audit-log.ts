@@ -1,19 +1,26 @@
 import type { Logger } from '../../shared/logs/logger';
+import { inTime } from '../../shared/time/deadline';
 
 /** What happened, as one line of the audit log shows it. Never what a request or its answer holds, and no secret. */
 export type AuditEvent = Record<string, string | number | null>;
 
 /** Where lines of the audit log go. */
 export interface AuditSink {
-  /** Writes whole lines, all or none of them. */
+  /** Writes whole lines, all or none of them. May take as long as a disk or a reader does. */
   append(lines: string): Promise<void>;
   close(): Promise<void>;
+  /** Called in the place of `close` when an `append` does not end: nothing more comes, and nothing may wait for it. */
+  abandon(): void;
 }
 
 /** Lines that wait while nothing can be written: some ten thousand. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 /** How often it is tried again. */
 const RETRY_MS = 1_000;
+/** A write that takes longer counts as one that failed until it is done: a disk that hangs, a reader that stands still. */
+const LATE_MS = 2_000;
+/** A process that stops does not wait longer for what is not written. */
+const CLOSE_MS = 2_000;
 
 /**
  * The audit log: one JSON object a line, in the order in which requests were answered. Lines are written in the background,
@@ -30,7 +37,7 @@ export class AuditLog {
   /** Of the process. */
   private lost = 0;
 
-  constructor(private readonly parts: { sink: AuditSink; log: Logger; onFailing?: (isFailing: boolean) => void; retryMs?: number; waitingBytesMax?: number }) {}
+  constructor(private readonly parts: { sink: AuditSink; log: Logger; onFailing?: (isFailing: boolean) => void; retryMs?: number; lateMs?: number; closeMs?: number; waitingBytesMax?: number }) {}
 
   record(event: AuditEvent): void {
     const line = `${JSON.stringify(event)}\n`;
@@ -54,13 +61,21 @@ export class AuditLog {
     return this.lost;
   }
 
-  /** Writes what waits, once more if that fails. */
+  /** Writes what waits, once more if that fails, and for two seconds at most. */
   async close(): Promise<void> {
     this.isClosed = true;
+    const ended = await inTime(this.finish(), this.parts.closeMs ?? CLOSE_MS, () => new Error('late')).then(
+      () => true,
+      () => false,
+    );
+    if (this.waiting.length > 0) this.parts.log.error({ lines: this.waiting.length }, 'lines of the audit log were lost at the end of the process');
+    if (ended) await this.parts.sink.close();
+    else this.parts.sink.abandon();
+  }
+
+  private async finish(): Promise<void> {
     await this.pumping;
     if (this.waiting.length > 0) await this.write().catch(() => undefined);
-    if (this.waiting.length > 0) this.parts.log.error({ lines: this.waiting.length }, 'lines of the audit log were lost at the end of the process');
-    await this.parts.sink.close();
   }
 
   private async pump(): Promise<void> {
@@ -85,7 +100,13 @@ export class AuditLog {
     const count = this.waiting.length;
     const lines = this.waiting.join('');
     const lost = lostNow === 0 ? '' : `${JSON.stringify({ time: new Date().toISOString(), event: 'lost', lines: lostNow })}\n`;
-    await this.parts.sink.append(lines + lost);
+    const lateMs = this.parts.lateMs ?? LATE_MS;
+    const late = setTimeout(() => this.tell(new Error(`not written within ${lateMs} ms`)), lateMs);
+    try {
+      await this.parts.sink.append(lines + lost);
+    } finally {
+      clearTimeout(late);
+    }
     // More may have come meanwhile.
     this.waiting.splice(0, count);
     this.waitingBytes -= lines.length;

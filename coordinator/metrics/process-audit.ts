@@ -1,10 +1,12 @@
+import { constants, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { LineOutput } from '../../shared/logs/line-output';
 import type { Logger } from '../../shared/logs/logger';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { AuditFile, AuditOutput } from '../audit/audit-file';
-import { AuditLog } from '../audit/audit-log';
+import { AuditLog, type AuditSink } from '../audit/audit-log';
 import type { AuditState } from '../http/pipeline';
 
 type AuditConfig = Pick<Config, 'auditLog' | 'auditBytesMax' | 'auditFilesMax' | 'auditFailure'>;
@@ -17,7 +19,7 @@ export class ProcessAudit implements AuditState {
 
   private constructor(
     private readonly parts: { config: AuditConfig; log: Logger },
-    sink: AuditFile | AuditOutput,
+    sink: AuditSink,
   ) {
     this.log = new AuditLog({
       sink,
@@ -29,12 +31,20 @@ export class ProcessAudit implements AuditState {
     });
   }
 
-  /** Errors: invalid_parameter for a file that can't be opened. */
-  static async open(parts: { config: AuditConfig; log: Logger; metrics: ProcessMetrics }): Promise<ProcessAudit> {
+  /** `output`: standard output of the process. Errors: invalid_parameter for a file that can't be opened. */
+  static async open(parts: { config: AuditConfig; log: Logger; output: LineOutput; metrics: ProcessMetrics }): Promise<ProcessAudit> {
     const { auditLog: path, auditBytesMax: bytesMax, auditFilesMax: filesMax } = parts.config;
-    const sink = path === 'stdout' ? new AuditOutput(process.stdout) : new AuditFile({ path: join(path), bytesMax, filesMax });
+    let sink: AuditSink;
     try {
-      if (sink instanceof AuditFile) await sink.open();
+      if (path === 'stdout') {
+        sink = new AuditOutput(parts.output);
+      } else if (isPipe(path)) {
+        sink = openPipe(path);
+      } else {
+        const file = new AuditFile({ path: join(path), bytesMax, filesMax });
+        await file.open();
+        sink = file;
+      }
     } catch (cause) {
       throw new QuiverError('invalid_parameter', `AUDIT_LOG=${JSON.stringify(path)} can't be written: ${(cause as Error).message}`, { cause });
     }
@@ -58,4 +68,16 @@ export class ProcessAudit implements AuditState {
   close(): Promise<void> {
     return this.log.close();
   }
+}
+
+/** What is no file and no folder has no size and is not rotated: a FIFO, a device. */
+function isPipe(path: string): boolean {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat !== undefined && !stat.isFile() && !stat.isDirectory();
+}
+
+/** Errors: ENXIO where nobody reads. */
+function openPipe(path: string): AuditOutput {
+  const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY);
+  return new AuditOutput(new LineOutput({ file, mayBlock: false }));
 }

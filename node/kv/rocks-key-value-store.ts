@@ -102,14 +102,14 @@ export class RocksKeyValueStore implements KeyValueStore {
         if (page.length === 0) continue;
         if (table === null) {
           paths.push(join(this.folder, `new-${randomUUID()}.table`));
-          table = await attempted('write', this.binding.newTable(paths[paths.length - 1]));
+          table = await attempted('write', this.folder, this.binding.newTable(paths[paths.length - 1]));
         }
-        const bytes = await attempted('write', this.binding.addToTable(table, page));
+        const bytes = await attempted('write', this.folder, this.binding.addToTable(table, page));
         if (bytes < TABLE_BYTES) continue;
-        await attempted('write', this.binding.finishTable(table));
+        await attempted('write', this.folder, this.binding.finishTable(table));
         table = null;
       }
-      if (table !== null) await attempted('write', this.binding.finishTable(table));
+      if (table !== null) await attempted('write', this.folder, this.binding.finishTable(table));
       if (paths.length > 0)
         await this.call('write', (database) =>
           this.binding.ingest(
@@ -136,7 +136,7 @@ export class RocksKeyValueStore implements KeyValueStore {
       try {
         while (reading !== null) {
           const page: Page = await reading.catch((error: unknown) => {
-            throw failed('read', error);
+            throw failed('read', error, this.folder);
           });
           left -= page.lengths.length / 2;
           reading = page.ended || left <= 0 ? null : next();
@@ -249,7 +249,7 @@ export class RocksKeyValueStore implements KeyValueStore {
     try {
       return await start(database);
     } catch (error) {
-      throw failed(verb, error);
+      throw failed(verb, error, this.folder);
     } finally {
       this.leave();
     }
@@ -257,7 +257,7 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   private closeDatabase(database: DatabaseHandle): Promise<void> {
     return this.binding.close(database).catch((error: unknown) => {
-      throw failed('close', error);
+      throw failed('close', error, this.folder);
     });
   }
 
@@ -298,18 +298,18 @@ async function openDatabase(folder: string, budget: StoreBudget, mustExist: bool
 }
 
 /** Errors: as of a call of the database. */
-function attempted<Result>(verb: string, work: Promise<Result>): Promise<Result> {
+function attempted<Result>(verb: string, folder: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: unknown) => {
-    throw failed(verb, error);
+    throw failed(verb, error, folder);
   });
 }
 
-function failed(verb: string, error: unknown): QuiverError {
-  if ((error as NodeJS.ErrnoException).code === 'DAMAGED') return damaged(error);
-  return new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error });
+function failed(verb: string, error: unknown, folder: string): QuiverError {
+  if ((error as NodeJS.ErrnoException).code === 'DAMAGED') return damaged(error, folder);
+  return new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error, details: { folder } });
 }
 
-function damaged(cause: unknown, folder?: string): QuiverError {
+function damaged(cause: unknown, folder: string): QuiverError {
   return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
 }
 

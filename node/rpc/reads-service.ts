@@ -112,6 +112,8 @@ export class ReadsService implements RpcService {
   private fail(error: unknown, noted: NotedCall | null, { request, stream, taken }: Asked): void {
     noted?.end(error);
     if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
+    // The caller gets the message alone.
+    else if (error.kind === 'storage_damaged') this.logger.error({ error, shard: request.shard }, 'a read met damaged data');
     if (taken.delete(request.id)) send(stream, readErrorToProto(request.id, error));
     stream.finish();
   }

@@ -144,6 +144,8 @@ export class WritesService implements RpcService {
 
   private fail(id: number, stream: WriteStream, error: unknown): void {
     if (!isQuiverError(error)) this.logger.error({ error }, 'a write failed for a reason that no caller can know');
+    // The caller gets the message alone.
+    else if (error.kind === 'storage_damaged') this.logger.error({ error }, 'a write met damaged data');
     send(stream, { id, failure: failureToProto(error) });
   }
 

@@ -10,9 +10,9 @@ export interface Logger {
   fatal(fields: LogFields, message: string): void;
   /** A logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
-  /** Resolves when all lines so far are written, in order. */
+  /** Resolves when all lines so far are written, and in any case soon: a log that can't be written holds nobody. */
   flush(): Promise<void>;
-  /** Writes at once what is still in memory: for a process that is about to end. */
+  /** Writes at once what is still in memory, as far as that goes: for a process that is about to end. */
   flushNow(): void;
 }
 

@@ -1,23 +1,21 @@
 import { inspect } from 'node:util';
 import pino from 'pino';
 import { isQuiverError } from '../errors/quiver-error';
-import { humanLine } from './human-line';
 import type { LogFields, Logger } from './logger';
 import { lineRedactor, redactFields } from './redaction';
 
 /** Enough for a wrapped native failure. The bound is needed because a chain of causes may be a circle. */
 const CAUSES_MAX = 5;
 
-/** Every line is longer than this. With a minimum length of 0, flushing would not wait for background writes. */
-const FLUSHABLE_BYTES = 1;
-
 /** Where finished lines go. */
 export interface LogOutput {
   write(line: string): void;
-  /** Resolves when every line so far is written. */
+  /** Resolves when every line so far is written, and in any case soon. */
   flush(): Promise<void>;
-  /** Writes what is still in memory before it returns. A line that is being written in the background may come after it. */
+  /** Writes what is still in memory before it returns, as far as that goes at once. */
   flushNow(): void;
+  /** Has `tell` called when lines can be written again after some were lost, with how many and why. */
+  onLost?(tell: (lines: number, reason: string | null) => void): void;
 }
 
 export interface LoggerOptions {
@@ -45,22 +43,8 @@ export function createLogger(options: LoggerOptions): Logger {
     },
     { write: (line: string) => options.output.write(redactLine(line)) },
   );
+  options.output.onLost?.((lines, reason) => logger.error({ lines, reason }, 'lines of the log were lost here, because they could not be written'));
   return new PinoLogger(logger, options.output);
-}
-
-/**
- * Standard output: readable lines on a terminal (coloured unless NO_COLOR is set), otherwise JSON. Lines are written in
- * the background, several at once if they come together. A reader that goes away (`| head`) does not end the process.
- */
-export function standardOutput(environment: Readonly<Record<string, string | undefined>>): LogOutput {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: FLUSHABLE_BYTES });
-  const isTerminal = process.stdout.isTTY === true;
-  const colours = isTerminal && !environment.NO_COLOR;
-  return {
-    write: (line) => void destination.write(isTerminal ? humanLine(line, colours) : line),
-    flush: () => new Promise((done) => destination.flush(() => done())),
-    flushNow: () => destination.flushSync(),
-  };
 }
 
 /** Turns errors into data with their causes, and secrets into `[redacted]`. */

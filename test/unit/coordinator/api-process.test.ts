@@ -13,6 +13,7 @@ import { Endings } from '../../../shared/process/endings';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import { systemClock } from '../../../shared/time/clock';
 import { sharedClock } from '../../../shared/time/shared-clock';
+import { LineOutput } from '../../../shared/logs/line-output';
 import { silentLogger } from '../../../shared/logs/logger';
 import { UNBOUNDED } from '../../support/plain-service';
 import { PlainShardClient } from '../../support/plain-shard-client';
@@ -72,7 +73,7 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
   const endings = new Endings();
   const metrics = new ProcessMetrics({ identity: { role: 'coordinator', member: 'c', version: '0' }, onMeasureError: () => undefined });
   const named = { config, clock: systemClock, log: silentLogger, instanceId: 'i', coordinatorId: 'c' };
-  const api = new ApiProcess({ ...named, endings, ending: given.ending ?? new AbortController().signal, metrics, traces: null });
+  const api = new ApiProcess({ ...named, endings, ending: given.ending ?? new AbortController().signal, metrics, traces: null, output: new LineOutput({ file: 1, mayBlock: false }) });
   let repeated = 0;
   const reached = async <Result>(attempt: () => Promise<Result>): Promise<Result> => {
     for (;;) {

@@ -63,6 +63,8 @@ class Disk implements AuditSink {
 
   async close(): Promise<void> {}
 
+  abandon(): void {}
+
   get lines(): any[] {
     return this.written
       .split('\n')

@@ -1,5 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { resolve } from 'node:path';
+import { spawn, type ChildProcess, spawnSync } from 'node:child_process';
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { eventually } from '../../../support/eventually';
 
 /** `runUntilSignal` in real processes: only there do signals, exit codes and crashes mean anything. */
@@ -8,8 +10,9 @@ const root = resolve(__dirname, '../../../..');
 const PRELUDE = `
   const { runUntilSignal } = require(${JSON.stringify(resolve(root, 'shared/process/life-cycle.ts'))});
   const { QuiverError } = require(${JSON.stringify(resolve(root, 'shared/errors/quiver-error.ts'))});
-  const { createLogger, standardOutput } = require(${JSON.stringify(resolve(root, 'shared/logs/pino-logger.ts'))});
-  const logger = createLogger({ level: 'info', secrets: [], output: standardOutput(process.env) });
+  const { createLogger } = require(${JSON.stringify(resolve(root, 'shared/logs/pino-logger.ts'))});
+  const { StandardOutput } = require(${JSON.stringify(resolve(root, 'shared/logs/standard-output.ts'))});
+  const logger = createLogger({ level: 'info', secrets: [], output: new StandardOutput(process.env) });
   const busy = () => setInterval(() => {}, 1000);
   const never = new Promise(() => {});
 `;
@@ -21,14 +24,16 @@ class Script {
   readonly ended: Promise<number | NodeJS.Signals | null>;
   private readonly child: ChildProcess;
 
-  constructor(body: string) {
-    this.child = spawn(process.execPath, ['-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body], { cwd: root });
+  /** `file`: where standard output and standard error go; default: here. `from`: what is started, with Node and its words behind. */
+  constructor(body: string, { file, from = [] }: { file?: number; from?: string[] } = {}) {
+    const [command, ...words] = [...from, process.execPath, '-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body];
+    this.child = spawn(command, words, { cwd: root, ...(file !== undefined && { stdio: ['ignore', file, file] }) });
     this.child.stdout?.on('data', (chunk) => (this.output += chunk));
     this.child.stderr?.on('data', (chunk) => (this.errors += chunk));
     this.ended = new Promise((done) => this.child.once('close', (code, signal) => done(code ?? signal)));
   }
 
-  signal(name: 'SIGTERM' | 'SIGINT'): void {
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGHUP'): void {
     this.child.kill(name);
   }
 
@@ -195,4 +200,106 @@ test('a stop that fails is a crash', async () => {
   script.signal('SIGTERM');
   expect(await script.ended).toBe(1);
   expect(script.messages()).toContain('the stop failed');
+});
+
+test('an error of storage at the start says where, on standard error and in the log', async () => {
+  const script = new Script(`
+    runUntilSignal({ start: async () => { throw new QuiverError('storage_damaged', 'stored data are damaged', { details: { folder: '/data/cluster', place: '000004.log' } }); }, hardStopMs: 1000, logger });
+  `);
+  expect(await script.ended).toBe(1);
+  expect(script.errors).toBe('stored data are damaged (/data/cluster: 000004.log)\n');
+  expect(JSON.parse(script.output)).toMatchObject({ level: 60, msg: 'the start failed', error: { details: { folder: '/data/cluster', place: '000004.log' } } });
+});
+
+/** Where a log can go that can't be written; each tells the process by the file that it makes when it runs. */
+describe.each<[string, () => { file: number; end: () => void }]>([
+  ['a full disk', () => ({ file: openSync('/dev/full', 'a'), end: () => undefined })],
+  ['a pipe that nobody reads', () => pipe('stalled')],
+  ['a pipe whose reader has gone', () => pipe('gone')],
+])('with standard output and standard error on %s', (title, open) => {
+  const canOpen = title !== 'a full disk' || existsSync('/dev/full');
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-life-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  let runs = 0;
+
+  /** More lines than a pipe holds and than may wait, then `then`. The script says by a file that it runs. */
+  async function run(body: string, whenRunning: (script: Script) => void): Promise<number | NodeJS.Signals | null> {
+    const { file, end } = open();
+    const runs_ = join(folder, `runs-${(runs += 1)}`);
+    const script = new Script(`for (let i = 0; i < 50_000; i += 1) logger.info({ i, pad: 'x'.repeat(100) }, 'line');\nconst runs = () => require('node:fs').writeFileSync(${JSON.stringify(runs_)}, '');\n${body}`, { file });
+    closeSync(file);
+    let isOver = false;
+    void script.ended.then(() => (isOver = true));
+    try {
+      await eventually('it runs or has ended', () => isOver || existsSync(runs_));
+      whenRunning(script);
+      return await script.ended;
+    } finally {
+      end();
+    }
+  }
+
+  const only = canOpen ? test : test.skip;
+
+  only('a stop is in order', async () => {
+    const stop = `async () => { process.stderr.write('a word of a library'); console.log('another'); process.emitWarning('one'); }`;
+    expect(await run(`runUntilSignal({ start: async () => { busy(); runs(); return { stop: ${stop} }; }, hardStopMs: 20000, logger });`, (script) => script.signal('SIGTERM'))).toBe(0);
+  });
+
+  only('a stop that takes too long ends hard', async () => {
+    expect(await run(`runUntilSignal({ start: async () => { busy(); runs(); return { stop: () => never }; }, hardStopMs: 50, logger });`, (script) => script.signal('SIGTERM'))).toBe(1);
+  });
+
+  only('a crash ends it', async () => {
+    expect(await run(`runUntilSignal({ start: async () => { setTimeout(() => { throw new Error('bang'); }, 1); return { stop: () => never }; }, hardStopMs: 50, logger });`, () => undefined)).toBe(1);
+  });
+
+  only('a start that is refused ends it', async () => {
+    expect(await run(`runUntilSignal({ start: async () => { throw new QuiverError('invalid_parameter', 'PORT=7 is taken'); }, hardStopMs: 50, logger });`, () => undefined)).toBe(1);
+  });
+});
+
+/** A pipe with a name, as `mkfifo` makes them. */
+function pipe(reader: 'stalled' | 'gone'): { file: number; end: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-pipe-'));
+  const path = join(folder, 'pipe');
+  if (spawnSync('mkfifo', [path]).status !== 0) throw new Error('mkfifo failed');
+  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = openSync(path, 'w');
+  rmSync(folder, { recursive: true });
+  if (reader === 'gone') closeSync(read);
+  return { file, end: () => reader === 'stalled' && closeSync(read) };
+}
+
+describe('a terminal', () => {
+  /** util-linux's, which gives a program a terminal of its own. */
+  const script = spawnSync('script', ['--version'], { encoding: 'utf8' });
+  const only = script.status === 0 && script.stdout.includes('util-linux') ? test : test.skip;
+
+  only('that goes away ends the process in order', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'quiver-terminal-'));
+    const said = join(folder, 'said');
+    try {
+      const body = `
+        const say = (word) => require('node:fs').appendFileSync(${JSON.stringify(said)}, word + ' ');
+        // As one that has files opened anew.
+        process.on('SIGHUP', () => say('looked'));
+        runUntilSignal({ start: async () => { busy(); say('pid ' + process.pid); return { stop: async () => say('drained') }; }, hardStopMs: 20000, logger });
+        process.on('exit', (code) => say('ended ' + code));
+      `;
+      const words = ['-r', resolve(root, 'test/support/swc-register.js'), '-e', PRELUDE + body].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+      const terminal = spawn('script', ['-q', '-c', `exec '${process.execPath}' ${words}`, '/dev/null'], { cwd: root, stdio: ['pipe', 'ignore', 'ignore'] });
+      const read = (): string => (existsSync(said) ? readFileSync(said, 'utf8') : '');
+      await eventually('it runs', () => read().includes('pid '));
+      const pid = Number(/pid (\d+)/.exec(read())?.[1]);
+      // While the terminal is there, the signal is that of who has changed files.
+      process.kill(pid, 'SIGHUP');
+      await eventually('it looked', () => read().includes('looked'));
+      terminal.kill('SIGKILL');
+      await eventually('it has ended', () => read().includes('ended'));
+      expect(read()).toMatch(/^pid \d+ looked (looked )?drained ended 0 $/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });
