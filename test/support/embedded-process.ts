@@ -30,6 +30,8 @@ export class EmbeddedProcess {
   private readonly environment: Record<string, string>;
   /** What `ulimit -n` says to the next start; null: what it says here. */
   openFilesMax: number | null = null;
+  /** An open file to which the next start's standard output and standard error go; null: to `output`. */
+  outputFile: number | null = null;
   private readonly isOnOneProcessor: boolean;
 
   /** `isOnOneProcessor`: on Linux, it has the first of the processors that this process may run on. */
@@ -73,7 +75,7 @@ export class EmbeddedProcess {
         ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
         ...this.environment,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],
     });
     this.child = child;
     const killWithUs = (): void => void child.kill('SIGKILL');

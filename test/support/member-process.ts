@@ -21,6 +21,8 @@ export class MemberProcess {
   output = '';
   /** Whether its next life is one of an earlier release's program. */
   isEarlier = false;
+  /** An open file to which standard output and standard error of its next life go; null: to `output`. */
+  outputFile: number | null = null;
   /** What its earlier lives said. */
   private past = '';
   private child: ChildProcess | null = null;
@@ -69,7 +71,7 @@ export class MemberProcess {
     const claims = this.isEarlier && EARLIER_PROGRAM === undefined ? { NODE_OPTIONS: `--require ${join(__dirname, 'earlier-member.cjs')}` } : {};
     const child = spawn(process.execPath, [join(program, 'scripts/quiver.cjs'), this.role], {
       env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...claims, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],
     });
     this.child = child;
     this.past += this.output;

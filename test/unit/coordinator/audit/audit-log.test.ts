@@ -57,13 +57,32 @@ class Disk implements AuditSink {
   written = '';
 
   async append(lines: string): Promise<void> {
+    await this.hanging;
     if (this.isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
     this.written += lines;
   }
 
-  async close(): Promise<void> {}
+  isClosed = false;
+  isAbandoned = false;
+  /** Set: the disk hangs until it is called. */
+  private wake: (() => void) | null = null;
+  private hanging: Promise<void> = Promise.resolve();
 
-  abandon(): void {}
+  hang(): void {
+    this.hanging = new Promise((done) => (this.wake = done));
+  }
+
+  wakeUp(): void {
+    this.wake?.();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+
+  abandon(): void {
+    this.isAbandoned = true;
+  }
 
   get lines(): any[] {
     return this.written
@@ -90,6 +109,28 @@ describe('the log', () => {
     await log.close();
     expect(disk.lines).toEqual([...[0, 1, 2, 3, 4, 5].map((i) => ({ i })), { time: expect.any(String), event: 'lost', lines: 4 }, { i: 10 }]);
     expect(failing).toEqual([true, false]);
+  });
+
+  test('counts a disk that hangs as one that fails, until it has written', async () => {
+    const disk = new Disk();
+    const log = new AuditLog({ sink: disk, log: silentLogger, lateMs: 1 });
+    disk.hang();
+    log.record({ i: 0 });
+    await eventually('it is known', () => log.isFailing);
+    disk.wakeUp();
+    await eventually('it is over', () => !log.isFailing);
+    await log.close();
+    expect([disk.lines, disk.isClosed, disk.isAbandoned]).toEqual([[{ i: 0 }], true, false]);
+  });
+
+  test.each(['hangs', 'is full'])('is closed in time when the disk %s', async (what) => {
+    const disk = new Disk();
+    const log = new AuditLog({ sink: disk, log: silentLogger, lateMs: 1, closeMs: 20, retryMs: 1 });
+    if (what === 'hangs') disk.hang();
+    else disk.isFull = true;
+    log.record({ i: 0 });
+    await log.close();
+    expect([disk.written, disk.isClosed, disk.isAbandoned]).toEqual(['', what !== 'hangs', what === 'hangs']);
   });
 
   test('writes what waits when it is closed', async () => {

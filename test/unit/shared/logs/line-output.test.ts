@@ -94,7 +94,16 @@ test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])('%s ends nothing: lines wait, are
 test('what waits is bounded; what is beyond is counted, and the log says once how many lines are missing, and where', async () => {
   const place = new Place();
   const output = openOn(place, { waitingBytesMax: 70 });
-  const log = createLogger({ level: 'info', secrets: [], output: { write: (line) => output.write(`${(JSON.parse(line) as { msg: string }).msg}\n`), flush: () => output.flush(), flushNow: () => output.flushNow(), onLost: (tell) => (output.onLost = tell) } });
+  const log = createLogger({
+    level: 'info',
+    secrets: [],
+    output: {
+      write: (line) => output.write(`${(JSON.parse(line) as { msg: string }).msg}\n`),
+      flush: () => output.flush(),
+      flushNow: () => output.flushNow(),
+      onLost: (tell) => (output.onLost = tell),
+    },
+  });
   place.room = 0;
   place.error = 'ENOSPC';
   for (const line of lines(1000)) {

@@ -226,7 +226,10 @@ describe.each<[string, () => { file: number; end: () => void }]>([
   async function run(body: string, whenRunning: (script: Script) => void): Promise<number | NodeJS.Signals | null> {
     const { file, end } = open();
     const runs_ = join(folder, `runs-${(runs += 1)}`);
-    const script = new Script(`for (let i = 0; i < 50_000; i += 1) logger.info({ i, pad: 'x'.repeat(100) }, 'line');\nconst runs = () => require('node:fs').writeFileSync(${JSON.stringify(runs_)}, '');\n${body}`, { file });
+    const script = new Script(
+      `for (let i = 0; i < 50_000; i += 1) logger.info({ i, pad: 'x'.repeat(100) }, 'line');\nconst runs = () => require('node:fs').writeFileSync(${JSON.stringify(runs_)}, '');\n${body}`,
+      { file },
+    );
     closeSync(file);
     let isOver = false;
     void script.ended.then(() => (isOver = true));
