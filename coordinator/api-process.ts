@@ -3,7 +3,7 @@ import type { WhenReached } from '../shared/cluster/reach';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
-import type { LineOutput } from '../shared/logs/line-output';
+import type { LineOutput } from '../shared/process/line-output';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';

@@ -1,5 +1,5 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import type { LineOutput } from '../../shared/logs/line-output';
+import type { LineOutput } from '../../shared/process/line-output';
 import { noteStuckThread } from '../../shared/process/stuck-threads';
 import type { AuditSink } from './audit-log';
 

@@ -2,7 +2,7 @@ import { constants, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { LineOutput } from '../../shared/logs/line-output';
+import { LineOutput } from '../../shared/process/line-output';
 import type { Logger } from '../../shared/logs/logger';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { AuditFile, AuditOutput } from '../audit/audit-file';
@@ -76,7 +76,7 @@ function isPipe(path: string): boolean {
   return stat !== undefined && !stat.isFile() && !stat.isDirectory();
 }
 
-/** Errors: ENXIO where nobody reads. */
+/** Fails with ENXIO where nobody reads. */
 function openPipe(path: string): AuditOutput {
   const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY);
   return new AuditOutput(new LineOutput({ file, mayBlock: false }));

@@ -1,4 +1,4 @@
-import type { LineOutput } from '../logs/line-output';
+import type { LineOutput } from '../process/line-output';
 import type { ProcessMetrics } from './process-metrics';
 
 /** What becomes of the lines that a process writes to standard output. */

@@ -1,7 +1,7 @@
 import { isatty } from 'node:tty';
 import { isQuiverError, type QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
-import { sayOnStandardError } from '../logs/standard-output';
+import { sayOnStandardError } from './standard-output';
 import { stuckThreads } from './stuck-threads';
 
 /** A service that runs and can be stopped once. */

@@ -13,7 +13,7 @@ import { Endings } from '../../../shared/process/endings';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import { systemClock } from '../../../shared/time/clock';
 import { sharedClock } from '../../../shared/time/shared-clock';
-import { LineOutput } from '../../../shared/logs/line-output';
+import { LineOutput } from '../../../shared/process/line-output';
 import { silentLogger } from '../../../shared/logs/logger';
 import { UNBOUNDED } from '../../support/plain-service';
 import { PlainShardClient } from '../../support/plain-shard-client';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProcessAudit } from '../../../../coordinator/metrics/process-audit';
-import { LineOutput } from '../../../../shared/logs/line-output';
+import { LineOutput } from '../../../../shared/process/line-output';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { eventually } from '../../../support/eventually';
 import { metricsOfProcess, samples } from '../../../support/metrics-of-process';

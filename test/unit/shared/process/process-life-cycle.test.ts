@@ -11,7 +11,7 @@ const PRELUDE = `
   const { runUntilSignal } = require(${JSON.stringify(resolve(root, 'shared/process/life-cycle.ts'))});
   const { QuiverError } = require(${JSON.stringify(resolve(root, 'shared/errors/quiver-error.ts'))});
   const { createLogger } = require(${JSON.stringify(resolve(root, 'shared/logs/pino-logger.ts'))});
-  const { StandardOutput } = require(${JSON.stringify(resolve(root, 'shared/logs/standard-output.ts'))});
+  const { StandardOutput } = require(${JSON.stringify(resolve(root, 'shared/process/standard-output.ts'))});
   const logger = createLogger({ level: 'info', secrets: [], output: new StandardOutput(process.env) });
   const busy = () => setInterval(() => {}, 1000);
   const never = new Promise(() => {});

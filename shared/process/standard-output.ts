@@ -1,8 +1,8 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { humanLine } from './human-line';
+import { humanLine } from '../logs/human-line';
 import { LineOutput } from './line-output';
-import type { LogOutput } from './pino-logger';
+import type { LogOutput } from '../logs/pino-logger';
 
 const OUTPUT = 1;
 const ERRORS = 2;

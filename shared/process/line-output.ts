@@ -1,5 +1,5 @@
 import { write, writeSync } from 'node:fs';
-import { noteStuckThread } from '../process/stuck-threads';
+import { noteStuckThread } from './stuck-threads';
 
 /** What may wait while nothing can be written: some ten thousand lines. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '../../../../shared/logs/pino-logger';
-import { LineOutput, type LineOutputParts } from '../../../../shared/logs/line-output';
+import { LineOutput, type LineOutputParts } from '../../../../shared/process/line-output';
 import { stuckThreads } from '../../../../shared/process/stuck-threads';
 import { eventually } from '../../../support/eventually';
 
