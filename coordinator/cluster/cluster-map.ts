@@ -5,6 +5,8 @@ import {
   FAILURES_PREFIX,
   GONE_NODES_PREFIX,
   type GoneNode,
+  KNOWN_NODES_PREFIX,
+  type KnownNode,
   LATER_ASSIGNMENTS_PREFIX,
   memberFromEntry,
   NODE_INTENTS_PREFIX,
@@ -34,6 +36,8 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   /** Nodes that are away, and since when. */
   readonly gone: WatchedEntries<GoneNode>;
+  /** What coordinators noted of nodes, for those who have not seen them. */
+  readonly known: WatchedEntries<KnownNode>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
   readonly reshards: WatchedEntries<ReshardRecord>;
@@ -47,7 +51,7 @@ export class ClusterMap {
   /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
   private readonly everything: readonly WatchedEntries<unknown>[];
-  /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
+  /** Nodes as they were when this process last saw them. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
   /** By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier ones. */
   private readonly latest = new Map<string, KnownAssignment>();
@@ -61,6 +65,7 @@ export class ClusterMap {
     this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
     this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
     this.gone = new WatchedEntries({ store, prefix: GONE_NODES_PREFIX, decode: memberFromEntry<GoneNode>, onUnreadable });
+    this.known = new WatchedEntries({ store, prefix: KNOWN_NODES_PREFIX, decode: memberFromEntry<KnownNode>, onUnreadable });
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
     this.reshards = new WatchedEntries({ store, prefix: RESHARDS_PREFIX, decode: reshardFromEntry, onUnreadable });
@@ -79,6 +84,7 @@ export class ClusterMap {
       this.coordinators,
       this.intents,
       this.gone,
+      this.known,
       this.assignments,
       this.collections,
       this.reshards,
@@ -95,15 +101,29 @@ export class ClusterMap {
     await Promise.all(this.everything.map((entries) => entries.follow()));
   }
 
-  /** The node as it last registered, whether it is present or not; null if it was never seen. */
-  lastSeenNode(id: string): NodeMember | null {
+  /**
+   * The node as it last registered, whether it is present or not, and whether this process saw it or another coordinator
+   * did; null if nobody noted it.
+   */
+  lastSeenNode(id: string): KnownNode | null {
+    return this.lastSeen.get(id) ?? this.known.get(KNOWN_NODES_PREFIX + id)?.value ?? null;
+  }
+
+  /** The node as this process last saw it; null if it never did. */
+  ownSightOf(id: string): NodeMember | null {
     return this.lastSeen.get(id) ?? null;
   }
 
+  /** Ids of the nodes that hold a shard, or are to hold one. */
+  holders(): Set<string> {
+    return new Set(this.assignments.all().flatMap(({ value }) => value.replicas));
+  }
+
   /** Nodes as they were when last seen, without those that drain. */
-  usableNodes(): NodeMember[] {
+  usableNodes(): KnownNode[] {
     const draining = this.draining();
-    return [...this.lastSeen.values()].filter(({ id }) => !draining.has(id));
+    const nodes = new Map<string, KnownNode>([...this.known.all().map(({ value }) => [value.id, value] as const), ...this.lastSeen]);
+    return [...nodes.values()].filter(({ id }) => !draining.has(id));
   }
 
   /**

@@ -95,12 +95,7 @@ export class ClusterOperations implements OperationsService {
   }
 
   private knows(nodeId: string): boolean {
-    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.holders().has(nodeId) || this.map.gone.get(GONE_NODES_PREFIX + nodeId) !== null;
-  }
-
-  /** Nodes that hold a shard according to the map, whether they are present or not. */
-  private holders(): Set<string> {
-    return new Set(this.map.assignments.all().flatMap(({ value }) => value.replicas));
+    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.map.holders().has(nodeId) || this.map.gone.get(GONE_NODES_PREFIX + nodeId) !== null;
   }
 
   private async reports(): Promise<Map<string, Map<ReplicaKey, ReplicaReport>>> {
@@ -120,7 +115,7 @@ export class ClusterOperations implements OperationsService {
     const gone = new Map(this.map.gone.all().map(({ value }) => [value.id, value]));
     // One that was drained was taken away, or is to be shown no more.
     const missed = [...gone.keys()].filter((id) => id === asked || !draining.has(id));
-    const ids = new Set([...present.keys(), ...this.holders(), ...missed]);
+    const ids = new Set([...present.keys(), ...this.map.holders(), ...missed]);
     return [...ids].sort().map((id) => {
       const member = present.get(id) ?? this.map.lastSeenNode(id) ?? gone.get(id);
       const primaries = assignments.filter(({ primary }) => primary?.node === id).length;

@@ -157,14 +157,14 @@ export class Controller {
   private reprieved(presentCount: number, awayMs: ReadonlyMap<string, number>): ClusterPicture['members'] {
     const justGone = [...awayMs].filter(([, ms]) => ms < SUSPICIOUS_GRACE_MS).map(([id]) => id);
     if (justGone.length < 2 || justGone.length <= (presentCount + justGone.length) * SUSPICIOUS_SHARE) return [];
-    return justGone.flatMap((id) => this.map.lastSeenNode(id) ?? []);
+    return justGone.flatMap((id) => this.map.ownSightOf(id) ?? []);
   }
 
   /** Records since when nodes that hold shards are away, by this process's clock. */
   private noteAway(): void {
     const nowMs = this.clock.monotonicMs();
     const present = new Set(this.map.nodes.all().map(({ value }) => value.id));
-    const holders = new Set(this.map.assignments.all().flatMap(({ value }) => value.replicas));
+    const holders = this.map.holders();
     for (const id of holders) if (!present.has(id) && !this.awaySinceMs.has(id)) this.awaySinceMs.set(id, nowMs);
     for (const id of [...this.awaySinceMs.keys()]) if (present.has(id) || !holders.has(id)) this.awaySinceMs.delete(id);
   }

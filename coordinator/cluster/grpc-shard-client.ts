@@ -145,9 +145,9 @@ export class GrpcShardClient implements ShardClient {
     let write: NamedWrite | null = null;
     // By the first route: every copy of a write is the same.
     const encoded = ({ versions = false, marks = false, expiry = false }: ShardRoute): NamedWrite => {
-      if (!versions && mustBeCounted(operations)) throw uncounted(id);
-      if (!marks && isMarked(operations)) throw unmarked(id);
-      if (!expiry && mustBeTimed(operations)) throw untimed(id);
+      if (!versions && mustBeCounted(operations)) throw unsupported(id, 'conditions and no patches');
+      if (!marks && isMarked(operations)) throw unsupported(id, 'Idempotency-Key');
+      if (!expiry && mustBeTimed(operations)) throw unsupported(id, 'items that expire');
       return { ...name, payload: operationsToBytes(operations, { counted: versions, timed: expiry }) };
     };
     const judge = (error: unknown): Verdict => {
@@ -165,19 +165,12 @@ export class GrpcShardClient implements ShardClient {
   }
 }
 
-function uncounted(id: ShardId): QuiverError {
-  return new QuiverError('unavailable', `shard ${id.shard} takes no conditions and no patches: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
-}
-
-function unmarked(id: ShardId): QuiverError {
+/** Nothing of the write was sent to this shard. */
+function unsupported({ shard }: ShardId, what: string): QuiverError {
   return new QuiverError(
-    'unavailable',
-    `shard ${id.shard} takes no Idempotency-Key: a node of the cluster is of an earlier version, which knows none, or is not known at present; nothing was written`,
+    'unsupported',
+    `shard ${shard} takes no ${what}: a node that holds a replica of it, or may get one, is of an earlier version, which knows none, or is away and nobody noted of which version`,
   );
-}
-
-function untimed(id: ShardId): QuiverError {
-  return new QuiverError('unavailable', `shard ${id.shard} takes no items that expire: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

@@ -26,8 +26,8 @@ export class MapShardRoutes implements ObservedRoutes {
     this.map = options.map;
     this.readReplicas = options.readReplicas;
     this.waiters = new Waiters(options.clock);
-    const { assignments, later, nodes, tombstones } = this.map;
-    const stops = [assignments, later, nodes].map((entries) => entries.onChange(() => this.outdate()));
+    const { assignments, later, nodes, known, tombstones } = this.map;
+    const stops = [assignments, later, nodes, known].map((entries) => entries.onChange(() => this.outdate()));
     // Whoever waits for the route of a shard that is dropped need not wait any longer.
     stops.push(tombstones.onChange(() => this.waiters.wake()));
     this.stop = () => stops.forEach((stop) => stop());

@@ -105,9 +105,10 @@ export class ScatterGather {
   private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isWrite: boolean, isUnknown: boolean): Promise<unknown> {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
-    // "Overloaded" promises that nothing was written. That holds for this shard, but others may have written.
-    const isPromise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded';
-    if (decisive !== undefined && !isPromise) return damageOf(collection, decisive) ?? decisive.error;
+    // These promise that nothing was written. That holds for this shard, but others may have written.
+    const promise = isUnknown && isQuiverError(decisive?.error) && (decisive.error.kind === 'overloaded' || decisive.error.kind === 'unsupported') ? decisive.error : null;
+    if (promise?.kind === 'unsupported') return new QuiverError('commit_unknown', `${promise.message}; the write may have been applied in part`, { cause: promise });
+    if (decisive !== undefined && promise === null) return damageOf(collection, decisive) ?? decisive.error;
     if (failures.some(({ error }) => isGone(error))) {
       const uid = await this.uidOf(collection);
       if (uid === null) return collectionNotFound(collection.name);

@@ -7,8 +7,13 @@ export const STATE_PREFIX = '/q/';
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators. Each entry lives as long as the coordinator's session. */
 export const COORDINATORS_PREFIX = '/q/coordinators/';
-/** Nodes that are away, with when they went. Kept for a day, or until they are back. */
+/** Nodes that are away, with when they went. Kept until they are back, or for a day and as long as they hold a shard. */
 export const GONE_NODES_PREFIX = '/q/gone-nodes/';
+/**
+ * What is known of each node, whether it is there or not: who starts while a node is away must know where it is, and what
+ * its program is able to. Put by coordinators, and kept as long as the node is there, holds a shard, or is shown as down.
+ */
+export const KNOWN_NODES_PREFIX = '/q/known-nodes/';
 /** What operators want of a node. Kept whether the node runs or not. */
 export const NODE_INTENTS_PREFIX = '/q/node-intents/';
 /**
@@ -60,7 +65,22 @@ export interface NodeMember extends VersionFields {
   shardsMax?: number;
 }
 
-/** A node as it last was. */
+/** What stays of a node's registration when it goes. */
+export type KnownNode = Omit<NodeMember, 'incarnation' | 'startedAt' | 'diskBytes' | 'freeBytes'>;
+
+/** The part of a node's entry that is to be known while it is away. */
+export function knownOf({ id, address, store, stores, zone, pid, shardsMax, protocol, oldestProtocol, features }: KnownNode): KnownNode {
+  return {
+    ...{ id, address, store, zone, pid },
+    ...(stores !== undefined && { stores }),
+    ...(shardsMax !== undefined && { shardsMax }),
+    ...(protocol !== undefined && { protocol }),
+    ...(oldestProtocol !== undefined && { oldestProtocol }),
+    ...(features !== undefined && { features }),
+  };
+}
+
+/** A node that is away, as it last was. */
 export interface GoneNode extends Pick<NodeMember, 'id' | 'address' | 'zone' | 'pid'> {
   /** ISO 8601, UTC. */
   since: string;

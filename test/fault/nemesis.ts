@@ -7,8 +7,8 @@ export interface Fault {
   name: string;
   /** Process or link that it happens to: one fault at a time happens to each. */
   target: string;
-  /** Of the faults that say the same here one happens at a time, too. */
-  apart?: string;
+  /** What else it happens to, or only one fault at a time may have to do with. */
+  apart?: string[];
   inject(): Promise<void>;
   /** Resolves when it has happened for sure; missing: it has once it was injected. */
   waitPropagated?(): Promise<void>;
@@ -25,6 +25,8 @@ const LINK_DELAY_MS = 400;
 const DISK_MAX_MS = 10_000;
 /** What a disk that is worn or shared adds to a sync. */
 const DISK_DELAY_MS = 150;
+/** A start of a coordinator, and the longest fault that may keep it from that. */
+const SERVES_WITHIN_MS = 60_000;
 /** Between two faults, and the least that one lasts. */
 const GAP_MAX_MS = 1_500;
 const LASTS_MIN_MS = 100;
@@ -55,12 +57,12 @@ export class Nemesis {
     const open = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
     while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin || goesOn()) && failure === null) {
-      const free = faultsOf(this.cluster, this.random).filter(({ target, apart }) => !busy.has(target) && (apart === undefined || !busy.has(apart)));
+      const free = faultsOf(this.cluster, this.random).filter(({ target, apart = [] }) => !busy.has(target) && !apart.some((one) => busy.has(one)));
       if (open.size < TOGETHER_MAX && free.length > 0) {
         // What fails is drawn before how: a link can fail in more ways than a process.
         const target = this.oneOf([...new Set(free.map((fault) => fault.target))]);
         const fault = this.oneOf(free.filter((one) => one.target === target));
-        const held = [fault.target, ...(fault.apart === undefined ? [] : [fault.apart])];
+        const held = [fault.target, ...(fault.apart ?? [])];
         for (const one of held) busy.add(one);
         const leftMs = goesOn() ? Infinity : Math.max(0, milliseconds - (performance.now() - this.startMs));
         const lasts = LASTS_MIN_MS + this.random() * Math.min(fault.lastsMaxMs, leftMs);
@@ -108,7 +110,36 @@ export function faultsOf(cluster: ClusterUnderTest, random: () => number): Fault
   const running = cluster.processes().filter(({ isRunning }) => isRunning);
   const ofProcesses = running.flatMap((process) => [killing(process), stopping(process), pausing(process)]);
   const ofData = running.filter(({ role }) => role === 'node').flatMap((process) => losing(process, cluster, random));
-  return [...ofProcesses, ...ofData, ...cluster.links().flatMap(linkFaults), ...cluster.disks().flatMap(diskFaults)];
+  const coordinators = cluster.processes().filter(({ role }) => role === 'coordinator');
+  const ofStarts = coordinators.length === 0 ? [] : running.filter(({ role }) => role === 'node').map((node) => losingWhileOthersStart(node, coordinators, cluster.coordinators()));
+  return [...ofProcesses, ...ofStarts, ...ofData, ...cluster.links().flatMap(linkFaults), ...cluster.disks().flatMap(diskFaults)];
+}
+
+/**
+ * A node is dead, and all coordinators that run are started anew meanwhile: what they have to know of it, they have to know from
+ * elsewhere.
+ */
+function losingWhileOthersStart(node: ProcessUnderTest, coordinators: ProcessUnderTest[], addresses: string[]): Fault {
+  return {
+    ...killing(node),
+    name: `kill -9 ${node.id}, and start the coordinators anew`,
+    apart: coordinators.map(({ id }) => id),
+    inject: async () => {
+      await node.kill();
+      const others = coordinators.filter(({ isRunning }) => isRunning);
+      await Promise.all(others.map((coordinator) => coordinator.kill()));
+      for (const coordinator of others) await coordinator.start();
+    },
+    // The cluster store may be away meanwhile, for as long as a fault lasts.
+    waitPropagated: () => eventually('the coordinators serve', async () => (await Promise.all(addresses.map(serves))).every(Boolean), SERVES_WITHIN_MS),
+  };
+}
+
+function serves(address: string): Promise<boolean> {
+  return fetch(address, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** One at a time, and the next when what was lost is in sync again: more than one copy may not be lost. */
@@ -118,7 +149,7 @@ function losing(process: ProcessUnderTest, cluster: ClusterUnderTest, random: ()
   const fault: Fault = {
     ...killing(process),
     name: `lose a shard of ${process.id}`,
-    apart: 'data',
+    apart: ['data'],
     inject: () => loseShard(process.id, random()),
     heal: async () => {
       await process.start();

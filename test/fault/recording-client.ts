@@ -1,6 +1,6 @@
 import { ApiClient, type ApiAnswer, type ApiRequest } from '../support/api-client';
 import { outcomeOf } from './history/classify-answer';
-import type { History } from './history/history';
+import type { History, OperationEnd } from './history/history';
 import type { Operation, OperationArguments, OperationKind, OperationResult, SeenHit, SeenItem } from './history/operation';
 import { isVectorOf, metadataOf, vectorOf } from './history/written-value';
 
@@ -11,6 +11,9 @@ const SCROLL_PAGE = 17;
 /** A page of a scroll is asked for again, anywhere, this often: a cursor outlives a coordinator. */
 const PAGE_TRIES = 3;
 const FETCH_IDS_MAX = 100;
+/** A write under an Idempotency-Key is sent again, anywhere, until it is known what became of it, so often. */
+const KEYED_TRIES = 4;
+const KEYED_PAUSE_MS = 250;
 
 interface RecordedCall extends Pick<ApiRequest, 'method' | 'path' | 'body'> {
   kind: OperationKind;
@@ -20,6 +23,16 @@ interface RecordedCall extends Pick<ApiRequest, 'method' | 'path' | 'body'> {
   resultOf: (data: any) => OperationResult;
   /** A 404 of the vector is an answer too. */
   absent?: OperationResult;
+  /** The write is done once, however often it is sent. */
+  key?: string;
+}
+
+/** What a write is told beyond the item. */
+export interface UpsertManner {
+  /** The value and version that have to be there; null: none may be. */
+  expects?: { value: string; version: number } | null;
+  expiresAt?: string;
+  key?: string;
 }
 
 /** One client of a collection whose every operation is recorded; an operation is one HTTP request, a scroll several. */
@@ -45,16 +58,27 @@ export class RecordingClient {
     this.client = name;
   }
 
-  upsert(id: string, value: string): Promise<Operation> {
+  upsert(id: string, value: string, { expects, expiresAt, key }: UpsertManner = {}): Promise<Operation> {
+    const condition = expects === undefined ? {} : expects === null ? { only_if: 'absent' } : { if_version: expects.version };
     return this.record({
       kind: 'upsert',
       ids: [id],
-      args: { values: [value] },
+      args: { values: [value], ...(expects === undefined ? {} : { expects: expects?.value ?? null }) },
       method: 'POST',
       path: '/upsert',
-      body: itemOf(id, value),
+      body: { ...(itemOf(id, value) as object), ...condition, ...(expiresAt === undefined ? {} : { expires_at: expiresAt }) },
+      ...(key === undefined ? {} : { key }),
       resultOf: (data) => ({ statuses: [data.status] }),
     });
+  }
+
+  /** Reads an item and writes it only if it is as it was read: two operations, of which the last is answered. */
+  async upsertIfUnchanged(id: string, value: string): Promise<Operation> {
+    let version = 0;
+    const read = await this.get(id, (found) => (version = found));
+    if (read.outcome !== 'ok') return read;
+    const seen = read.result.items?.[0]?.value ?? null;
+    return this.upsert(id, value, { expects: seen === null ? null : { value: seen, version } });
   }
 
   bulkUpsert(ids: string[], values: string[]): Promise<Operation> {
@@ -77,8 +101,13 @@ export class RecordingClient {
     return this.record({ kind: 'delete_batch', ids, method: 'POST', path: '/delete_batch', body: { external_ids: ids }, resultOf: (data) => ({ deleted: data.deleted_ids }) });
   }
 
-  get(id: string): Promise<Operation> {
-    return this.record({ kind: 'get', ids: [id], method: 'GET', path: `/vectors/${encodeURIComponent(id)}`, resultOf: (data) => ({ items: [itemSeen(data)] }), absent: { items: [] } });
+  /** `onVersion` is told that of the item, if it is there. */
+  get(id: string, onVersion: (version: number) => void = () => undefined): Promise<Operation> {
+    const resultOf = (data: any): OperationResult => {
+      onVersion(data.version);
+      return { items: [itemSeen(data)] };
+    };
+    return this.record({ kind: 'get', ids: [id], method: 'GET', path: `/vectors/${encodeURIComponent(id)}`, resultOf, absent: { items: [] } });
   }
 
   /** At most 100 ids. */
@@ -154,29 +183,40 @@ export class RecordingClient {
   }
 
   private async record(call: RecordedCall): Promise<Operation> {
-    const { kind, ids = [], args = {}, resultOf, absent } = call;
+    const { kind, ids = [], args = {}, key } = call;
     const coordinator = this.choose();
     const end = this.history.begin({ client: this.client, kind, ids, args, coordinator, final: this.isFinal });
+    let last = await this.attempt(call, coordinator);
+    for (let left = key === undefined ? 0 : KEYED_TRIES - 1; left > 0 && last.outcome === 'unknown'; left -= 1) {
+      await new Promise((wake) => setTimeout(wake, KEYED_PAUSE_MS));
+      const next = await this.attempt(call, this.choose());
+      // What is refused now says nothing of what was sent before.
+      last = next.outcome === 'ok' ? next : { ...next, outcome: 'unknown' };
+    }
+    if (last.outcome === 'unknown') this.client = `${this.name}.${(this.lives += 1)}`;
+    return end(last);
+  }
+
+  private async attempt(call: RecordedCall, coordinator: string): Promise<OperationEnd> {
+    const { kind, ids = [], resultOf, absent } = call;
     let answer: ApiAnswer;
     try {
       answer = await this.ask(coordinator, call);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       // Nothing was sent.
-      const outcome = code === 'ECONNREFUSED' ? 'fail' : outcomeOf(kind, ids.length, null);
-      if (outcome === 'unknown') this.client = `${this.name}.${(this.lives += 1)}`;
-      return end({ outcome, message });
+      return { outcome: code === 'ECONNREFUSED' ? 'fail' : outcomeOf(kind, ids.length, null), message };
     }
     const { code = null, message = null } = answer.json?.error ?? {};
-    if (code === 404 && absent !== undefined && message?.startsWith('vector ') === true) return end({ outcome: 'ok', code, message, result: absent });
+    if (code === 404 && absent !== undefined && message?.startsWith('vector ') === true) return { outcome: 'ok', code, message, result: absent };
     const outcome = outcomeOf(kind, ids.length, answer);
-    if (outcome === 'unknown') this.client = `${this.name}.${(this.lives += 1)}`;
-    return end({ outcome, code, message, result: outcome === 'ok' ? resultOf(answer.json?.data) : {} });
+    return { outcome, code, message, result: outcome === 'ok' ? resultOf(answer.json?.data) : {} };
   }
 
-  private ask(baseUrl: string, { method, path, body }: Pick<ApiRequest, 'method' | 'path' | 'body'>): Promise<ApiAnswer> {
+  private ask(baseUrl: string, { method, path, body, key }: Pick<RecordedCall, 'method' | 'path' | 'body' | 'key'>): Promise<ApiAnswer> {
     const client = new ApiClient({ baseUrl, adminKey: this.adminKey });
-    return client.call({ method, path: `/v1/collections/${this.collection}${path}`, body, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
+    const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+    return client.call({ method, path: `/v1/collections/${this.collection}${path}`, body, headers, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
   }
 }
 

@@ -13,6 +13,8 @@ const PAUSE_MS = 15;
 const FAILED_PAUSE_MS = 100;
 const BATCH_MAX = 8;
 const SETTLE_DEADLINE_MS = 60_000;
+/** Longer than any run, so that nothing expires in it. */
+const EXPIRES_AFTER_MS = 24 * 3_600_000;
 
 export interface WorkloadOptions {
   history: History;
@@ -24,7 +26,7 @@ export interface WorkloadOptions {
 }
 
 /**
- * Clients that write, delete, read, search, count and export one small collection through coordinators chosen at random,
+ * Clients that write (also under conditions, under keys, and what expires), delete, read, search, count and export one small collection through coordinators chosen at random,
  * for as long as they run, with everything recorded. Writers share all ids; every value is new.
  */
 export class Workload {
@@ -96,7 +98,13 @@ export class Workload {
   private step(client: RecordingClient, random: () => number): Promise<Operation> {
     const draw = random();
     const one = this.ids[Math.floor(random() * this.ids.length)];
-    if (draw < 0.22) return client.upsert(one, this.newValue());
+    if (draw < 0.13) return client.upsert(one, this.newValue());
+    if (draw < 0.16) return client.upsert(one, this.newValue(), { expiresAt: new Date(Date.now() + EXPIRES_AFTER_MS).toISOString() });
+    if (draw < 0.19) {
+      const value = this.newValue();
+      return client.upsert(one, value, { key: value });
+    }
+    if (draw < 0.22) return client.upsertIfUnchanged(one, this.newValue());
     if (draw < 0.3) {
       const ids = this.someIds(random);
       return client.bulkUpsert(

@@ -4,6 +4,7 @@ import { checkExports } from './check-exports';
 import { checkFinalState } from './check-final-state';
 import { checkReads } from './check-reads';
 import { checkRegisters } from './check-registers';
+import { checkRefusals } from './check-refusals';
 import { checkSearches } from './check-searches';
 import { checkShards } from './check-shards';
 import { keyOperations, type OutcomeRule } from './key-operation';
@@ -28,6 +29,7 @@ export function checkHistory(operations: readonly Operation[], { metric, outcome
     ...checkExports(operations, timelines),
     ...checkSearches(operations, timelines, metric),
     ...(shards === undefined ? [] : checkShards(operations, shards)),
+    ...checkRefusals(operations),
     ...checkFinalState(operations),
   ];
 }

@@ -1,13 +1,15 @@
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { ClusterOperations } from '../../../../coordinator/cluster/cluster-operations';
+import { featureObstacle } from '../../../../coordinator/cluster/feature-obstacle';
 import { GoneNodes, GONE_KEPT_MS } from '../../../../coordinator/cluster/gone-nodes';
 import { collectionPath, collectionToValue, type CollectionRecord } from '../../../../coordinator/collections/collection-record';
 import { reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../coordinator/collections/reshard/reshard-record';
 import { HealthReading } from '../../../../coordinator/operations/health-reading';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODES_PREFIX } from '../../../../shared/cluster/members';
+import { CONTROLLER_PATH, GONE_NODES_PREFIX, KNOWN_NODES_PREFIX, NODES_PREFIX } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import type { Guard } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
@@ -29,11 +31,10 @@ function reshard(state: ReshardState): ReshardRecord {
   return { id: 'new', identity: 'old', name: 'books', from: { uid: 'old', shards: 1 }, to, state, ...rest };
 }
 
-/** A coordinator that is the controller, and what nodes put into the store. */
-async function controllerOf(store: KeyValueClusterStore, clock: ManualClock) {
+/** A coordinator that is the controller, or with another office is not, and what nodes put into the store. */
+async function controllerOf(store: KeyValueClusterStore, clock: ManualClock, office: { guard: Guard | null } = { guard: { key: CONTROLLER_PATH, revision: 0 } }) {
   const map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
-  const office = { guard: { key: CONTROLLER_PATH, revision: 0 } };
   const gone = new GoneNodes({ store, map, office, clock, log: silentLogger });
   const health = new HealthReading({ clock, collections: async () => [], embedding: () => ({ configured: '', active: '', fallbackReason: null, dim: null }) });
   const operations = new ClusterOperations({ store, map, askNode: async () => null, health, reshards: async () => [], clock, log: silentLogger });
@@ -47,8 +48,8 @@ async function controllerOf(store: KeyValueClusterStore, clock: ManualClock) {
 let store: KeyValueClusterStore;
 const clock = new ManualClock(Date.UTC(2026, 10, 23));
 const put = (key: string, value: string): Promise<unknown> => store.transact([], [{ type: 'put', key, value }]);
-const join = (id: string): Promise<unknown> =>
-  put(NODES_PREFIX + id, JSON.stringify({ id, address: `${id}:1`, store: `${id}-store`, incarnation: '', zone: 'z', pid: 7, startedAt: '', diskBytes: 0, freeBytes: 0 }));
+const join = (id: string, more: object = {}): Promise<unknown> =>
+  put(NODES_PREFIX + id, JSON.stringify({ id, address: `${id}:1`, store: `${id}-store`, incarnation: '', zone: 'z', pid: 7, startedAt: '', diskBytes: 0, freeBytes: 0, ...more }));
 const leave = (id: string): Promise<unknown> => store.transact([], [{ type: 'delete', key: NODES_PREFIX + id }]);
 
 beforeEach(async () => {
@@ -136,4 +137,85 @@ test('a node that is gone and holds nothing is shown for a day, or until it is d
   } finally {
     end();
   }
+});
+
+describe('what a node is able to', () => {
+  const known = async (id: string): Promise<unknown> => JSON.parse((await store.get(KNOWN_NODES_PREFIX + id))?.value ?? 'null');
+  const nodes = ['a', 'b'];
+
+  beforeEach(async () => {
+    await put(assignmentPath({ collectionUid: 'old', shard: 0 }), assignmentToValue(assignment('old', 0, nodes)));
+    for (const id of nodes) await join(id, { protocol: 2, oldestProtocol: 1, features: ['expiry', 'of-later'], shardsMax: 7 });
+  });
+
+  test('is known to a coordinator that starts while the node is away, as long as the node holds a shard', async () => {
+    const first = await controllerOf(store, clock);
+    await first.gone.note();
+    expect(await known('b')).toEqual({ id: 'b', address: 'b:1', store: 'b-store', zone: 'z', pid: 7, shardsMax: 7, protocol: 2, oldestProtocol: 1, features: ['expiry', 'of-later'] });
+    first.end();
+    // No coordinator sees it go, nor comes back for days.
+    await leave('b');
+    clock.advance(3 * GONE_KEPT_MS);
+    const second = await controllerOf(store, clock);
+    await second.gone.note();
+    clock.advance(3 * GONE_KEPT_MS);
+    for (let times = 0; times < 2; times += 1) await second.gone.note();
+    second.end();
+    const third = await controllerOf(store, clock);
+    try {
+      expect(third.map.lastSeenNode('b')).toMatchObject({ store: 'b-store', features: ['expiry', 'of-later'] });
+      expect(featureObstacle(third.map, 'expiry', 'items can expire')).toBeNull();
+      expect((await third.operations.cluster()).nodes).toMatchObject([{ id: 'a' }, { id: 'b', state: 'down', address: 'b:1', downSince: expect.any(String) }]);
+      expect(third.map.usableNodes().map(({ id, shardsMax }) => [id, shardsMax])).toEqual([
+        ['a', 7],
+        ['b', 7],
+      ]);
+      // Its replica was made anew elsewhere.
+      await put(assignmentPath({ collectionUid: 'old', shard: 0 }), assignmentToValue({ ...assignment('old', 0, ['a']), replicas: ['a'] }));
+      await eventually('the map knows', () => !third.map.holders().has('b'));
+      await third.gone.note();
+      await eventually('it is forgotten', () => third.map.known.all().length === 1 && third.map.gone.all().length === 0);
+      for (let times = 0; times < 2; times += 1) await third.gone.note();
+      expect((await store.list(KNOWN_NODES_PREFIX)).entries.map(({ key }) => key)).toEqual([`${KNOWN_NODES_PREFIX}a`]);
+      expect((await store.list(GONE_NODES_PREFIX)).entries).toEqual([]);
+    } finally {
+      third.end();
+    }
+  });
+
+  test('is told by any coordinator that saw the node, where those of earlier versions noted when it went, and no more', async () => {
+    const saw = await controllerOf(store, clock, { guard: null });
+    await leave('b');
+    await eventually('the map knows', () => saw.map.nodes.all().length === 1);
+    await put(GONE_NODES_PREFIX + 'b', JSON.stringify({ id: 'b', address: 'b:1', zone: 'z', pid: 7, since: new Date(clock.wallMs()).toISOString() }));
+    const other = await controllerOf(store, clock);
+    try {
+      await other.gone.note();
+      expect(featureObstacle(other.map, 'expiry', 'items can expire')).toBe('items can expire once every member is known to be able to: b is away, and nobody noted of which version: start or drain it');
+      await saw.gone.note();
+      await eventually('the other hears of it', () => other.map.lastSeenNode('b') !== null);
+      expect(featureObstacle(other.map, 'expiry', 'items can expire')).toBeNull();
+    } finally {
+      saw.end();
+      other.end();
+    }
+  });
+
+  test('follows the node when its program changes, and a later version of a coordinator may have noted more', async () => {
+    const one = await controllerOf(store, clock);
+    try {
+      await one.gone.note();
+      await join('b', { protocol: 2, oldestProtocol: 1, features: [] });
+      await eventually('the map knows', () => one.map.lastSeenNode('b')?.features?.length === 0);
+      await one.gone.note();
+      expect(await known('b')).toMatchObject({ features: [] });
+      const more = JSON.stringify({ ...((await known('b')) as object), more: 1 });
+      await put(KNOWN_NODES_PREFIX + 'b', more);
+      await eventually('the map knows', () => 'more' in one.map.known.get(KNOWN_NODES_PREFIX + 'b')!.value);
+      await one.gone.note();
+      expect((await store.get(KNOWN_NODES_PREFIX + 'b'))?.value).toBe(more);
+    } finally {
+      one.end();
+    }
+  });
 });

@@ -2,7 +2,7 @@ import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { NODES_PREFIX } from '../../../../shared/cluster/members';
+import { KNOWN_NODES_PREFIX, knownOf, NODES_PREFIX } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue } from '../../../../shared/cluster/shard-assignment';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
@@ -59,4 +59,33 @@ test('none of another store than is in sync', async () => {
 
 test('none when reads are to go to primaries alone', async () => {
   expect(await followersOf({ inSync: ['a', 'b'], versions: { a: KNOWS, b: KNOWS, c: KNOWS }, readReplicas: 'primary' })).toBe(undefined);
+});
+
+describe('a coordinator that starts while a node is away', () => {
+  const ABLE = { protocol: 2, oldestProtocol: 1, features: ['versions', 'idempotency', 'expiry'] };
+  const put = (key: string, value: object): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(value) }]);
+  const member = (id: string) => ({ id, address: `${id}:1`, store: `${id}.0`, zone: '', pid: 1, incarnation: '', startedAt: '', diskBytes: 0, freeBytes: 0, ...ABLE });
+
+  async function routesWith(noted: string[], inSync: string[]): Promise<MapShardRoutes> {
+    for (const id of ['a', 'b']) await put(NODES_PREFIX + id, member(id));
+    for (const id of noted) await put(KNOWN_NODES_PREFIX + id, knownOf(member(id)));
+    await store.transact([], [{ type: 'put', key: assignmentPath(SHARD), value: assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })) }]);
+    await map.follow();
+    return new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'primary' });
+  }
+
+  test('takes conditions, marks and moments by what others noted of the node, as soon as they do', async () => {
+    const routes = await routesWith([], ['a', 'b']);
+    expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1 });
+    await put(KNOWN_NODES_PREFIX + 'c', knownOf(member('c')));
+    await eventually('it is told', () => map.known.all().length === 1);
+    expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1, versions: true, marks: true, expiry: true });
+    routes.close();
+  });
+
+  test('reaches a primary that is cut off from the cluster store alone', async () => {
+    const routes = await routesWith(['c'], ['c']);
+    expect(routes.route(SHARD)).toMatchObject({ node: 'c', address: 'c:1' });
+    routes.close();
+  });
 });
