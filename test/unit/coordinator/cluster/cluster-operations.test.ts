@@ -191,7 +191,9 @@ describe('what a node is able to', () => {
     const other = await controllerOf(store, clock);
     try {
       await other.gone.note();
-      expect(featureObstacle(other.map, 'expiry', 'items can expire')).toBe('items can expire once every member is known to be able to: b is away, and nobody noted of which version: start or drain it');
+      expect(featureObstacle(other.map, 'expiry', 'items can expire')).toBe(
+        'items can expire once every member is known to be able to: b is away, and nobody noted of which version: start or drain it',
+      );
       await saw.gone.note();
       await eventually('the other hears of it', () => other.map.lastSeenNode('b') !== null);
       expect(featureObstacle(other.map, 'expiry', 'items can expire')).toBeNull();
