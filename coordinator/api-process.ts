@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { OpenTarget } from '../shared/backup/backup-target';
 import type { WhenReached } from '../shared/cluster/reach';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { apiKeyIn, type Config } from '../shared/config/config';
@@ -167,6 +168,8 @@ export class ApiProcess {
     quota: CollectionQuota;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
+    /** Opens targets of backups. */
+    openTarget: OpenTarget;
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
     reached?: WhenReached;
@@ -208,6 +211,7 @@ export class ApiProcess {
       config,
       log,
       quota: parts.quota,
+      openTarget: parts.openTarget,
       reshardObstacle: parts.reshardObstacle,
       backupObstacle: parts.backupObstacle,
       backupLogObstacle: parts.backupLogObstacle,
@@ -338,7 +342,7 @@ export class ApiProcess {
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
-    const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, ...config } = this.config;
+    const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, backupSecret: _seal, backupSecretOther: _otherSeal, ...config } = this.config;
     const { keys, usage, catalog } = main;
     // What the packages read comes as their environment, and nowhere else.
     const { variables = {}, ...rest } = this.traces ?? {};

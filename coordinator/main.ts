@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { followMemberFiles } from '../shared/cluster/member-files';
+import { type BackupSeals, backupSealsOf } from '../shared/backup/backup-seals';
+import { targetOpener } from '../shared/backup/open-target';
 import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
@@ -204,6 +206,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
         health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
       }),
     reached: whenReached,
+    openTarget: targetOpener(config, sealsOf({ config, member })),
     recover: async (service) => {
       await whenReached(() => service.follow());
       const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
@@ -235,6 +238,16 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
   const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(entry), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
+}
+
+/** By which backups are sealed. */
+function sealsOf({ config, member }: CoordinatorSettings): BackupSeals {
+  return backupSealsOf({
+    backupSecret: config.backupSecret,
+    backupSecretOther: config.backupSecretOther,
+    clusterSecret: member.clusterSecret,
+    clusterSecretOther: member.clusterSecretOther,
+  });
 }
 
 function main(): void {

@@ -8,7 +8,6 @@ import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { Pace } from '../shared/time/pace';
 import type { OpenTarget } from '../shared/backup/backup-target';
-import { type BackupTargetConfig, targetOpener } from '../shared/backup/open-target';
 import { BackupDriver, type BackupObserver } from './backup/backup-driver';
 import { BackupRequests } from './backup/backup-requests';
 import { Cron } from './backup/cron';
@@ -99,23 +98,23 @@ export function createService(options: {
   shardClient: ShardClient & SearchesAtOnce;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: BackupTargetConfig &
-    Pick<
-      Config,
-      | 'defaultShards'
-      | 'defaultReplicas'
-      | 'collectionQuotaItems'
-      | 'collectionQuotaBytes'
-      | 'requestTimeoutMs'
-      | 'chunkSize'
-      | 'chunkOverlap'
-      | 'uploadBytesMax'
-      | 'metadataBytesMax'
-      | 'backupBytesPerSecond'
-      | 'backupSchedule'
-      | 'backupKeep'
-      | 'backupLog'
-    >;
+  config: Pick<
+    Config,
+    | 'backupTarget'
+    | 'defaultShards'
+    | 'defaultReplicas'
+    | 'collectionQuotaItems'
+    | 'collectionQuotaBytes'
+    | 'requestTimeoutMs'
+    | 'chunkSize'
+    | 'chunkOverlap'
+    | 'uploadBytesMax'
+    | 'metadataBytesMax'
+    | 'backupBytesPerSecond'
+    | 'backupSchedule'
+    | 'backupKeep'
+    | 'backupLog'
+  >;
   log: Logger;
   quota: CollectionQuota;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
@@ -125,8 +124,8 @@ export function createService(options: {
   noting?: CallNoting;
   /** The file of the worker that projects samples; default: the compiled one. */
   projectionWorker?: string;
-  /** Opens targets of backups; default: those of the configuration. */
-  openTarget?: OpenTarget | undefined;
+  /** Opens targets of backups. */
+  openTarget: OpenTarget;
   /** Why no collection may change its number of shards at present; null, the default: it may. */
   reshardObstacle?: (() => string | null) | undefined;
   /** The same of backups and restores. */
@@ -167,7 +166,7 @@ export function createService(options: {
     diskMetadataObstacle: options.diskMetadataObstacle,
     diskVectorsObstacle: options.diskVectorsObstacle,
   });
-  const openTarget = options.openTarget ?? targetOpener(config);
+  const { openTarget } = options;
   const schedule = scheduleOf(config);
   const backups = new BackupRequests({
     store,

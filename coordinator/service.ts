@@ -507,6 +507,8 @@ export interface NewRestore {
   rename: Record<string, string>;
   shards?: number | undefined;
   replicas?: number | undefined;
+  /** Take keys, and logs that lead on from what is sealed, also where this service has not sealed them; default: no. */
+  unsealed?: boolean | undefined;
   /** Whether keys are put back, too. */
   keys: boolean;
 }
@@ -518,6 +520,10 @@ export interface BackupView {
   startedAt: string;
   endedAt: string | null;
   error: string | null;
+  /** Whether it is sealed by this service; null: it is not finished. */
+  sealed: boolean | null;
+  /** Collections that it was to have and lacks, and why. */
+  leftOut: { name: string; reason: string }[];
   /** Share of the shards that are done, 0 to 1. */
   progress: number;
   /** Bytes that it wrote itself, and all that it consists of. */

@@ -30,6 +30,8 @@ import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { traceOrigin } from '../shared/trace/trace-origin';
+import { backupSealsOf } from '../shared/backup/backup-seals';
+import type { OpenTarget } from '../shared/backup/backup-target';
 import { targetOpener } from '../shared/backup/open-target';
 import { Pace } from '../shared/time/pace';
 import { ApiProcess } from '../coordinator/api-process';
@@ -40,6 +42,7 @@ import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../shared/time/shared-clock';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
+import { ownBackupSecret } from './backup-secret';
 import { closeClusterFolder, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
 import { CollectionNotes } from './collection-notes';
 import { EmbeddedOperations } from './embedded-operations';
@@ -79,6 +82,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
   const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER));
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
   endings.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
+  const openTarget = await targetsOf(config, log);
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
     openStore: (folder, how) => RocksKeyValueStore.open(folder, stores, how),
@@ -87,7 +91,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
-    backups: backupPlaceOf(config),
+    backups: backupPlaceOf(config, openTarget),
     openShardsMax: capacity.openShardsMax,
   });
   endings.defer(() => host.close());
@@ -95,7 +99,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
     const shipping = new LogShipping({
       member: NODE_ID,
       logs: () => host.logs(),
-      target: targetOpener(config)(config.backupTarget),
+      target: openTarget(config.backupTarget),
       pace: new Pace(config.backupBytesPerSecond),
       clock,
       everyMs: config.backupLogSeconds * 1000,
@@ -113,6 +117,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
   const { port, first } = await api.serve({
     clusterStore,
+    openTarget,
     shardClient: shardsOf(host, config, machine),
     rateLimiter,
     localLimiter: rateLimiter,
@@ -163,10 +168,17 @@ function shardsOf(host: ShardHost, { httpThreads }: Config, { processors }: Mach
   return new InlineShards({ shards, inline: views, clock: systemClock });
 }
 
+/** Opens targets of backups. Who has none gets no secret for them. */
+async function targetsOf(config: Config, log: Logger): Promise<OpenTarget> {
+  const kept = config.backupTarget === '' ? '' : await ownBackupSecret(config.dataDir, log);
+  const { backupSecret = kept, backupSecretOther } = config;
+  return targetOpener(config, backupSealsOf({ backupSecret, backupSecretOther, clusterSecret: kept }));
+}
+
 /** Where shards are backed up to; undefined: nowhere. */
-function backupPlaceOf(config: Config): ShardOptions['backups'] {
+function backupPlaceOf(config: Config, open: OpenTarget): ShardOptions['backups'] {
   if (config.backupTarget === '') return undefined;
-  return { open: targetOpener(config), pace: new Pace(config.backupBytesPerSecond), log: config.backupLog === 'true' ? 'own' : undefined, ledger: (stored) => SettledWrites.load(stored) };
+  return { open, pace: new Pace(config.backupBytesPerSecond), log: config.backupLog === 'true' ? 'own' : undefined, ledger: (stored) => SettledWrites.load(stored) };
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
@@ -192,7 +204,7 @@ function main(): void {
   const output = new StandardOutput(process.env);
   const log = createLogger({
     level: config.logLevel,
-    secrets: [config.apiKey, config.backupS3SecretAccessKey, config.backupS3SessionToken].filter((secret) => secret !== undefined),
+    secrets: [config.apiKey, config.backupS3SecretAccessKey, config.backupS3SessionToken, config.backupSecret, config.backupSecretOther].filter((secret) => secret !== undefined),
     output,
   });
   runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, output.lines, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });

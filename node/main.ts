@@ -28,6 +28,7 @@ import { addLogMetrics } from '../shared/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
+import { type BackupSeals, backupSealsOf } from '../shared/backup/backup-seals';
 import { targetOpener } from '../shared/backup/open-target';
 import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
@@ -452,10 +453,20 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
   lookWhetherReady();
 }
 
+/** By which backups are sealed. */
+function sealsOf(config: NodeConfig): BackupSeals {
+  return backupSealsOf({
+    backupSecret: config.backupSecret,
+    backupSecretOther: config.backupSecretOther,
+    clusterSecret: config.clusterSecret,
+    clusterSecretOther: config.clusterSecretOther,
+  });
+}
+
 /** Where shards are backed up to; undefined: nowhere. */
 function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
   if (config.backupTarget === '') return undefined;
-  const open = targetOpener({
+  const access = {
     backupTarget: config.backupTarget,
     backupS3Endpoint: config.backupS3Endpoint,
     backupS3Region: config.backupS3Region,
@@ -465,7 +476,8 @@ function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
     backupS3SessionToken: config.backupS3SessionToken,
     backupS3CredentialsFile: config.backupS3CredentialsFile,
     backupS3Encryption: config.backupS3Encryption,
-  });
+  };
+  const open = targetOpener(access, sealsOf(config));
   return { open, pace: new Pace(config.backupBytesPerSecond), log: 'replica', ledger: (stored) => SettledWrites.load(stored) };
 }
 

@@ -20,6 +20,7 @@ interface RestoreOptions extends BackupOptions {
   shards?: number;
   replicas?: number;
   keys?: true;
+  unsealed?: true;
 }
 
 /** What backups and restores have in common. */
@@ -44,6 +45,10 @@ interface Backup extends LongWork {
   total_bytes: number;
   collections: { name: string }[];
   verification: { state: string; damaged: string[] } | null;
+  /** Services before this version say neither. */
+  sealed?: boolean | null;
+  warnings?: string[];
+  left_out?: { name: string }[];
 }
 
 const LOOK_EVERY_MS = 500;
@@ -61,8 +66,17 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     if (options.json) return printJson(context, backups);
     context.output.write(
       table(
-        ['id', 'state', 'started', 'items', 'size', 'collections'],
-        backups.map((one) => [one.id, one.state, one.started_at, one.items, size(one.total_bytes), one.collections.map(({ name }) => name).join(', ')]),
+        ['id', 'state', 'sealed', 'started', 'items', 'size', 'collections', 'left out'],
+        backups.map((one) => [
+          one.id,
+          one.state,
+          sealOf(one),
+          one.started_at,
+          one.items,
+          size(one.total_bytes),
+          one.collections.map(({ name }) => name).join(', '),
+          (one.left_out ?? []).map(({ name }) => name).join(', '),
+        ]),
       ),
     );
   });
@@ -82,9 +96,10 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       const connection = connect(context, options);
       const begun = await connection.call<Backup>('POST', '/v1/admin/backups', { body: { ...(collections.length > 0 ? { collections } : {}), ...targetOf(options) } });
       const made = await waitFor(context, connection, begun, options, ['backups', 'backup']);
-      if (options.json) return printJson(context, made);
-      context.messages.write(made.state === 'running' ? 'it goes on by itself\n' : `${count(made.items)} items, ${size(made.total_bytes)}\n`);
-      context.output.write(`${made.id}\n`);
+      if (options.json) printJson(context, made);
+      else context.messages.write(made.state === 'running' ? 'it goes on by itself\n' : `${count(made.items)} items, ${size(made.total_bytes)}\n`);
+      if (!options.json) context.output.write(`${made.id}\n`);
+      if ((made.warnings ?? []).length > 0) throw new CommandError(`backup ${made.id} lacks collections:\n${(made.warnings ?? []).join('\n')}`, EXIT_CODES.failed);
     });
   targeted(backup.command('verify').description('read every object of a backup and compare it with its checksum').argument('<id>')).action(async (id: string, options: BackupOptions) => {
     const connection = connect(context, options);
@@ -116,13 +131,14 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     .option('--shards <count>', 'another number of shards', wholeNumber(1, 256))
     .option('--replicas <count>', 'another number of copies of each shard', wholeNumber(1, 5))
     .option('--keys', 'restore the API keys, too')
+    .option('--unsealed', 'take on trust keys and logs that the service has not sealed')
     .option('--no-wait', 'only begin it')
     .action(async (given: string | undefined, collections: string[], options: RestoreOptions) => {
-      const { rename, shards, replicas, keys, until } = options;
+      const { rename, shards, replicas, keys, unsealed, until } = options;
       const backupId = given === '-' ? undefined : given;
       if (backupId === undefined && until === undefined) throw new CommandError('name a backup, or a moment with --until', EXIT_CODES.usage);
       const connection = connect(context, options);
-      const body = { backup: backupId, until, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys };
+      const body = { backup: backupId, until, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys, unsealed };
       const begun = await connection.call<LongWork & { collections: { name: string }[]; warnings?: string[] }>('POST', '/v1/admin/restore', { body });
       const done = await waitFor(context, connection, begun, options, ['restores', 'restore']);
       if (options.json) return printJson(context, done);
@@ -130,6 +146,10 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       for (const warning of done.warnings ?? []) context.messages.write(`${warning}\n`);
       context.messages.write(done.state === 'done' ? `restored: ${done.collections.map(({ name }) => name).join(', ')}\n` : `restore ${done.id} goes on by itself\n`);
     });
+}
+
+function sealOf({ sealed = null }: Backup): string | null {
+  return sealed === null ? null : sealed ? 'yes' : 'no';
 }
 
 function targetOf({ target }: BackupOptions): { target: string } | undefined {

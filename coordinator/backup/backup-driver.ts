@@ -1,11 +1,14 @@
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { OpenTarget } from '../../shared/backup/backup-target';
-import { isQuiverError, type QuiverError } from '../../shared/errors/quiver-error';
+import { isUnreadable } from '../../shared/backup/backup-format';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, logsOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import { checkBackup } from './backup-checks';
+import { collectionFromEntry, COLLECTIONS_PREFIX } from '../collections/collection-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
 import { CollectionHistories } from './collection-histories';
@@ -20,6 +23,8 @@ import { restoreKeys } from './restored-keys';
 const LOOK_EVERY_MS = 1_000;
 /** How often the target is asked for its newest backup: others may have taken or deleted one. */
 const NEWEST_EVERY_MS = 300_000;
+/** A restore that fails so often in a way that nobody expects has something that no other attempt will mend. */
+const UNEXPECTED_MAX = 5;
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** What failed, or is over, is shown for so long. */
 const SHOWN_MAX = 20;
@@ -27,7 +32,8 @@ const SHOWN_MS = 7 * 24 * 3_600_000;
 
 /** What becomes of backups, for the metrics. */
 export interface BackupObserver {
-  ended(outcome: 'done' | 'failed', facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number }): void;
+  /** `partial`: it is there, and lacks collections that it was to have. */
+  ended(outcome: 'done' | 'partial' | 'failed', facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number }): void;
   /** How many objects of BACKUP_TARGET that say what backups consist of could not be read when it was last cleaned up. */
   unreadable(count: number): void;
   /** When the newest backup in the target was complete, by wall time; 0: there is none. */
@@ -42,7 +48,7 @@ export class BackupDriver {
   private readonly entries: WatchedEntries<BackupRecord>;
   private readonly restores: WatchedEntries<RestoreRecord>;
   private readonly running = new Map<string, { done: Promise<void>; stop: AbortController; state: string }>();
-  private readonly attempts = new Map<string, { backoff: RetryBackoff; notBeforeMs: number }>();
+  private readonly attempts = new Map<string, { backoff: RetryBackoff; notBeforeMs: number; unexpected: number }>();
   private readonly stopping = new AbortController();
   private timer: NodeJS.Timeout | null = null;
   private newestTimer: NodeJS.Timeout | null = null;
@@ -140,11 +146,12 @@ export class BackupDriver {
   }
 
   private noteFailure(key: string, state: string, error: unknown): void {
-    const attempt = this.attempts.get(key) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
+    const attempt = this.attempts.get(key) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0, unexpected: 0 };
     attempt.notBeforeMs = performance.now() + attempt.backoff.nextMs();
     this.attempts.set(key, attempt);
     if (this.stopping.signal.aborted) return;
-    const isUsual = error instanceof Superseded || error instanceof StoreAway || isQuiverError(error);
+    const isUsual = isExpected(error);
+    if (!isUsual) attempt.unexpected += 1;
     this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'a backup or restore did not get on; it is tried again');
   }
 
@@ -164,8 +171,11 @@ export class BackupDriver {
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
         log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
         const keep = this.options.schedule?.keep ?? null;
-        if (keep !== null && owned.content.scheduled) await deleteOldBackups(repository, keep, log).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
-        observer.ended('done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
+        if (keep !== null && owned.content.scheduled) await this.deleteOld(repository, keep).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
+        const { leftOut = [] } = manifest;
+        if (leftOut.length > 0)
+          log.error({ backup: id, target, leftOut: leftOut.slice(0, SHOWN_MAX), count: leftOut.length }, 'a backup lacks collections that it was to have: they are in earlier backups only');
+        observer.ended(leftOut.length > 0 ? 'partial' : 'done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
       } catch (error) {
         // Somebody else goes on with it, or gives it up; or it begins again from the entry.
         if (stop.aborted || error instanceof Superseded || error instanceof StoreAway) throw error;
@@ -181,17 +191,19 @@ export class BackupDriver {
     } else if (state === 'verifying') {
       let storedMs = clock.monotonicMs();
       let storing = Promise.resolve();
-      const check = await repository.verify(
-        id,
-        (objects, of) => {
-          if (clock.monotonicMs() - storedMs < 2_000) return;
-          storedMs = clock.monotonicMs();
-          storing = storing.then(() => owned.change({ verified: { objects, of } })).catch(() => undefined);
-        },
-        { pace, stop },
-      );
+      const onProgress = (objects: number, of: number): void => {
+        if (clock.monotonicMs() - storedMs < 2_000) return;
+        storedMs = clock.monotonicMs();
+        storing = storing.then(() => owned.change({ verified: { objects, of } })).catch(() => undefined);
+      };
+      const manifest = await repository.find(id).catch((error: unknown) => {
+        if (isUnreadable(error)) return null;
+        throw error;
+      });
+      // One that is gone, or can't be read any more, is shown as that.
+      const check = manifest && (await checkBackup(repository.target, manifest, { pace, stop, wallMs: () => clock.wallMs(), onProgress }));
       await storing;
-      if (check.damaged.length > 0) log.error({ backup: id, target, damaged: check.damaged }, 'a backup is damaged');
+      if (check !== null && check.damaged.length > 0) log.error({ backup: id, target, damaged: check.damaged.slice(0, SHOWN_MAX), count: check.damaged.length }, 'a backup is damaged');
       await owned.end();
     } else {
       await repository.makeVoid(id);
@@ -234,7 +246,8 @@ export class BackupDriver {
     const unreadable = await repository.sweep();
     const { log, observer } = this.options;
     const target = repository.target.name;
-    if (unreadable.length > 0) log.error({ target, unreadable: unreadable.slice(0, SHOWN_MAX) }, 'manifests in the target are damaged, or of a later version; all that they may need stays');
+    if (unreadable.length > 0)
+      log.error({ target, unreadable: unreadable.slice(0, SHOWN_MAX), count: unreadable.length }, 'manifests in the target are damaged, or of a later version; all that they may need stays');
     if (target === this.options.target) observer.unreadable(unreadable.length);
   }
 
@@ -254,21 +267,37 @@ export class BackupDriver {
         const deleted = await pass.run();
         if (owned.content.keys) {
           if (repository === null) throw refusal;
-          await restoreKeys(store, (await repository.held(backup)).keys);
+          await restoreKeys(store, await this.judgedKeys(repository, owned.content));
         }
         const warnings = [...(owned.content.warnings ?? []), ...deleted.map(deletedSince)];
         await owned.change({ state: 'done', warnings, endedAt: new Date(clock.wallMs()).toISOString() });
         log.info({ restore: id, backup, collections: owned.content.collections.length }, 'a restore is complete');
       } catch (error) {
         const isLasting = isQuiverError(error) && !error.retryable && error.kind !== 'storage_failed';
-        if (stop.aborted || !isLasting) throw error;
+        const isVain = !isExpected(error) && (this.attempts.get(key)?.unexpected ?? 0) >= UNEXPECTED_MAX;
+        if (stop.aborted || (!isLasting && !isVain)) throw error;
         log.error({ error, restore: id, backup }, 'a restore failed');
-        await owned.change({ state: 'cancelling', error: error.message });
+        await owned.change({ state: 'cancelling', error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
         await this.undo(owned, pass);
       }
     } else await this.undo(owned, pass);
     await repository?.release(claimIdOf(id)).catch((error: unknown) => log.warn({ error, restore: id, target }, 'the backup of a restore is held for some days yet'));
     await this.restores.refresh();
+  }
+
+  /** The keys of the backup that was judged when the restore was asked for. Errors: storage_damaged when it is another one by now. */
+  private async judgedKeys(repository: BackupRepository, { backup, manifests }: RestoreRecord): Promise<string[]> {
+    const { manifest, seal, sha256 } = await repository.held(backup);
+    // An earlier version that was asked for it judged nothing.
+    const isJudged = manifests === undefined ? seal === 'sealed' : manifests[backup] === sha256;
+    if (!isJudged) throw new QuiverError('storage_damaged', `backup ${backup} is not what it was when the restore was asked for, or is not sealed by this service: its keys are not restored`);
+    return manifest.keys;
+  }
+
+  private async deleteOld(repository: BackupRepository, keep: KeepRule): Promise<void> {
+    const { store, log } = this.options;
+    const present = new Set((await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).identity));
+    await deleteOldBackups(repository, keep, { log, present });
   }
 
   /** A target that this service can only read is not cleaned up by it, either. */
@@ -316,6 +345,10 @@ export class BackupDriver {
     if (office.guard === null) return;
     store.transact([], [{ type: 'delete', key }]).catch(() => undefined);
   }
+}
+
+function isExpected(error: unknown): boolean {
+  return error instanceof Superseded || error instanceof StoreAway || isQuiverError(error);
 }
 
 function deletedSince(name: string): string {

@@ -1,22 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BackedUpCollection, BackedUpShard, BackupManifest } from '../../shared/backup/backup-format';
+import type { BackedUpCollection, BackedUpShard, BackupManifest, LeftOutCollection } from '../../shared/backup/backup-format';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardBackupState } from '../../shared/shard/shard-backup';
 import type { ShardClient, ShardId } from '../../shared/shard/shard-client';
+import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import { type CollectionRecord, collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue } from '../collections/collection-record';
 import { KEYS_PREFIX } from '../keys/key-record';
-import type { BackupRecord, ShardProgress } from './backup-record';
-import type { BackupRepository } from './backup-repository';
+import type { BackupRecord, BackedUpProgress, ShardProgress } from './backup-record';
+import { type BackupRepository, notOurs } from './backup-repository';
 import { type OwnedEntry, Superseded } from '../driving/owned-entry';
+import { ShardTurns } from './shard-turns';
 
-/** Shards that are taken at once: each reads a disk and writes to the target. */
-const SHARDS_AT_ONCE = 4;
 const CALL_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** A shard that does not answer for so long makes the backup fail: its node, and any other replica, are gone. */
-const SILENT_MS = 600_000;
+/** Shards of one collection that wait for their turn at once. */
+const SHARDS_AT_ONCE = 4;
+/** Of what is said about a collection that is left out. */
+const REASON_LENGTH_MAX = 1_000;
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
 
@@ -25,11 +27,22 @@ export interface BackupPassParts {
   shards: Pick<ShardClient, 'read'>;
   clock: Clock;
   version: string;
+  log: Logger;
   stop: AbortSignal;
 }
 
 /** The cluster store could not be asked, or did not say what became of a change: nothing is wrong with the backup, which goes on from its entry. */
 export class StoreAway extends Error {}
+
+/** A collection that could not be taken. */
+type FailedCollection = LeftOutCollection & { error: unknown };
+
+/** What ends the pass, and not only the part of one collection. */
+class PassEnds extends Error {
+  constructor(override readonly cause: QuiverError) {
+    super(cause.message);
+  }
+}
 
 /** The collection has other shards than a moment ago: it is taken anew. */
 class OtherShards extends Error {}
@@ -39,6 +52,9 @@ export class BackupPass {
   private storedMs: number;
   private storing: Promise<void> = Promise.resolve();
   private superseded: Superseded | null = null;
+  private readonly turns: ShardTurns;
+  /** Aborted when the pass ends: nobody goes on behind it. */
+  private readonly ended = new AbortController();
 
   constructor(
     private readonly owned: OwnedEntry<BackupRecord>,
@@ -46,27 +62,24 @@ export class BackupPass {
     private readonly parts: BackupPassParts,
   ) {
     this.storedMs = parts.clock.monotonicMs();
+    this.turns = new ShardTurns(() => parts.clock.monotonicMs());
   }
 
   /** Answers what the backup is: another driver may have put it in force. Errors: those that make the backup fail; StoreAway when it is to be tried again; Superseded and `stop` when somebody else goes on. */
   async run(): Promise<BackupManifest> {
     const { id, startedAt } = this.owned.content;
     // A process before this one may have been stopped between the last two steps.
-    const finished = await this.repository.find(id);
-    if (finished !== null) return this.repository.publish(finished);
-    const base = await this.repository.claim(id, startedAt);
+    const finished = await this.repository.load(id);
+    if (finished !== null && finished.seal !== 'sealed') throw notOurs(id);
+    if (finished !== null) return this.repository.publish(finished.manifest);
     const chosen = await this.chosen();
-    const progress = chosen.map(({ name, shards }) => ({
+    const bases = await this.repository.claim(id, startedAt, chosen);
+    const progress = chosen.map(({ name, shards }): BackedUpProgress => ({
       name,
       shards: Array.from({ length: shards }, (_, shard): ShardProgress => ({ shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 })),
     }));
     await ofStore(this.owned.change({ progress }));
-    const collections: BackedUpCollection[] = [];
-    for (const [i, record] of chosen.entries()) {
-      const taken = await this.collection(record, progress[i], base);
-      if (taken !== null) collections.push(taken);
-      else if (this.owned.content.collections !== null) throw new QuiverError('not_found', `collection "${record.name}" does not exist any more`);
-    }
+    const { collections, leftOut } = await this.all(chosen, progress, bases);
     const { entries: keys } = await ofStore(this.parts.store.list(KEYS_PREFIX));
     await this.storing;
     // From here on it is this driver's alone: an entry that was taken over can't be changed any more.
@@ -82,6 +95,7 @@ export class BackupPass {
       keys: keys.map(({ value }) => value),
       copiedBytes: sum(progress.flatMap((one) => one.shards.map(({ copiedBytes }) => copiedBytes))),
       totalBytes: sum(shards.map(({ totalBytes }) => totalBytes)),
+      ...(leftOut.length > 0 && { leftOut }),
     };
     return this.repository.publish(manifest);
   }
@@ -97,12 +111,45 @@ export class BackupPass {
     });
   }
 
+  /**
+   * All of them, side by side: what becomes of one is nothing to the others. Errors: that of the first of them when none could be
+   * taken; those that end the pass.
+   */
+  private async all(chosen: CollectionRecord[], progress: BackedUpProgress[], bases: BackupManifest[]): Promise<{ collections: BackedUpCollection[]; leftOut: LeftOutCollection[] }> {
+    let failure: { error: unknown } | null = null;
+    const taken = await Promise.all(
+      chosen.map(async (record, i): Promise<BackedUpCollection | FailedCollection | null> => {
+        try {
+          const collection = await this.collection(record, progress[i], bases);
+          if (collection !== null) this.turns.taken();
+          else if (this.owned.content.collections !== null) throw new PassEnds(new QuiverError('not_found', `collection "${record.name}" does not exist any more`));
+          return collection;
+        } catch (error) {
+          if (isOfPass(error) || this.isEnded) {
+            failure ??= { error: error instanceof PassEnds ? error.cause : error };
+            this.ended.abort();
+            return null;
+          }
+          this.parts.log.error({ error, backup: this.owned.content.id, collection: record.name }, 'a collection is left out of a backup');
+          const reason = (isQuiverError(error) ? error.message : 'it failed; the log says why').slice(0, REASON_LENGTH_MAX);
+          progress[i].leftOut = reason;
+          return { name: record.name, uid: record.uid, reason, error };
+        }
+      }),
+    );
+    if (failure !== null) throw (failure as { error: unknown }).error;
+    const collections = taken.filter((one) => one !== null && 'shards' in one);
+    const failed = taken.filter((one) => one !== null && 'error' in one);
+    if (collections.length === 0 && failed.length > 0) throw failed[0].error;
+    return { collections, leftOut: failed.map(({ name, uid, reason }) => ({ name, uid, reason })) };
+  }
+
   /** null: it was deleted meanwhile. */
-  private async collection(record: CollectionRecord, progress: BackupRecord['progress'][number], base: BackupManifest | null): Promise<BackedUpCollection | null> {
+  private async collection(record: CollectionRecord, progress: BackedUpProgress, bases: BackupManifest[]): Promise<BackedUpCollection | null> {
     for (let current: CollectionRecord | null = record; current !== null; current = await this.read(record)) {
       const { uid, shards: count } = current;
       progress.shards = Array.from({ length: count }, (_, shard) => progress.shards[shard] ?? { shard, state: 'waiting', items: 0, copiedBytes: 0, totalBytes: 0 });
-      const before = base?.collections.find((one) => one.uid === uid && one.shards.length === count);
+      const before = bases.flatMap(({ collections }) => collections).find((one) => one.uid === uid && one.shards.length === count);
       try {
         const shards = await inPool(count, (shard) => this.shard({ collectionUid: uid, shard }, record, progress.shards[shard], before?.shards[shard] ?? null));
         return { name: record.name, record: collectionToValue((await this.read(record)) ?? current), uid, shards };
@@ -117,27 +164,33 @@ export class BackupPass {
   private async shard(id: ShardId, record: CollectionRecord, progress: ShardProgress, base: BackedUpShard | null): Promise<BackedUpShard> {
     const { clock, shards } = this.parts;
     const order = { backup: this.owned.content.id, target: this.owned.content.target, base: base?.manifest ?? null };
-    let answeredMs = clock.monotonicMs();
-    for (;;) {
-      this.checkStopped();
-      let state: ShardBackupState | null = null;
-      try {
-        state = await shards.read(id, 'backup', order, { deadlineMs: clock.monotonicMs() + CALL_MS });
-        answeredMs = clock.monotonicMs();
-      } catch (error) {
-        if (!isQuiverError(error)) throw error;
-        const now = error.kind === 'resharded' || error.kind === 'not_found' ? await this.read(record) : undefined;
-        if (now === null || (now !== undefined && now.uid !== id.collectionUid)) throw new OtherShards();
-        if ((!error.retryable && error.kind !== 'not_found') || clock.monotonicMs() - answeredMs > SILENT_MS) throw error;
+    const turn = this.turns.begin();
+    try {
+      for (;;) {
+        await turn.come();
+        this.checkStopped();
+        let state: ShardBackupState | null = null;
+        try {
+          state = await shards.read(id, 'backup', order, { deadlineMs: clock.monotonicMs() + CALL_MS });
+          turn.answered();
+        } catch (error) {
+          if (!isQuiverError(error)) throw error;
+          const now = error.kind === 'resharded' || error.kind === 'not_found' ? await this.read(record) : undefined;
+          if (now === null || (now !== undefined && now.uid !== id.collectionUid)) throw new OtherShards();
+          if (!error.retryable && error.kind !== 'not_found') throw error;
+          if (turn.silent()) throw error;
+        }
+        if (state !== null) {
+          Object.assign(progress, { state: state.state === 'done' ? 'done' : 'running', items: state.items, copiedBytes: state.copiedBytes, totalBytes: state.totalBytes });
+          this.store();
+          if (state.state === 'failed') throw new QuiverError('storage_failed', `shard ${id.shard} of collection "${record.name}" could not be written: ${state.error ?? 'it failed'}`);
+          if (state.manifest !== null && state.state === 'done')
+            return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, ...(state.position && { position: state.position }) };
+        }
+        await this.pause();
       }
-      if (state !== null) {
-        Object.assign(progress, { state: state.state === 'done' ? 'done' : 'running', items: state.items, copiedBytes: state.copiedBytes, totalBytes: state.totalBytes });
-        this.store();
-        if (state.state === 'failed') throw new QuiverError('storage_failed', `shard ${id.shard} of collection "${record.name}" could not be written: ${state.error ?? 'it failed'}`);
-        if (state.manifest !== null && state.state === 'done')
-          return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, ...(state.position && { position: state.position }) };
-      }
-      await this.pause();
+    } finally {
+      turn.end();
     }
   }
 
@@ -162,12 +215,21 @@ export class BackupPass {
 
   private checkStopped(): void {
     if (this.superseded !== null) throw this.superseded;
-    if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the backup was stopped');
+    if (this.isEnded) throw new QuiverError('unavailable', 'the backup was stopped');
+  }
+
+  private get isEnded(): boolean {
+    return this.parts.stop.aborted || this.ended.signal.aborted;
   }
 
   private async pause(): Promise<void> {
     await sleep(LOOK_EVERY_MS, undefined, { signal: this.parts.stop }).catch(() => undefined);
   }
+}
+
+/** Whether an error is of the pass as a whole: somebody else goes on, or the cluster store is away. */
+function isOfPass(error: unknown): boolean {
+  return error instanceof Superseded || error instanceof StoreAway || error instanceof PassEnds;
 }
 
 /** What the cluster store answers. Errors: StoreAway where another attempt may do better. */

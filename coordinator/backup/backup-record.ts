@@ -22,6 +22,13 @@ export interface ShardProgress {
   totalBytes: number;
 }
 
+export interface BackedUpProgress {
+  name: string;
+  shards: ShardProgress[];
+  /** Why nothing of it is taken; absent: it is, as far as is known. */
+  leftOut?: string | undefined;
+}
+
 export interface BackupRecord {
   id: string;
   target: string;
@@ -32,7 +39,7 @@ export interface BackupRecord {
   startedAt: string;
   endedAt: string | null;
   error: string | null;
-  progress: { name: string; shards: ShardProgress[] }[];
+  progress: BackedUpProgress[];
   /** Of `verifying`: objects that were read, of how many. */
   verified: { objects: number; of: number } | null;
 }
@@ -47,6 +54,8 @@ export interface RestoredCollection {
   /** Of a restore to a moment: the backup that it is reached from ('': none), and up to which place each log is followed. */
   base?: string;
   upTo?: number[];
+  /** The same: all of the logs must have a good seal. */
+  isSealed?: boolean;
   /**
    * Of one that goes into a collection which is there and empty, `record` with its identity. `begun`: its reshard was stored,
    * in the same transaction. `isFinal`: its new shards take over, whatever comes; in the transaction that says so to whoever
@@ -74,6 +83,11 @@ export interface RestoreRecord {
    * target refuses claims, or a program wrote it that did not note it.
    */
   isHeld?: boolean | undefined;
+  /**
+   * The backups that it reads, by their ids, with the checksums of their manifests as they were judged when it was asked for. Missing
+   * from records of earlier versions.
+   */
+  manifests?: Record<string, string> | undefined;
   keys: boolean;
   /** What whoever asked for it should know. Missing from records of earlier versions. */
   warnings?: string[] | undefined;

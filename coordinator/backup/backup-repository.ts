@@ -1,36 +1,49 @@
+import type { z } from 'zod';
 import {
   type BackupClaim,
   type BackupManifest,
   BACKUPS_PREFIX,
-  type CheckedObject,
   CLAIMS_PREFIX,
   contentOf,
   DATA_PREFIX,
-  getChecked,
   idOfKey,
+  isUnreadable,
   objectsOf,
+  openedContent,
   sealedText,
-  type ShardManifest,
+  TEXT_BYTES_MAX,
   VOIDS_PREFIX,
 } from '../../shared/backup/backup-format';
+import type { SealState } from '../../shared/backup/backup-seals';
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { BACKUP_CLAIM, BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup/content-schemas';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { checkKey } from './backup-checks';
 import { ShippedLogs } from './shipped-logs';
-import type { Pace } from '../../shared/time/pace';
 
-const CHECKS_PREFIX = 'checks/';
 /** A process that stood still for longer must not go on with a backup; and what is void is remembered for as long. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+/** The time in the name of a backup that is further ahead is of a clock that was wrong. */
+const AHEAD_MS = 3_600_000;
+/** Backups in which the parts are looked for that another one may build upon: shards remember as many (node/shard/backup/lineage.ts). */
+const BASES_LOOKED_AT = 16;
+/** The same of the newest one that is whole. */
+const NEWEST_LOOKED_AT = 100;
 /** Objects that are removed or read at once. */
 const AT_ONCE = 8;
 
-/** What a verification found. */
-export interface BackupCheck {
-  checkedAt: string;
-  objects: number;
-  bytes: number;
-  /** Names of objects that are missing or differ from what was written; the first of them. */
-  damaged: string[];
+/** A finished backup as it is in a target. */
+export interface StoredBackup {
+  manifest: BackupManifest;
+  seal: SealState;
+  /** Of the manifest, which names all else with its checksum: whoever gives it to others has them take this very backup. */
+  sha256: string;
+}
+
+/** What a backup is to have of a collection. */
+export interface WantedCollection {
+  uid: string;
+  shards: number;
 }
 
 /**
@@ -52,50 +65,95 @@ export class BackupRepository {
     return manifests.filter((id) => !voids.has(id)).sort((a, b) => (a < b ? 1 : -1));
   }
 
-  /** null: there is no such backup. Errors: storage_damaged. */
+  /** null: there is no such backup. Errors: storage_damaged, and the others of isUnreadable. */
   async find(id: string): Promise<BackupManifest | null> {
-    const bytes = await this.target.get(manifestKey(id));
-    if (bytes === null || (await this.target.get(voidKey(id))) !== null) return null;
-    return contentOf<BackupManifest>(manifestKey(id), bytes);
+    return (await this.load(id))?.manifest ?? null;
+  }
+
+  /** The same with what is known of who made it. */
+  async load(id: string): Promise<StoredBackup | null> {
+    const bytes = await this.target.get(manifestKey(id), TEXT_BYTES_MAX);
+    if (bytes === null || (await this.target.get(voidKey(id), TEXT_BYTES_MAX)) !== null) return null;
+    return this.opened(id, bytes);
   }
 
   /** A backup that somebody holds, deleted or not. Errors: storage_damaged, also where there is none. */
-  async held(id: string): Promise<BackupManifest> {
-    const bytes = await this.target.get(manifestKey(id));
+  async held(id: string): Promise<StoredBackup> {
+    const bytes = await this.target.get(manifestKey(id), TEXT_BYTES_MAX);
     if (bytes === null) throw new QuiverError('storage_damaged', `there is no backup ${id} any more`);
-    return contentOf<BackupManifest>(manifestKey(id), bytes);
+    return this.opened(id, bytes);
   }
 
-  /** The newest backup that can be read; null: there is none. */
-  async newest(): Promise<BackupManifest | null> {
-    for (const id of await this.ids()) {
-      const found = await this.find(id).catch((error: unknown) => {
-        if (isQuiverError(error) && error.kind === 'storage_damaged') return null;
-        throw error;
-      });
-      if (found !== null) return found;
-    }
-    return null;
+  private opened(id: string, bytes: Buffer): StoredBackup {
+    const { content: manifest, ...rest } = openedContent(BACKUP_MANIFEST, this.target.seals, manifestKey(id), bytes);
+    if (manifest.id !== id) throw new QuiverError('storage_damaged', `the backup is damaged: ${manifestKey(id)} is of backup ${manifest.id}`);
+    return { manifest, ...rest };
   }
 
   /**
-   * Claims the newest backup as the base of another one, and answers it; null: there is none. A claim is made once: what a
-   * process before claimed is the base of all, since shards and a manifest on its way may be building upon it. Where that is
-   * deleted by now, there is none.
+   * The newest backup that has all that it was to have; null: there is none. One that is sealed by this service comes first; what
+   * is ahead of the clock counts for nothing, because its time says nothing.
    */
-  async claim(id: string, startedAt: string): Promise<BackupManifest | null> {
+  async newest(): Promise<BackupManifest | null> {
+    let unsealed: BackupManifest | null = null;
+    for await (const { manifest, seal } of this.readable(NEWEST_LOOKED_AT)) {
+      if (manifest.leftOut !== undefined || this.isAhead(Date.parse(manifest.finishedAt))) continue;
+      if (seal === 'sealed') return manifest;
+      unsealed ??= manifest;
+    }
+    return unsealed;
+  }
+
+  /** Those that can be read, the newest first, of at most `max` that are not ahead of the clock. */
+  private async *readable(max: number): AsyncIterable<StoredBackup> {
+    const ids = (await this.ids()).filter((id) => !this.isAhead(msOfId(id)));
+    for (const id of ids.slice(0, max)) {
+      const found = await this.unlessUnreadable(id);
+      if (found !== null) yield found;
+    }
+  }
+
+  /** null: there is no such backup, or it can't be used. */
+  private async unlessUnreadable(id: string): Promise<StoredBackup | null> {
+    return this.load(id).catch((error: unknown) => {
+      if (isUnreadable(error)) return null;
+      throw error;
+    });
+  }
+
+  /**
+   * Claims what another backup builds upon, and answers it: of each collection the newest backup that has it, none where there is
+   * none. A claim is made once: what a process before claimed is the base of all, since shards and a manifest on its way may be
+   * building upon it. What of it is deleted by now is left out. What this service has not sealed is never a base: the seal of
+   * the new backup would speak for it.
+   */
+  async claim(id: string, startedAt: string, wanted: readonly WantedCollection[]): Promise<BackupManifest[]> {
     const key = claimKey(id);
     let claim = await this.claimOf(key);
     if (claim === null) {
-      const newest = await this.newest();
-      const own: BackupClaim = { id, startedAt, bases: newest === null ? [] : [newest.id] };
+      const own: BackupClaim = { id, startedAt, bases: await this.basesFor(wanted) };
       claim = (await this.target.create(key, sealedText(own))) ? own : await this.claimOf(key);
     }
+    const bases: BackupManifest[] = [];
     for (const claimed of claim?.bases ?? []) {
-      const base = await this.find(claimed);
-      if (base !== null) return base;
+      const base = await this.unlessUnreadable(claimed);
+      if (base?.seal === 'sealed') bases.push(base.manifest);
     }
-    return null;
+    return bases;
+  }
+
+  private async basesFor(wanted: readonly WantedCollection[]): Promise<string[]> {
+    const missing = new Map(wanted.map(({ uid, shards }) => [uid, shards]));
+    const bases: string[] = [];
+    if (missing.size === 0) return bases;
+    for await (const { manifest, seal } of this.readable(BASES_LOOKED_AT)) {
+      if (seal !== 'sealed') continue;
+      const found = manifest.collections.filter(({ uid, shards }) => missing.get(uid) === shards.length);
+      for (const { uid } of found) missing.delete(uid);
+      if (found.length > 0) bases.push(manifest.id);
+      if (missing.size === 0) break;
+    }
+    return bases;
   }
 
   /**
@@ -103,12 +161,12 @@ export class BackupRepository {
    * of the restore, in the form of a backup's; `isHeld`: a call before has succeeded; `logs`: uids of collections. Errors: not_found; those of the target.
    */
   async hold(id: string, backups: string[], { startedAt, isHeld, logs = [] }: { startedAt: string; isHeld: boolean; logs?: string[] }): Promise<void> {
-    const isClaimed = (await this.target.get(claimKey(id))) !== null;
+    const isClaimed = (await this.target.get(claimKey(id), TEXT_BYTES_MAX)) !== null;
     if (!isClaimed) await this.target.put(claimKey(id), sealedText({ id, startedAt, bases: backups, ...(logs.length > 0 && { logs }) } satisfies BackupClaim));
     for (const backup of backups) {
       // What is held may be void, but it stays. A claim alone says nothing: who made it may have come too late, and have ended
       // before it looked, while a sweep has removed some of the data.
-      const isThere = isHeld && isClaimed ? (await this.target.get(manifestKey(backup))) !== null : (await this.find(backup)) !== null;
+      const isThere = isHeld && isClaimed ? (await this.target.get(manifestKey(backup), TEXT_BYTES_MAX)) !== null : (await this.find(backup)) !== null;
       if (!isThere) throw new QuiverError('not_found', `backup "${backup}" does not exist any more`);
     }
   }
@@ -120,14 +178,16 @@ export class BackupRepository {
   /**
    * Puts the backup in force, and answers what it is: the manifest of who came first, which stays. Another driver's names
    * data that are there, and stay, because both have the same claim (docs/decisions/0051-backups-published-once.md). Errors:
-   * unavailable when somebody made it void meanwhile.
+   * unavailable when somebody made it void meanwhile; storage_damaged when the one that came first is not sealed by this service.
    */
   async publish(manifest: BackupManifest): Promise<BackupManifest> {
-    await this.target.create(manifestKey(manifest.id), sealedText(manifest));
-    const inForce = await this.find(manifest.id);
+    const key = manifestKey(manifest.id);
+    await this.target.create(key, sealedText(manifest, { seals: this.target.seals, key }));
+    const inForce = await this.load(manifest.id);
     if (inForce === null) throw new QuiverError('unavailable', 'the backup was given up meanwhile');
+    if (inForce.seal !== 'sealed') throw notOurs(manifest.id);
     await this.target.delete(claimKey(manifest.id));
-    return inForce;
+    return inForce.manifest;
   }
 
   /** From here on there is no such backup, whatever somebody still does for it. */
@@ -170,7 +230,7 @@ export class BackupRepository {
     for (const id of voids) {
       if (needed.has(id)) continue;
       await this.target.delete(manifestKey(id));
-      await this.target.delete(CHECKS_PREFIX + id + '.json');
+      await this.target.delete(checkKey(id));
       if (this.isForgotten(id)) await this.target.delete(voidKey(id));
     }
     return [...new Set(unreadable)];
@@ -180,56 +240,11 @@ export class BackupRepository {
   private async sweepLogs(present: string[], held: ReadonlySet<string>, unreadable: string[]): Promise<void> {
     const manifests: BackupManifest[] = [];
     for (const id of present) {
-      const manifest = await this.readable<BackupManifest>(manifestKey(id), unreadable);
+      const manifest = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
       if (manifest === 'damaged') return;
       if (manifest !== null) manifests.push(manifest);
     }
     await new ShippedLogs(this.target).sweep(manifests, held, this.wallMs());
-  }
-
-  /** Reads every object of a backup and compares it with its checksum. Errors: not_found, those of the target. */
-  async verify(id: string, onProgress: (objects: number, of: number) => void, how: { pace: Pace; stop: AbortSignal }): Promise<BackupCheck> {
-    const manifest = await this.find(id);
-    if (manifest === null) throw new QuiverError('not_found', `there is no backup ${id}`);
-    const damaged: string[] = [];
-    const objects: CheckedObject[] = [];
-    for (const shard of manifest.collections.flatMap(({ shards }) => shards)) {
-      objects.push(shard.manifest);
-      try {
-        objects.push(...objectsOf(contentOf<ShardManifest>(shard.manifest.key, await getChecked(this.target, shard.manifest))));
-      } catch (error) {
-        if (!isQuiverError(error) || error.kind !== 'storage_damaged') throw error;
-      }
-    }
-    let bytes = 0;
-    let done = 0;
-    for (let at = 0; at < objects.length; at += AT_ONCE) {
-      if (how.stop.aborted) throw new QuiverError('unavailable', 'the verification was stopped');
-      const batch = objects.slice(at, at + AT_ONCE);
-      await Promise.all(
-        batch.map(async (object) => {
-          try {
-            bytes += (await getChecked(this.target, object)).length;
-            await how.pace.pay(object.bytes, how.stop);
-          } catch (error) {
-            if (!isQuiverError(error) || error.kind !== 'storage_damaged') throw error;
-            damaged.push(object.key);
-          }
-        }),
-      );
-      done += batch.length;
-      onProgress(done, objects.length);
-    }
-    const check = { checkedAt: new Date(this.wallMs()).toISOString(), objects: objects.length, bytes, damaged: damaged.sort().slice(0, 100) };
-    await this.target.put(CHECKS_PREFIX + id + '.json', sealedText(check));
-    return check;
-  }
-
-  /** What the last verification found; null: there was none. */
-  async check(id: string): Promise<BackupCheck | null> {
-    const key = CHECKS_PREFIX + id + '.json';
-    const bytes = await this.target.get(key);
-    return bytes === null ? null : contentOf<BackupCheck>(key, bytes);
   }
 
   /**
@@ -252,7 +267,7 @@ export class BackupRepository {
   private async objectsNeeded(by: string[], of: ReadonlySet<string>, { keys, unreadable }: { keys: string[]; unreadable: string[] }): Promise<Set<string>> {
     const kept = new Set<string>();
     for (const id of by) {
-      const backup = await this.readable<BackupManifest>(manifestKey(id), unreadable);
+      const backup = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
       if (backup === null) continue;
       // The manifests of its shards are all in its own folder: they say it where the backup's own is damaged.
       const shards =
@@ -260,7 +275,7 @@ export class BackupRepository {
           ? keys.filter((key) => key.startsWith(`${DATA_PREFIX}${id}/`) && key.endsWith('/shard.json'))
           : backup.collections.flatMap((one) => one.shards).flatMap(({ needs, manifest }) => (needs.some((need) => of.has(need)) ? [manifest.key] : []));
       for (const shard of shards) {
-        const manifest = await this.readable<ShardManifest>(shard, unreadable);
+        const manifest = await this.contentAt(SHARD_MANIFEST, shard, unreadable);
         if (manifest === null) unreadable.push(shard);
         if (manifest === 'damaged' || manifest === null) {
           // It may need whatever was written of the same shard.
@@ -272,13 +287,12 @@ export class BackupRepository {
   }
 
   /** The content of an object; what is damaged, or of a later version, is noted. Errors: those of the target. */
-  private async readable<Content>(key: string, unreadable: string[]): Promise<Content | 'damaged' | null> {
-    const bytes = await this.target.get(key);
-    if (bytes === null) return null;
+  private async contentAt<Content>(schema: z.ZodType<Content>, key: string, unreadable: string[]): Promise<Content | 'damaged' | null> {
     try {
-      return contentOf<Content>(key, bytes);
+      const bytes = await this.target.get(key, TEXT_BYTES_MAX);
+      return bytes === null ? null : contentOf(schema, key, bytes);
     } catch (error) {
-      if (!isQuiverError(error)) throw error;
+      if (!isUnreadable(error)) throw error;
       unreadable.push(key);
       return 'damaged';
     }
@@ -294,15 +308,15 @@ export class BackupRepository {
         await this.target.delete(key);
         continue;
       }
-      const claim = await this.readable<BackupClaim>(key, unreadable);
+      const claim = await this.contentAt(BACKUP_CLAIM, key, unreadable);
       if (claim !== null) claims.push(claim === 'damaged' ? { id, bases: null, logs: [] } : { id, bases: claim.bases, logs: claim.logs ?? [] });
     }
     return claims;
   }
 
   private async claimOf(key: string): Promise<BackupClaim | null> {
-    const bytes = await this.target.get(key);
-    return bytes === null ? null : contentOf<BackupClaim>(key, bytes);
+    const bytes = await this.target.get(key, TEXT_BYTES_MAX);
+    return bytes === null ? null : contentOf(BACKUP_CLAIM, key, bytes);
   }
 
   private async idsUnder(prefix: string): Promise<string[]> {
@@ -310,9 +324,23 @@ export class BackupRepository {
   }
 
   private isForgotten(id: string): boolean {
-    const startedMs = Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
-    return this.wallMs() - startedMs > FORGOTTEN_MS;
+    return this.wallMs() - msOfId(id) > FORGOTTEN_MS;
   }
+
+  /** Whether a time is of a clock that was ahead of this one's. */
+  isAhead(ms: number): boolean {
+    return ms - this.wallMs() > AHEAD_MS;
+  }
+}
+
+/** Of a backup's manifest that somebody else has put where this service was to put it. */
+export function notOurs(id: string): QuiverError {
+  return new QuiverError('storage_damaged', `backups/${id}.json is not sealed by this service, which was about to write it: somebody else, or an earlier version, has`);
+}
+
+/** When a backup began, by its id. */
+export function msOfId(id: string): number {
+  return Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
 }
 
 function manifestKey(id: string): string {

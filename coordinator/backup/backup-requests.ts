@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { backupId, type BackupManifest, isBackupId } from '../../shared/backup/backup-format';
+import { backupId, type BackupManifest, isBackupId, isUnreadable } from '../../shared/backup/backup-format';
 import type { OpenTarget } from '../../shared/backup/backup-target';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
-import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
+import { collectionFromEntry, collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
 import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
 import {
@@ -21,9 +21,12 @@ import {
   restoreFromEntry,
   restorePath,
 } from './backup-record';
-import { BackupRepository } from './backup-repository';
+import { lastCheck } from './backup-checks';
+import { BackupRepository, type StoredBackup } from './backup-repository';
 import { restorableOf } from './restorable';
 import { readable, RestoreMoment } from './restore-moment';
+import { restorableKeys } from './restored-keys';
+import { backedUpRecord } from './restored-records';
 import { ShippedLogs } from './shipped-logs';
 import { intoPresent } from './taken-names';
 
@@ -31,6 +34,8 @@ const UID_BYTES = 16;
 const ATTEMPTS_MAX = 16;
 /** Finished backups that a list shows, the newest. */
 const LISTED_MAX = 1000;
+/** Names in a message. */
+const NAMED_MAX = 20;
 
 /** What is kept of a request that is done once. */
 interface Outcome {
@@ -78,14 +83,22 @@ export class BackupRequests implements BackupsService {
     const shown = new Set(views.map(({ id }) => id));
     for (const id of (await repository.ids()).slice(0, LISTED_MAX)) {
       if (shown.has(id)) continue;
-      const manifest = await repository.find(id).catch((error: unknown) => {
-        if (isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter')) return error;
-        throw error;
-      });
-      if (manifest instanceof QuiverError) views.push(unreadableView(id, name, manifest.message));
-      else if (manifest !== null) views.push(await this.finishedView(manifest, name, repository, entries));
+      const view = await this.viewOf(id, name, repository, entries);
+      if (view !== null) views.push(view);
     }
     return views.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  /** Of one that is in the target; null: there is none. One that can't be read is shown as that. */
+  private async viewOf(id: string, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView | null> {
+    let stored: StoredBackup | null;
+    try {
+      stored = await repository.load(id);
+    } catch (error) {
+      if (isUnreadable(error)) return unreadableView(id, target, error.message);
+      throw error;
+    }
+    return stored && this.finishedView(stored, target, repository, entries);
   }
 
   async restorable(target?: string): Promise<RestorableView[]> {
@@ -93,7 +106,8 @@ export class BackupRequests implements BackupsService {
     const logs = new ShippedLogs(repository.target);
     const histories = await logs.histories();
     if (histories.length === 0) return [];
-    const [heads, manifests] = [await logs.heads(), await readable(repository)];
+    const [heads, backups] = [await logs.heads(), await readable(repository)];
+    const manifests = backups.map(({ manifest }) => manifest);
     return histories.map((history) => restorableOf(history, heads, manifests));
   }
 
@@ -103,9 +117,9 @@ export class BackupRequests implements BackupsService {
     const record = entry === null ? null : backupFromEntry(entry);
     if (record !== null && record.state !== 'verifying') return backupView(record);
     const repository = this.repository(record?.target ?? name);
-    const manifest = isBackupId(id) ? await repository.find(id) : null;
-    if (manifest === null) throw noBackup(id);
-    return this.finishedView(manifest, record?.target ?? name, repository, record === null ? [] : [record]);
+    const view = isBackupId(id) ? await this.viewOf(id, record?.target ?? name, repository, record === null ? [] : [record]) : null;
+    if (view === null) throw noBackup(id);
+    return view;
   }
 
   async delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView> {
@@ -139,6 +153,7 @@ export class BackupRequests implements BackupsService {
     if (present !== null && present.state !== 'verifying') throw new QuiverError('invalid_parameter', `backup ${id} is not complete: there is nothing to verify`);
     const view = await this.get(id, present?.target ?? name);
     if (present !== null) return view;
+    if (view.state === 'unreadable') throw new QuiverError('invalid_parameter', `backup ${id} can not be read, so there is nothing to verify: ${view.error ?? ''}`);
     const record: BackupRecord = { ...recordOf(view, name), state: 'verifying', verified: { objects: 0, of: 0 } };
     if (!(await this.transact(backupPath(id), 0, record))) return this.get(id, name);
     return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
@@ -148,9 +163,9 @@ export class BackupRequests implements BackupsService {
     const { store, clock } = this.options;
     const target = this.checked(input.target);
     this.checkObstacle();
-    const manifest = await this.restoredFrom(input, target);
+    const source = await this.restoredFrom(input, target);
     const wallMs = clock.wallMs();
-    const chosen = chosenOf(manifest, input, new Date(wallMs).toISOString());
+    const chosen = chosenOf(source, input, new Date(wallMs).toISOString());
     const names = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
     for (const [i, name] of names.entries()) if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
     const present = new Map((await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]));
@@ -162,13 +177,14 @@ export class BackupRequests implements BackupsService {
     }
     const record: RestoreRecord = {
       id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
-      backup: manifest.id,
+      backup: source.id,
       ...(input.until !== undefined && { until: typeof input.until === 'string' ? input.until : JSON.stringify(input.until) }),
       target,
       state: 'running',
       collections,
+      manifests: source.manifests,
       keys: input.keys,
-      warnings: input.keys ? [keysWarning(manifest.startedAt)] : [],
+      warnings: source.warnings,
       startedAt: new Date(wallMs).toISOString(),
       endedAt: null,
       error: null,
@@ -208,9 +224,9 @@ export class BackupRequests implements BackupsService {
     throw tooBusy();
   }
 
-  private async finishedView(manifest: BackupManifest, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView> {
+  private async finishedView({ manifest, seal }: StoredBackup, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView> {
     const running = entries.find(({ id, state }) => id === manifest.id && state === 'verifying')?.verified ?? null;
-    const check = running === null ? await repository.check(manifest.id) : null;
+    const check = running === null ? await lastCheck(repository.target, manifest.id, seal === 'sealed') : null;
     const verification =
       running !== null
         ? { state: 'running' as const, ...running, bytes: 0, damaged: [], checkedAt: null }
@@ -219,6 +235,8 @@ export class BackupRequests implements BackupsService {
       id: manifest.id,
       target,
       state: 'done',
+      sealed: seal === 'sealed',
+      leftOut: (manifest.leftOut ?? []).map(({ name, reason }) => ({ name, reason })),
       startedAt: manifest.startedAt,
       endedAt: manifest.finishedAt,
       error: null,
@@ -238,18 +256,35 @@ export class BackupRequests implements BackupsService {
   private async restoredFrom({ until, ...input }: NewRestore, target: string): Promise<RestoreSource> {
     if (until === undefined) {
       if (input.backup === undefined) throw new QuiverError('invalid_parameter', 'backup or until must say what is to be restored');
-      const manifest = isBackupId(input.backup) ? await this.repository(target).find(input.backup) : null;
-      if (manifest === null) throw noBackup(input.backup);
-      return manifest;
+      const stored = isBackupId(input.backup) ? await this.judged(input.backup, target) : null;
+      if (stored === null) throw noBackup(input.backup);
+      return sourceOf(stored, input);
     }
     const why = this.options.logObstacle?.() ?? null;
     if (why !== null) throw new QuiverError('unavailable', why);
     if (input.backup !== undefined && !isBackupId(input.backup)) throw noBackup(input.backup);
-    const collections = await new RestoreMoment(this.repository(target)).find({ ...input, until });
+    const { collections, bases } = await new RestoreMoment(this.repository(target)).find({ ...input, until });
     const id = collections.reduce((newest, { base }) => (base > newest ? base : newest), '');
     if (input.keys && id === '') throw new QuiverError('invalid_parameter', 'keys are in backups only, and none is used for this moment: leave keys out');
-    const startedAt = input.keys ? ((await this.repository(target).find(id))?.startedAt ?? '') : '';
-    return { id, startedAt, collections };
+    const unsealed = collections.filter(({ isSealed }) => !isSealed).map(({ name }) => name);
+    const used = bases.filter(({ manifest }) => collections.some(({ base }) => base === manifest.id));
+    for (const base of used) mustBeTaken(base, input);
+    const newest = used.find(({ manifest }) => manifest.id === id);
+    const warnings = [
+      ...(unsealed.length > 0 ? [unsealedWarning(`what leads collections ${listed(unsealed)} to this moment`)] : []),
+      ...(input.keys && newest !== undefined ? [keysWarning(newest.manifest.startedAt), ...unsealedKeys(newest)] : []),
+    ];
+    return { id, collections, warnings, manifests: Object.fromEntries(used.map(({ manifest, sha256 }) => [manifest.id, sha256])) };
+  }
+
+  /** A backup that can be read. Errors: invalid_parameter with the reason for one that can't. */
+  private async judged(id: string, target: string): Promise<StoredBackup | null> {
+    return this.repository(target)
+      .load(id)
+      .catch((error: unknown) => {
+        if (isUnreadable(error)) throw new QuiverError('invalid_parameter', `backup ${id} can not be restored: ${error.message}`, { cause: error });
+        throw error;
+      });
   }
 
   private repository(target: string): BackupRepository {
@@ -282,9 +317,60 @@ export class BackupRequests implements BackupsService {
 /** What a restore takes its collections from. */
 interface RestoreSource {
   id: string;
-  /** When the backup began that keys come from. */
-  startedAt: string;
-  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[] })[];
+  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[]; isSealed?: boolean })[];
+  /** Why those are missing that it was to have. */
+  leftOut?: BackupManifest['leftOut'];
+  /** What whoever asked should know. */
+  warnings: string[];
+  /** Checksums of the manifests that are read, by the backups' ids. */
+  manifests: Record<string, string>;
+}
+
+/** Errors: invalid_parameter when it is taken only if somebody says so. */
+function sourceOf(stored: StoredBackup, input: Pick<NewRestore, 'collections' | 'keys' | 'unsealed'>): RestoreSource {
+  const { manifest, seal, sha256 } = stored;
+  mustBeTaken(stored, input);
+  const missing = input.collections === undefined ? (manifest.leftOut ?? []) : [];
+  const warnings = [
+    ...missing.map(({ name, reason }) => `collection "${name}" is not in this backup, so it is not restored: ${reason}`),
+    ...(seal === 'sealed' ? [] : [unsealedWarning('this backup')]),
+    ...(input.keys ? [keysWarning(manifest.startedAt), ...unsealedKeys(stored)] : []),
+  ];
+  return { id: manifest.id, collections: manifest.collections, leftOut: manifest.leftOut, warnings, manifests: { [manifest.id]: sha256 } };
+}
+
+/**
+ * Collections of a backup that this service has not sealed are restored, with a warning: programs before seals made such ones, and so
+ * do services with another secret. Its keys are not. Errors: invalid_parameter, unless the request says to take them on trust.
+ */
+function mustBeTaken({ manifest, seal }: StoredBackup, { keys, unsealed = false }: Pick<NewRestore, 'keys' | 'unsealed'>): void {
+  if (!keys) return;
+  const names = keysOf(manifest);
+  if (seal === 'sealed' || unsealed) return;
+  const why = seal === 'unsealed' ? 'has no seal' : 'has a seal of another secret, which BACKUP_SECRET_OTHER may name, or was changed since';
+  throw new QuiverError(
+    'invalid_parameter',
+    `backup ${manifest.id} ${why}, so anybody who can write to the target may have put keys into it: ${names}; leave keys out, or look through these: "unsealed": true takes them on trust`,
+  );
+}
+
+/** The keys that a restore would put in force. Errors: invalid_parameter where some are none. */
+function keysOf(manifest: BackupManifest): string {
+  try {
+    const keys = restorableKeys(manifest.keys).map(({ id, name, role }) => `${id} ${JSON.stringify(name)} (${role})`);
+    return keys.length === 0 ? 'none' : listed(keys);
+  } catch (error) {
+    if (isUnreadable(error)) throw new QuiverError('invalid_parameter', `the keys of backup ${manifest.id} can not be restored: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function unsealedKeys({ manifest, seal }: StoredBackup): string[] {
+  return seal === 'sealed' ? [] : [`these keys were taken on trust, out of a backup that is not sealed by this service: ${keysOf(manifest)}`];
+}
+
+function unsealedWarning(what: string): string {
+  return `${what} is not sealed by this service: whoever can write to the target may have changed it`;
 }
 
 /** A backup that begins now. */
@@ -296,10 +382,10 @@ export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupR
 /** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */
 function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: string): RestoredCollection[] {
   const known = new Set(manifest.collections.map(({ name }) => name));
-  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', `collection "${name}" is not in backup ${manifest.id}`);
+  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', notIn(name, manifest));
   const wanted = manifest.collections.filter(({ name }) => input.collections === undefined || input.collections.includes(name));
   return wanted.map((collection) => {
-    const before = collectionFromEntry({ key: '', value: collection.record });
+    const before = usableRecord(collection);
     const uid = randomBytes(UID_BYTES).toString('hex');
     const replicas = input.replicas ?? before.replicas;
     const record = {
@@ -313,9 +399,24 @@ function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: string)
       createdAt,
       state: 'creating' as const,
     };
-    const { base, upTo } = collection;
-    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), ...(upTo && { base, upTo }), shardsReady: 0 };
+    const { base, upTo, isSealed } = collection;
+    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), ...(upTo && { base, upTo, ...(isSealed === true && { isSealed }) }), shardsReady: 0 };
   });
+}
+
+function notIn(name: string, { id, leftOut = [] }: RestoreSource): string {
+  const why = leftOut.find((one) => one.name === name);
+  return `collection "${name}" is not in backup ${id}${why === undefined ? '' : `: it was left out, because ${why.reason}`}`;
+}
+
+/** Errors: invalid_parameter. */
+function usableRecord(collection: { name: string; record: string }): CollectionRecord {
+  try {
+    return backedUpRecord(collection);
+  } catch (error) {
+    if (isUnreadable(error)) throw new QuiverError('invalid_parameter', error.message, { cause: error });
+    throw error;
+  }
 }
 
 function backupView(record: BackupRecord): BackupView {
@@ -324,6 +425,8 @@ function backupView(record: BackupRecord): BackupView {
     id: record.id,
     target: record.target,
     state: record.state === 'verifying' ? 'done' : record.state,
+    sealed: null,
+    leftOut: record.progress.flatMap(({ name, leftOut }) => (leftOut === undefined ? [] : [{ name, reason: leftOut }])),
     startedAt: record.startedAt,
     endedAt: record.endedAt,
     error: record.error,
@@ -331,7 +434,7 @@ function backupView(record: BackupRecord): BackupView {
     copiedBytes: sum(shards.map(({ copiedBytes }) => copiedBytes)),
     totalBytes: sum(shards.map(({ totalBytes }) => totalBytes)),
     items: sum(shards.map(({ items }) => items)),
-    collections: record.progress,
+    collections: record.progress.filter(({ leftOut }) => leftOut === undefined),
     verification: null,
   };
 }
@@ -342,14 +445,29 @@ function recordOf(view: BackupView, target: string): BackupRecord {
 }
 
 function unreadableView(id: string, target: string, error: string): BackupView {
-  return { id, target, state: 'unreadable', startedAt: '', endedAt: null, error, progress: 1, copiedBytes: 0, totalBytes: 0, items: 0, collections: [], verification: null };
+  return {
+    id,
+    target,
+    state: 'unreadable',
+    sealed: false,
+    leftOut: [],
+    startedAt: '',
+    endedAt: null,
+    error,
+    progress: 1,
+    copiedBytes: 0,
+    totalBytes: 0,
+    items: 0,
+    collections: [],
+    verification: null,
+  };
 }
 
 function keysWarning(startedAt: string): string {
   return `keys are as they were at ${startedAt}: one that was deleted or got another secret since works again as it was then, unless this service still knows of that; look through GET /v1/admin/keys`;
 }
 
-function restoreView({ collections, warnings = [], isPublishing: _isPublishing, isHeld: _isHeld, ...record }: RestoreRecord): RestoreView {
+function restoreView({ collections, warnings = [], isPublishing: _isPublishing, isHeld: _isHeld, manifests: _manifests, ...record }: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };
@@ -368,6 +486,12 @@ function noRestore(id: string): QuiverError {
 
 function tooBusy(): QuiverError {
   return new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
+}
+
+/** The first of a list, which somebody else may have made as long as he liked. */
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMED_MAX).join(', ');
+  return names.length > NAMED_MAX ? `${shown} and ${names.length - NAMED_MAX} more` : shown;
 }
 
 function sum(numbers: number[]): number {

@@ -1,6 +1,7 @@
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
+import { collectionFromEntry } from '../collections/collection-record';
 import { type BackupRecord, backupPath, SCHEDULE_PATH } from './backup-record';
 import type { BackupRepository } from './backup-repository';
 import type { Cron } from './cron';
@@ -63,17 +64,46 @@ export class BackupSchedule {
   }
 }
 
-/** Deletes the scheduled backups that the rule does not keep. Those that somebody asked for stay. Errors: those of the target. */
-export async function deleteOldBackups(repository: BackupRepository, rule: KeepRule, log: Logger): Promise<void> {
-  const found: { id: string; finishedMs: number }[] = [];
+/**
+ * Deletes the scheduled backups that the rule does not keep. Those that somebody asked for stay, and so does the last one that has a
+ * collection which is still there: others may have been taken without it. `present`: the collections that are there, by their
+ * identities. Errors: those of the target.
+ */
+export async function deleteOldBackups(repository: BackupRepository, rule: KeepRule, { log, present }: { log: Logger; present: ReadonlySet<string> }): Promise<void> {
+  // What anybody could have written is judged by itself, so that it takes the place of nothing that this service has sealed.
+  const found = { sealed: new Map<string, DatedBackup>(), others: new Map<string, DatedBackup>() };
+  const lastOnes = new Set<string>();
+  const wanted = new Set(present);
   for (const id of await repository.ids()) {
-    const manifest = await repository.find(id).catch(() => null);
-    if (manifest?.scheduled === true) found.push({ id, finishedMs: Date.parse(manifest.finishedAt) });
+    const stored = await repository.load(id).catch(() => null);
+    if (stored === null) continue;
+    const { manifest, seal } = stored;
+    const finishedMs = Date.parse(manifest.finishedAt);
+    const has = manifest.collections.map(({ uid, record }) => identityIn(record) ?? uid).filter((identity) => wanted.has(identity));
+    if (seal === 'sealed') for (const identity of has) wanted.delete(identity);
+    if (has.length > 0) lastOnes.add(id);
+    // A time that has not come says nothing of which is older.
+    if (manifest.scheduled && !repository.isAhead(finishedMs)) (seal === 'sealed' ? found.sealed : found.others).set(id, { finishedMs });
   }
-  const kept = keptBackups(found, rule);
-  for (const backup of found) {
-    if (kept.has(backup)) continue;
-    await repository.makeVoid(backup.id);
-    log.info({ backup: backup.id, finishedAt: new Date(backup.finishedMs).toISOString() }, 'a scheduled backup is old and deleted');
+  for (const backups of [found.sealed, found.others]) {
+    const kept = keptBackups([...backups.values()], rule);
+    for (const [id, backup] of backups) {
+      if (kept.has(backup) || lastOnes.has(id)) continue;
+      await repository.makeVoid(id);
+      log.info({ backup: id, finishedAt: new Date(backup.finishedMs).toISOString() }, 'a scheduled backup is old and deleted');
+    }
+  }
+}
+
+interface DatedBackup {
+  finishedMs: number;
+}
+
+/** What stays of a collection with other shards; null: it can't be read. */
+function identityIn(record: string): string | null {
+  try {
+    return collectionFromEntry({ key: '', value: record }).identity;
+  } catch {
+    return null;
   }
 }

@@ -3,7 +3,7 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import { collectionFromEntry, COLLECTIONS_PREFIX, collectionToValue } from '../collections/collection-record';
-import type { ShippedLogs } from './shipped-logs';
+import type { KnownHistory, ShippedLogs } from './shipped-logs';
 
 const LOOK_EVERY_MS = 2_000;
 
@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 2_000;
  */
 export class CollectionHistories {
   /** What the target has; null: it was not looked at yet. */
-  private known: Map<string, CollectionHistory> | null = null;
+  private known: Map<string, KnownHistory> | null = null;
   private lookedMs = -Infinity;
   private looking: Promise<void> | null = null;
 
@@ -45,20 +45,22 @@ export class CollectionHistories {
     const nowMs = clock.wallMs();
     const known = (this.known ??= new Map((await logs.histories()).map((history) => [history.uid, history])));
     const records = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).filter(({ state }) => state === 'ready');
-    const put = async (history: CollectionHistory): Promise<void> => {
-      await logs.putHistory(history);
-      known.set(history.uid, history);
+    // Nothing is known here of what an earlier version, or somebody else, wrote of a collection that is gone: it gets no seal.
+    const put = async (history: CollectionHistory, isSealed = true): Promise<void> => {
+      await logs.putHistory(history, isSealed);
+      known.set(history.uid, { ...history, isSealed });
     };
     for (const record of records) {
       const { uid, identity, name, shards, createdAt } = record;
       const value = collectionToValue(record);
       const before = known.get(uid);
-      if (before?.record === value && before.toMs === null) continue;
+      // One that is not sealed is put again with what is known here: an earlier version wrote it, or somebody else.
+      if (before?.record === value && before.toMs === null && before.isSealed) continue;
       // Another set of shards is used from some moment of the last seconds on.
       const fromMs = before?.fromMs ?? (identity === uid ? Math.min(nowMs, Date.parse(createdAt)) : nowMs);
       await put({ name, uid, identity, record: value, shards, fromMs, toMs: null });
     }
     const present = new Set(records.map(({ uid }) => uid));
-    for (const history of known.values()) if (history.toMs === null && !present.has(history.uid)) await put({ ...history, toMs: nowMs });
+    for (const { isSealed, ...history } of known.values()) if (history.toMs === null && !present.has(history.uid)) await put({ ...history, toMs: nowMs }, isSealed);
   }
 }

@@ -1,4 +1,4 @@
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { type ErrorKind, isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isBeingFilled } from '../../shared/shard/shard-backup';
 import type { ShardClient } from '../../shared/shard/shard-client';
@@ -7,7 +7,7 @@ import { unlessStopped } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionQuota } from '../collections/collection-quota';
-import { collectionFromEntry, collectionPath, type CollectionRecord, shardSettings, type DropIntent } from '../collections/collection-record';
+import { collectionFromEntry, collectionPath, type CollectionRecord, dropPath, shardSettings, type DropIntent } from '../collections/collection-record';
 import { endSeeds } from '../collections/ended-seeds';
 import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import type { DriverOffice, OwnedEntry } from '../driving/owned-entry';
@@ -18,6 +18,8 @@ const CALL_MS = 10_000;
 const PAUSES = { firstMs: 200, longestMs: 2_000 };
 /** A shard that does not serve for so long, though nobody is filling it, makes the restore fail: nodes may be away for a while. */
 const SILENT_MS = 1_200_000;
+/** What no other attempt mends. */
+const LASTING: ReadonlySet<ErrorKind> = new Set(['invalid_parameter', 'dimension_mismatch', 'limit_exceeded', 'storage_damaged', 'internal']);
 
 export interface RestorePassParts {
   store: ClusterStore;
@@ -86,6 +88,8 @@ export class RestorePass {
         await into.undo();
         continue;
       }
+      // Shards are opened when all names are reserved: of one that is not, and was not, there are none.
+      if ((await this.stateOf(record)) === null && !(await this.isBeingDropped(record))) continue;
       const intent = await this.parts.catalog.abandon(record);
       if (intent !== null) await this.parts.drop(intent);
     }
@@ -105,16 +109,27 @@ export class RestorePass {
   }
 
   private records(): CollectionRecord[] {
-    const { collections, target, backup } = this.owned.content;
-    return collections.map(({ record, fromUid, base = backup, upTo }) => ({
+    const { collections, target, backup, manifests = {} } = this.owned.content;
+    return collections.map(({ record, fromUid, base = backup, upTo, isSealed }) => ({
       ...collectionFromEntry({ key: '', value: record }),
-      seed: { target, backup: base, collectionUid: fromUid, ...(upTo && { log: { upTo } }) },
+      seed: {
+        target,
+        backup: base,
+        collectionUid: fromUid,
+        ...(manifests[base] !== undefined && { sha256: manifests[base] }),
+        ...(upTo && { log: { upTo, ...(isSealed === true && { isSealed }) } }),
+      },
     }));
   }
 
   private async isThere({ name, identity }: CollectionRecord): Promise<boolean> {
     const entry = await this.parts.store.get(collectionPath(name));
     return entry !== null && collectionFromEntry(entry).identity === identity;
+  }
+
+  /** It was reserved, and given up by an attempt before. */
+  private async isBeingDropped({ uid }: CollectionRecord): Promise<boolean> {
+    return (await this.parts.store.get(dropPath(uid))) !== null;
   }
 
   /** null: the name is free, or another collection's, or this one's with other shards. */
@@ -158,7 +173,7 @@ export class RestorePass {
         return;
       } catch (error) {
         // A backup that can't be used is no parameter of this call, and will not become better.
-        if (!isQuiverError(error) || error.kind === 'invalid_parameter') throw error;
+        if (!isQuiverError(error) || LASTING.has(error.kind)) throw error;
         if (isBeingFilled(error)) heardMs = clock.monotonicMs();
         else if (clock.monotonicMs() - heardMs > SILENT_MS)
           throw new QuiverError('invalid_parameter', `shard ${shard} of collection "${record.name}" could not be filled: ${error.message}`, { cause: error });

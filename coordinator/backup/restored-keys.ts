@@ -1,18 +1,25 @@
 import type { ClusterStore, Guard, StoreChange } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { DEFAULT_KEY_ID, deletedKeyPath, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath, KEYS_PREFIX, keyToValue } from '../keys/key-record';
+import { backedUpKey } from './restored-records';
 
 const ATTEMPTS_MAX = 16;
 
 /**
  * Puts keys of a backup beside those that are there. A key that is there already stays as it is, also if it has another secret
  * by now, and one that was deleted here stays deleted. One whose number was given here to another key gets the next, because
- * numbers are never given twice, and remembers the one that it had. Key 1 belongs to the deployment, and is left out. Errors: unavailable.
+ * numbers are never given twice, and remembers the one that it had. Key 1 belongs to the deployment, and is left out. Errors: unavailable;
+ * storage_damaged for what is no key, and then none is put back.
  */
-export async function restoreKeys(store: ClusterStore, values: string[]): Promise<void> {
-  const records = values.map((value) => keyFromEntry({ key: 'a key in a backup', value })).filter(({ id }) => id !== DEFAULT_KEY_ID);
+export async function restoreKeys(store: ClusterStore, values: readonly string[]): Promise<void> {
+  const records = restorableKeys(values);
   // The lowest first: a higher one that is there already would take their numbers from the others.
   for (const record of records.sort((a, b) => a.id - b.id)) await restoreKey(store, record);
+}
+
+/** The keys of a backup that are restored. Errors: storage_damaged for one that is none. */
+export function restorableKeys(values: readonly string[]): KeyRecord[] {
+  return values.map(backedUpKey).filter(({ id }) => id !== DEFAULT_KEY_ID);
 }
 
 async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void> {

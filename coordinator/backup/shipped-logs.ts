@@ -1,19 +1,22 @@
-import { type LogPlace, type BackupManifest, contentOf, sealedText } from '../../shared/backup/backup-format';
+import { type LogPlace, type BackupManifest, isUnreadable, openedContent, sealedText, TEXT_BYTES_MAX } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
+import { COLLECTION_HISTORY } from '../../shared/backup/content-schemas';
 import { chainAfter, type LogChain, chainsOf } from '../../shared/backup/log-chain';
 import {
   type CollectionHistory,
-  entriesOfSegment,
-  headsFromBytes,
   HEADS_PREFIX,
   HISTORIES_PREFIX,
   historyKey,
   LOG_PREFIX,
   type LogHead,
   type LogSegment,
+  openedSegment,
+  SEGMENT_BYTES_MAX,
   segmentOf,
   shardName,
+  unsealedSegment,
 } from '../../shared/backup/log-format';
+import { headsFromBytes } from '../../shared/backup/log-heads';
 import { QuiverError } from '../../shared/errors/quiver-error';
 
 /** A collection that was deleted is forgotten so long after, where no backup has it. */
@@ -21,6 +24,12 @@ const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 const AT_ONCE = 8;
 /** Before the first entry. */
 const BEGINNING = { sequence: 0, epoch: 0 };
+
+/** A collection's history as it is in the target. */
+export type KnownHistory = CollectionHistory & {
+  /** By this service. */
+  isSealed: boolean;
+};
 
 /** What is known of one shard's log. */
 export interface ShardLog {
@@ -33,13 +42,17 @@ export interface ShardLog {
 export class ShippedLogs {
   constructor(readonly target: BackupTarget) {}
 
-  /** How far shards are, by their names: what was told in the latest epoch, by whoever was furthest in it. */
-  async heads(): Promise<Map<string, LogHead>> {
+  /**
+   * How far shards are, by their names: what was told in the latest epoch, by whoever was furthest in it. `isSealed`: only by what this
+   * service has sealed.
+   */
+  async heads(isSealed = false): Promise<Map<string, LogHead>> {
     const found = new Map<string, LogHead>();
     for (const { key } of await this.target.list(HEADS_PREFIX)) {
-      const bytes = await this.target.get(key);
-      const heads = bytes === null ? null : headsFromBytes(key, bytes);
-      for (const [name, head] of Object.entries(heads?.shards ?? {})) {
+      const bytes = await this.unlessUnreadable(key);
+      const told = bytes === null ? null : headsFromBytes(key, bytes, this.target.seals);
+      if (isSealed && told?.seal !== 'sealed') continue;
+      for (const [name, head] of Object.entries(told?.heads.shards ?? {})) {
         const known = found.get(name);
         if (known === undefined || isLater(head, known)) found.set(name, head);
       }
@@ -47,17 +60,38 @@ export class ShippedLogs {
     return found;
   }
 
-  async histories(): Promise<CollectionHistory[]> {
-    const histories: CollectionHistory[] = [];
+  /** Those that can be read: one that can't takes no other along. */
+  async histories(): Promise<KnownHistory[]> {
+    const histories: KnownHistory[] = [];
     for (const { key } of await this.target.list(HISTORIES_PREFIX)) {
-      const bytes = await this.target.get(key);
-      if (bytes !== null) histories.push(contentOf<CollectionHistory>(key, bytes));
+      const bytes = await this.unlessUnreadable(key);
+      const found = bytes === null ? null : this.historyIn(key, bytes);
+      if (found !== null) histories.push(found);
     }
     return histories.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.fromMs - b.fromMs));
   }
 
-  async putHistory(history: CollectionHistory): Promise<void> {
-    await this.target.put(historyKey(history.uid), sealedText(history));
+  async putHistory(history: CollectionHistory, isSealed = true): Promise<void> {
+    const key = historyKey(history.uid);
+    await this.target.put(key, sealedText(history, isSealed ? { seals: this.target.seals, key } : undefined));
+  }
+
+  private historyIn(key: string, bytes: Buffer): KnownHistory | null {
+    try {
+      const { content, seal } = openedContent(COLLECTION_HISTORY, this.target.seals, key, bytes);
+      return historyKey(content.uid) === key ? { ...content, isSealed: seal === 'sealed' } : null;
+    } catch (error) {
+      if (isUnreadable(error)) return null;
+      throw error;
+    }
+  }
+
+  /** null: there is none, or it can't be read, whoever tries. */
+  private async unlessUnreadable(key: string): Promise<Buffer | null> {
+    return this.target.get(key, TEXT_BYTES_MAX).catch((error: unknown) => {
+      if (isUnreadable(error)) return null;
+      throw error;
+    });
   }
 
   async logOf(collectionUid: string, shard: number, heads: ReadonlyMap<string, LogHead>): Promise<ShardLog> {
@@ -68,14 +102,14 @@ export class ShippedLogs {
 
   /**
    * The last entry of a chain whose time is not after `ms`: one before `start`, if `start` itself is later. `start` if the chain
-   * begins behind it with later ones. Errors: storage_damaged, those of the target.
+   * begins behind it with later ones. `isSealed`: as a restore takes it. Errors: storage_damaged, those of the target.
    */
-  async cut({ since, segments }: LogChain, start: number, ms: number): Promise<number> {
+  async cut({ since, segments }: LogChain, start: number, ms: number, isSealed = false): Promise<number> {
     let last = Math.min(start, since - 1);
     for (const segment of segments) {
       if (segment.fromMs > ms) break;
       if (segment.toMs <= ms) last = Math.max(last, segment.last);
-      else last = Math.max(last, await this.cutWithin(segment, ms));
+      else last = Math.max(last, await this.cutWithin(segment, ms, isSealed));
     }
     return last;
   }
@@ -111,10 +145,12 @@ export class ShippedLogs {
     for (let at = 0; at < removed.length; at += AT_ONCE) await Promise.all(removed.slice(at, at + AT_ONCE).map((key) => this.target.delete(key)));
   }
 
-  private async cutWithin(segment: LogSegment, ms: number): Promise<number> {
-    const bytes = await this.target.get(segment.key);
+  private async cutWithin(segment: LogSegment, ms: number, isSealed: boolean): Promise<number> {
+    const bytes = await this.target.get(segment.key, SEGMENT_BYTES_MAX);
     if (bytes === null) throw new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} is missing`);
-    return entriesOfSegment(segment, bytes).findLast(({ at }) => at <= ms)?.sequence ?? 0;
+    const { entries, seal } = openedSegment(segment, bytes, this.target.seals);
+    if (isSealed && seal !== 'sealed') throw new QuiverError('storage_damaged', unsealedSegment(segment.key));
+    return entries.findLast(({ at }) => at <= ms)?.sequence ?? 0;
   }
 }
 

@@ -120,14 +120,18 @@ export class ScatterGather {
   }
 }
 
+/** Shards that a message and a log line name. */
+const SHOWN_MAX = 20;
+
 function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): QuiverError {
   const missing = failures.map(({ shard }) => shard);
-  const which = `${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')} of ${collection.shards} of collection "${collection.name}"`;
+  const more = missing.length > SHOWN_MAX ? ` and ${missing.length - SHOWN_MAX} more` : '';
+  const which = `${missing.length === 1 ? 'shard' : 'shards'} ${missing.slice(0, SHOWN_MAX).join(', ')}${more} of ${collection.shards} of collection "${collection.name}"`;
   const state = `${missing.length === 1 ? 'is' : 'are'} unavailable`;
   const advice = isUnknown ? 'the write may have been applied in part, and the call may be retried' : 'the call may be retried';
   return new QuiverError(isUnknown ? 'commit_unknown' : 'unavailable', `${which} ${state}; ${advice}`, {
     cause: failures.find(({ error }) => error !== null)?.error,
-    details: { collection: collection.name, collectionUid: collection.uid, missingShards: missing },
+    details: { collection: collection.name, collectionUid: collection.uid, missingShards: missing.slice(0, SHOWN_MAX), missingCount: missing.length },
   });
 }
 

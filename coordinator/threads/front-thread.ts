@@ -38,7 +38,7 @@ const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
-  config: Omit<Config, 'apiKey' | 'backupS3AccessKeyId' | 'backupS3SecretAccessKey' | 'backupS3SessionToken'>;
+  config: Omit<Config, 'apiKey' | 'backupS3AccessKeyId' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'>;
   state: Int32Array;
   stampMemory: BigInt64Array;
   /** Which of the threads this is. */

@@ -7,7 +7,7 @@ import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { LaterFormatError } from '../files/later-format';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { type ErrorKind, isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { beingFilled } from '../../shared/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
@@ -32,6 +32,8 @@ const HANDOVER_MS = 5_000;
  * the entry, and each attempt loads a shard; most often this process is replaced before.
  */
 const LATER_FORMAT_RETRY_MS = 300_000;
+/** What a restored shard fails with that no other attempt will fill, either. */
+const UNUSABLE: ReadonlySet<ErrorKind> = new Set(['invalid_parameter', 'storage_damaged', 'internal']);
 
 /** What an operator can do about a shard of which this node has the only replica that counts. */
 const WAYS_OUT = 'stop the node and put them back from a copy, or delete the collection and restore it from a backup (docs/operations.md)';
@@ -141,7 +143,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (hosted !== null) return hosted;
       const { spec, failure, state } = this.places.get(assignmentPath(id)) ?? {};
       // A backup that can't be used: whoever restores the shard has to hear of it.
-      if (spec?.seed !== undefined && isQuiverError(failure) && failure.kind === 'invalid_parameter') throw failure;
+      if (spec?.seed !== undefined && isQuiverError(failure) && UNUSABLE.has(failure.kind)) throw failure;
       const known = this.inForce(assignmentPath(id))?.assignment;
       // No other replica can take its place: whoever waits, waits in vain.
       if (isDamage(failure) && known !== undefined && isAlone(known, this.options.nodeId))

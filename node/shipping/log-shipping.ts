@@ -1,5 +1,7 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { headsFromBytes, headsKey, headsToBytes, HEADS_PREFIX, type LogHead, type LogHeads, shardName } from '../../shared/backup/log-format';
+import { headsKey, HEADS_PREFIX, type LogHead, type LogHeads, shardName } from '../../shared/backup/log-format';
+import { headsFromBytes, headsToBytes } from '../../shared/backup/log-heads';
+import { isUnreadable, TEXT_BYTES_MAX } from '../../shared/backup/backup-format';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
@@ -138,7 +140,7 @@ export class LogShipping {
       this.told ??= await this.toldBefore();
       for (const { log: own, head } of this.shippers.values()) if (head !== null) this.told.set(shardName(own.id), head);
       for (const [name, { untilMs }] of this.told) if (clock.wallMs() - untilMs > TOLD_MS) this.told.delete(name);
-      await target.put(headsKey(member), headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.told) }));
+      await target.put(headsKey(member), headsToBytes({ member, at: clock.wallMs(), shards: Object.fromEntries(this.told) }, target.seals));
     } catch (error) {
       this.counts.failures += 1;
       log.warn({ error }, 'how far logs are shipped could not be written to the backup target; it is tried again');
@@ -149,17 +151,27 @@ export class LogShipping {
     const { target } = this.parts;
     const found: LogHeads[] = [];
     for (const { key } of await target.list(HEADS_PREFIX)) {
-      const bytes = await target.get(key);
-      // One that is torn tells nothing: the segments are what counts.
-      const heads = bytes === null ? null : headsFromBytes(key, bytes);
+      const heads = await this.headsAt(key);
       if (heads !== null) found.push(heads);
     }
     return found;
   }
 
   private async toldBefore(): Promise<Map<string, LogHead>> {
-    const key = headsKey(this.parts.member);
-    const bytes = await this.parts.target.get(key);
-    return new Map(Object.entries((bytes === null ? null : headsFromBytes(key, bytes))?.shards ?? {}));
+    return new Map(Object.entries((await this.headsAt(headsKey(this.parts.member)))?.shards ?? {}));
+  }
+
+  /**
+   * What a member has told. null where it is torn, or not sealed by this service: who can write to the target could have entries
+   * left out. The segments are what counts, and what was shipped before is shipped again, which does no harm.
+   */
+  private async headsAt(key: string): Promise<LogHeads | null> {
+    const { target } = this.parts;
+    const bytes = await target.get(key, TEXT_BYTES_MAX).catch((error: unknown) => {
+      if (isUnreadable(error)) return null;
+      throw error;
+    });
+    const found = bytes === null ? null : headsFromBytes(key, bytes, target.seals);
+    return found?.seal === 'sealed' ? found.heads : null;
   }
 }

@@ -141,8 +141,9 @@ export class ShardShipper {
     if (head !== undefined) {
       const { epoch } = head;
       const at = most([head.untilMs + 1, ...endsThere.map(({ toMs }) => toMs)]);
-      const bytes = segmentToBytes([{ sequence: end + 1, epoch, at, write: null }]);
-      await parts.target.put(segmentKey(shardName(log.id), { first: end + 1, last: end + 1, precedingEpoch: epoch, lastEpoch: epoch, fromMs: at, toMs: at }), bytes);
+      const key = segmentKey(shardName(log.id), { first: end + 1, last: end + 1, precedingEpoch: epoch, lastEpoch: epoch, fromMs: at, toMs: at });
+      const bytes = segmentToBytes([{ sequence: end + 1, epoch, at, write: null }], { seals: parts.target.seals, key });
+      await parts.target.put(key, bytes);
       parts.onShipped(bytes.length);
     }
     const next = await log.goOnBehind!(head === undefined ? end : end + 1);
@@ -185,9 +186,10 @@ export class ShardShipper {
     let { at } = position;
     const timed = entries.map((entry): ShippedEntry => ({ ...entry, at: (at = Math.max(at, entry.at ?? 0)) }));
     const [first, last] = [timed[0], timed[timed.length - 1]];
-    const bytes = segmentToBytes(timed);
     const name = { first: first.sequence, last: last.sequence, precedingEpoch: position.epoch, lastEpoch: last.epoch, fromMs: first.at, toMs: last.at };
-    await parts.target.put(segmentKey(shardName(log.id), name), bytes);
+    const key = segmentKey(shardName(log.id), name);
+    const bytes = segmentToBytes(timed, { seals: parts.target.seals, key });
+    await parts.target.put(key, bytes);
     parts.onShipped(bytes.length);
     Object.assign(position, { next: last.sequence + 1, epoch: last.epoch, at: last.at });
     this.tell(position, last.at - 1, first.sequence);

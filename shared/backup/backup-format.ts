@@ -1,5 +1,7 @@
 import { createHash, webcrypto } from 'node:crypto';
-import { QuiverError } from '../errors/quiver-error';
+import type { z } from 'zod';
+import { isQuiverError, QuiverError } from '../errors/quiver-error';
+import type { BackupSeals, SealState } from './backup-seals';
 import type { BackupTarget } from './backup-target';
 
 /**
@@ -40,6 +42,24 @@ export interface BackupManifest {
   /** Bytes that this backup wrote, and all that it consists of. */
   copiedBytes: number;
   totalBytes: number;
+  /** Collections that it was to have, and why it has not; absent: it has all of them. */
+  leftOut?: LeftOutCollection[] | undefined;
+}
+
+/** A collection of which a backup has nothing, because a shard of it could not be written. */
+export interface LeftOutCollection {
+  name: string;
+  uid: string;
+  reason: string;
+}
+
+/** What a verification found. */
+export interface BackupCheck {
+  checkedAt: string;
+  objects: number;
+  bytes: number;
+  /** Names of objects that are missing or differ from what was written; the first of them. */
+  damaged: string[];
 }
 
 /** A place of a shard's log, and a time by which it was passed, in milliseconds since 1970. */
@@ -66,7 +86,7 @@ export interface BackedUpShard {
   /** The backups whose data it needs, itself among them. */
   needs: string[];
   /** The place of its log at which it was taken; absent: it has none, or a program wrote it that shipped none. */
-  position?: LogPlace;
+  position?: LogPlace | undefined;
 }
 
 /** The content of one shard. */
@@ -84,16 +104,16 @@ export interface ShardManifest {
   /** As it is stored with the records: it tells their format. */
   spec: string;
   /** What is stored of how far it counts versions; null: it counts none. Missing where a program wrote it that knew none. */
-  versions?: number | null;
+  versions?: number | null | undefined;
   /** The number of the last batch. */
   operation: number;
   /** The indexes as they were some time before, and what changed since; null: they are made anew. */
   index: SavedIndex | null;
   journal: CheckedObject[];
   /** The marks of writes that are done once, by their numbers; absent: it had none, or a program wrote it that left them out. */
-  marks?: CheckedObject[];
+  marks?: CheckedObject[] | undefined;
   /** Where it stood in its log, with what is needed to go on from there; absent: as its position. */
-  log?: { sequence: number; epoch: number; gate: string | null; sessions: CheckedObject[] };
+  log?: { sequence: number; epoch: number; gate: string | null; sessions: CheckedObject[] } | undefined;
 }
 
 /** Records with numbers from `from` up to `to`. */
@@ -117,8 +137,13 @@ export interface BackupClaim {
   /** The finished backups whose data it may need. */
   bases: string[];
   /** The collections, by their uids, whose logs it reads from the beginning. Missing from claims of earlier versions. */
-  logs?: string[];
+  logs?: string[] | undefined;
 }
+
+/** Most bytes of an object that is JSON: it is in memory as a whole. */
+export const TEXT_BYTES_MAX = 64 * 1024 * 1024;
+/** Of the place in a content that is shown where it does not fit. */
+const PLACE_LENGTH = 200;
 
 const ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
@@ -155,33 +180,75 @@ export async function putChecked(target: BackupTarget, key: string, bytes: Buffe
 
 /** An object that is what it has to be. Errors: storage_damaged, those of the target. */
 export async function getChecked(target: BackupTarget, { key, bytes, sha256 }: CheckedObject): Promise<Buffer> {
-  const found = await target.get(key);
+  const found = await target.get(key, bytes);
   if (found === null) throw damaged(key, 'is missing');
   if (found.length !== bytes || (await sha256Beside(found)) !== sha256) throw damaged(key, 'does not match its checksum');
   return found;
 }
 
-/** A text with its format and checksum. */
-export function sealedText(content: unknown): Buffer {
+/**
+ * A text with its format and checksum. `sealed`: by whose seals, and under which name in the target; without, it has no seal, as
+ * programs before seals wrote it. These pass over a seal.
+ */
+export function sealedText(content: unknown, sealed?: { seals: BackupSeals; key: string }): Buffer {
   const text = JSON.stringify(content);
-  return Buffer.from(JSON.stringify({ format: BACKUP_FORMAT, sha256: sha256Of(Buffer.from(text)), content: text }));
+  const seal = sealed && sealed.seals.of(sealed.key, text).toString('hex');
+  return Buffer.from(JSON.stringify({ format: BACKUP_FORMAT, sha256: sha256Of(Buffer.from(text)), content: text, ...(seal !== undefined && { seal }) }));
 }
 
-/** Errors: storage_damaged; invalid_parameter for one of a later version. */
-export function contentOf<Content>(key: string, bytes: Buffer): Content {
-  let sealed: { format?: unknown; sha256?: unknown; content?: unknown } | null;
-  try {
-    sealed = JSON.parse(bytes.toString()) as typeof sealed;
-  } catch {
-    throw damaged(key, 'is unreadable');
-  }
-  if (typeof sealed !== 'object' || sealed === null) throw damaged(key, 'is unreadable');
-  const { format, sha256, content } = sealed;
+/** What an object holds. */
+export interface OpenedContent<Content> {
+  content: Content;
+  seal: SealState;
+  /** The checksum of the content, by which another content of the same name is told from it. */
+  sha256: string;
+}
+
+/** What an object is that `sealedText` made, and whether its seal is good. Errors: as contentOf. */
+export function openedContent<Content>(schema: z.ZodType<Content>, seals: BackupSeals, key: string, bytes: Buffer): OpenedContent<Content> {
+  const { text, seal, sha256 } = checkedText(key, bytes);
+  return { content: fitting(schema, key, text), seal: seals.check(key, text, seal), sha256 };
+}
+
+/** Errors: storage_damaged, also for what does not fit the schema; invalid_parameter for one of a later version. */
+export function contentOf<Content>(schema: z.ZodType<Content>, key: string, bytes: Buffer): Content {
+  return fitting(schema, key, checkedText(key, bytes).text);
+}
+
+/** Whether an error says that an object can't be used as it is, so that whoever reads several goes on with the others. */
+export function isUnreadable(error: unknown): error is QuiverError {
+  return isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter' || error.kind === 'storage_failed');
+}
+
+function checkedText(key: string, bytes: Buffer): { text: string; seal: Buffer | null; sha256: string } {
+  const { format, sha256, content, seal } = objectIn(key, bytes);
   if (typeof format === 'number' && format > BACKUP_FORMAT) {
     throw new QuiverError('invalid_parameter', `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
   }
   if (format !== BACKUP_FORMAT || typeof content !== 'string' || sha256 !== sha256Of(Buffer.from(content))) throw damaged(key, 'does not match its checksum');
-  return JSON.parse(content) as Content;
+  return { text: content, seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'), sha256 };
+}
+
+function objectIn(key: string, bytes: Buffer): Record<string, unknown> {
+  try {
+    const found: unknown = JSON.parse(bytes.toString());
+    if (typeof found === 'object' && found !== null) return found as Record<string, unknown>;
+  } catch (cause) {
+    throw damaged(key, 'is unreadable', cause);
+  }
+  throw damaged(key, 'is unreadable');
+}
+
+function fitting<Content>(schema: z.ZodType<Content>, key: string, text: string): Content {
+  let found: ReturnType<typeof schema.safeParse>;
+  try {
+    found = schema.safeParse(JSON.parse(text));
+  } catch (cause) {
+    throw damaged(key, 'is unreadable', cause);
+  }
+  if (found.success) return found.data;
+  const [{ path, message }] = found.error.issues;
+  throw damaged(key, `does not hold what it should: ${path.length === 0 ? 'it' : path.join('.').slice(0, PLACE_LENGTH)}: ${message}`);
 }
 
 /** Every object of a shard but its manifest. */
@@ -189,6 +256,6 @@ export function objectsOf({ segments, live, journal, index, marks, log }: ShardM
   return [...segments, ...live, ...journal, ...(marks ?? []), ...(index?.files.flatMap(({ parts }) => parts) ?? []), ...(log?.sessions ?? [])];
 }
 
-function damaged(key: string, what: string): QuiverError {
-  return new QuiverError('storage_damaged', `the backup is damaged: ${key} ${what}`);
+function damaged(key: string, what: string, cause?: unknown): QuiverError {
+  return new QuiverError('storage_damaged', `the backup is damaged: ${key} ${what}`, { cause });
 }

@@ -1,3 +1,5 @@
+import type { BackupSeals } from './backup-seals';
+
 /**
  * Where backups are kept: a flat set of objects with names like paths. Implementations: a folder (folder-target.ts), and
  * an S3-compatible store. An object is written whole or not at all, and never changed: a name is put again only with the
@@ -9,6 +11,8 @@
 export interface BackupTarget {
   /** The target, as it was named. */
   readonly name: string;
+  /** By which it is told who wrote what is there. */
+  readonly seals: BackupSeals;
   put(key: string, bytes: Buffer): Promise<void>;
   /**
    * Writes an object if there is none of that name, whoever else tries at the same time. Answers whether it did; if not, the
@@ -16,8 +20,8 @@ export interface BackupTarget {
    * looks first and then puts, or overwrites what is there.
    */
   create(key: string, bytes: Buffer): Promise<boolean>;
-  /** null: there is no such object. */
-  get(key: string): Promise<Buffer | null>;
+  /** null: there is no such object. Errors: storage_damaged where it has more bytes than `bytesMax`; then it is not read. */
+  get(key: string, bytesMax?: number): Promise<Buffer | null>;
   /** Every object whose name begins so and comes behind `after`, letter by letter, in no particular order. */
   list(prefix: string, after?: string): Promise<BackupObject[]>;
   /** Nothing happens where there is none. */
@@ -27,6 +31,13 @@ export interface BackupTarget {
 export interface BackupObject {
   key: string;
   bytes: number;
+}
+
+const NAME = /^[\w.-]+(?:\/[\w.-]+)*$/;
+
+/** Whether a text is a name that an object may have. */
+export function isObjectName(text: string): boolean {
+  return NAME.test(text) && !text.split('/').some((part) => part === '.' || part === '..');
 }
 
 /** Opens a target by its name; the same one for the same name. Errors: invalid_parameter. */

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { link, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { link, lstat, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { QuiverError } from '../errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../files/stable-folder';
-import type { BackupObject, BackupTarget } from './backup-target';
+import type { BackupSeals } from './backup-seals';
+import { type BackupObject, type BackupTarget, isObjectName } from './backup-target';
 
 /** The ending of files that are being written. Object names never end so. */
 const UNFINISHED = '.unfinished';
+/** Of a text that is shown because it is no name. */
+const NAME_LENGTH = 100;
+/** What `open` says of a link, or of a name below a file: there is no such object. */
+const NO_FILE: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 /** What file systems without hard links answer to `link`: FAT and some network shares. */
 const LINKLESS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
@@ -18,6 +24,7 @@ export class FolderTarget implements BackupTarget {
   constructor(
     readonly name: string,
     private readonly folder: string,
+    readonly seals: BackupSeals,
   ) {}
 
   async put(key: string, bytes: Buffer): Promise<void> {
@@ -49,7 +56,7 @@ export class FolderTarget implements BackupTarget {
   /** Writes a file aside, and brings it to its place by `place`, which takes it away; answers what that does. */
   private write(key: string, bytes: Buffer, place: (aside: string, path: string) => Promise<boolean>): Promise<boolean> {
     return this.attempt('write', async () => {
-      const path = this.pathOf(key);
+      const path = await this.pathOf(key);
       await makeStableFolder(dirname(path), 0o700);
       const aside = `${path}.${randomUUID()}${UNFINISHED}`;
       let isPlaced: boolean;
@@ -72,19 +79,31 @@ export class FolderTarget implements BackupTarget {
     });
   }
 
-  get(key: string): Promise<Buffer | null> {
-    return this.attempt('read', () => orMissing(readFile(this.pathOf(key)), null));
+  get(key: string, bytesMax = Infinity): Promise<Buffer | null> {
+    return this.attempt('read', async () => {
+      // What is no file of its own is no object: a link leads who knows where, and who opens a pipe waits for its writer.
+      const file = await orMissing(open(await this.pathOf(key), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK), null);
+      if (file === null) return null;
+      try {
+        const facts = await file.stat();
+        if (!facts.isFile()) return null;
+        if (facts.size > bytesMax) throw new QuiverError('storage_damaged', `the backup is damaged: ${key} has more bytes than it may have`);
+        return await file.readFile();
+      } finally {
+        await file.close();
+      }
+    });
   }
 
   list(prefix: string, after = ''): Promise<BackupObject[]> {
     return this.attempt('list', async () => {
-      const from = join(this.folder, dirname(`${prefix}x`));
+      const from = dirname(await this.pathOf(`${prefix}x`));
       const entries = await orMissing(readdir(from, { recursive: true, withFileTypes: true }), []);
       const found: BackupObject[] = [];
       for (const entry of entries) {
         const path = join(entry.parentPath, entry.name);
         const key = relative(this.folder, path).split(sep).join('/');
-        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || !key.startsWith(prefix) || key <= after) continue;
+        if (!entry.isFile() || entry.name.endsWith(UNFINISHED) || !key.startsWith(prefix) || key <= after || !isObjectName(key)) continue;
         const bytes = await orMissing(
           stat(path).then(({ size }) => size),
           null,
@@ -97,7 +116,7 @@ export class FolderTarget implements BackupTarget {
 
   delete(key: string): Promise<void> {
     return this.attempt('remove from', async () => {
-      const path = this.pathOf(key);
+      const path = await this.pathOf(key);
       await rm(path, { force: true });
       // Folders of data go with the last of their objects, and with what a process left there that ended while it wrote.
       for (let inner = dirname(key); inner.includes('/'); inner = dirname(inner)) if (!(await this.removeEmpty(join(this.folder, inner)))) return;
@@ -115,8 +134,15 @@ export class FolderTarget implements BackupTarget {
     );
   }
 
-  private pathOf(key: string): string {
-    if (!/^[\w.-]+(?:\/[\w.-]+)*$/.test(key) || key.split('/').some((part) => part === '.' || part === '..')) throw new QuiverError('internal', `no object name: ${key}`);
+  /** Nothing that somebody put there as a link leads out of the folder. Errors: storage_damaged for what is no name; storage_failed for a link. */
+  private async pathOf(key: string): Promise<string> {
+    if (!isObjectName(key)) throw new QuiverError('storage_damaged', `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`);
+    for (let at = key.indexOf('/'); at >= 0; at = key.indexOf('/', at + 1)) {
+      const folder = join(this.folder, key.slice(0, at));
+      const found = await orMissing(lstat(folder), null);
+      if (found === null) break;
+      if (found.isSymbolicLink()) throw new QuiverError('storage_failed', `the folder ${key.slice(0, at)} of the backup target is a link, which is not followed`);
+    }
     return join(this.folder, key);
   }
 
@@ -134,7 +160,7 @@ export class FolderTarget implements BackupTarget {
 
 async function orMissing<Found, Missing>(found: Promise<Found>, missing: Missing): Promise<Found | Missing> {
   return found.catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return missing;
+    if (NO_FILE.has(error.code)) return missing;
     throw error;
   });
 }

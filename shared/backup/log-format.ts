@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { QuiverError } from '../errors/quiver-error';
-import { BACKUP_FORMAT, contentOf, sealedText } from './backup-format';
+import { BACKUP_FORMAT } from './backup-format';
+import type { BackupSeals, SealState } from './backup-seals';
 
 /**
  * What is in a backup target of the logs of shards (docs/architecture/backup.md).
@@ -12,6 +13,9 @@ import { BACKUP_FORMAT, contentOf, sealedText } from './backup-format';
  * A segment, little-endian: `QLOG`, u32 format, SHA-256 of what follows; u32 number of entries; each: f64 sequence,
  * f64 epoch, f64 time, u8 kind (0 nothing to apply, 1 a write, 2 a write with its name), of a name f64 request number,
  * f64 settled below, u16 bytes of session, session; of a write u32 bytes of payload, payload.
+ *
+ * Behind the last entry, the seal: the same number, epoch and time once more, as a write of `QSEAL1` and the HMAC-SHA256 of
+ * the entries before. Programs before seals pass over it, because they have had its number.
  */
 export const LOG_PREFIX = 'log/';
 export const HEADS_PREFIX = 'heads/';
@@ -20,6 +24,12 @@ export const HISTORIES_PREFIX = 'collections/';
 const MAGIC = Buffer.from('QLOG');
 const HEAD_BYTES = 40;
 const ENTRY_BYTES = 25;
+const SEAL_MAGIC = Buffer.from('QSEAL1');
+const SEAL_BYTES = 32;
+/** A log may have to go on behind a segment whose name anybody could have written: there is room for a century of writes above it. */
+const SEQUENCE_MAX = 2 ** 52;
+/** Most bytes of a segment: it is in memory as a whole. It has some 4 MiB, or one large entry. */
+export const SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
 
 /** An entry of a shard's log. */
 export interface ShippedEntry {
@@ -106,12 +116,31 @@ export function segmentOf({ key, bytes }: { key: string; bytes: number }): LogSe
   const match = /\/(\d{16})-(\d{16})-(\d+)-(\d+)-(\d+)-(\d+)$/.exec(key);
   if (match === null || !key.startsWith(LOG_PREFIX)) return null;
   const [first, last, precedingEpoch, lastEpoch, fromMs, toMs] = match.slice(1).map(Number);
+  const isPossible = [first, last, precedingEpoch, lastEpoch, fromMs, toMs].every((number) => Number.isSafeInteger(number)) && first > 0 && first <= last && last <= SEQUENCE_MAX;
+  if (!isPossible) return null;
   return { key, bytes, first, last, precedingEpoch, lastEpoch, fromMs, toMs };
 }
 
-/** The bytes of a segment. `entries`: at least one, without a gap. */
-export function segmentToBytes(entries: readonly ShippedEntry[]): Buffer {
-  const parts: Buffer[] = [Buffer.alloc(HEAD_BYTES), u32(entries.length)];
+/**
+ * The bytes of a segment. `entries`: at least one, without a gap. `sealed`: by whose seals, and its name; without, it has no seal, as
+ * programs before seals wrote it.
+ */
+export function segmentToBytes(entries: readonly ShippedEntry[], sealed?: { seals: BackupSeals; key: string }): Buffer {
+  const parts = partsOf(entries);
+  if (sealed !== undefined) {
+    const { sequence, epoch, at } = entries[entries.length - 1];
+    const payload = Buffer.concat([SEAL_MAGIC, sealed.seals.of(sealed.key, Buffer.concat(parts))]);
+    parts.push(...partsOf([{ sequence, epoch, at, write: { source: null, payload } }]));
+  }
+  const bytes = Buffer.concat([Buffer.alloc(HEAD_BYTES), u32(entries.length + (sealed === undefined ? 0 : 1)), ...parts]);
+  MAGIC.copy(bytes);
+  bytes.writeUInt32LE(BACKUP_FORMAT, 4);
+  createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().copy(bytes, 8);
+  return bytes;
+}
+
+function partsOf(entries: readonly ShippedEntry[]): Buffer[] {
+  const parts: Buffer[] = [];
   for (const { sequence, epoch, at, write } of entries) {
     const head = Buffer.allocUnsafe(ENTRY_BYTES);
     head.writeDoubleLE(sequence, 0);
@@ -130,23 +159,37 @@ export function segmentToBytes(entries: readonly ShippedEntry[]): Buffer {
     }
     parts.push(u32(write.payload.length), write.payload);
   }
-  const bytes = Buffer.concat(parts);
-  MAGIC.copy(bytes);
-  bytes.writeUInt32LE(BACKUP_FORMAT, 4);
-  createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().copy(bytes, 8);
-  return bytes;
+  return parts;
 }
 
-/** Errors: storage_damaged; invalid_parameter for one of a later version. */
-export function entriesOfSegment(segment: LogSegment, bytes: Buffer): ShippedEntry[] {
-  const damaged = (what: string): QuiverError => new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} ${what}`);
+/** The entries of a segment, and whether its seal is good. Errors: storage_damaged; invalid_parameter for one of a later version. */
+export function openedSegment(segment: LogSegment, bytes: Buffer, seals: BackupSeals): { entries: ShippedEntry[]; seal: SealState } {
+  const damaged = (what: string, cause?: unknown): QuiverError => new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} ${what}`, { cause });
   if (bytes.length < HEAD_BYTES + 4 || !bytes.subarray(0, 4).equals(MAGIC)) throw damaged('is unreadable');
   const format = bytes.readUInt32LE(4);
   if (format > BACKUP_FORMAT) throw new QuiverError('invalid_parameter', `${segment.key} has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
   if (!createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().equals(bytes.subarray(8, HEAD_BYTES))) throw damaged('does not match its checksum');
+  let found: ReturnType<typeof entriesIn>;
+  try {
+    found = entriesIn(segment, bytes);
+  } catch (cause) {
+    // Lengths that lead beyond its end.
+    throw cause instanceof QuiverError ? cause : damaged('is not what its name says', cause);
+  }
+  const { entries, end, lastAt } = found;
+  if (end !== bytes.length || entries[0]?.sequence !== segment.first || entries.at(-1)?.sequence !== segment.last) throw damaged('is not what its name says');
+  const seal = sealIn(entries);
+  if (seal !== null) entries.pop();
+  return { entries, seal: seals.check(segment.key, bytes.subarray(HEAD_BYTES + 4, lastAt), seal) };
+}
+
+/** `lastAt`: where the last of them begins. Errors: invalid_parameter; RangeError where the bytes are no entries. */
+function entriesIn(segment: LogSegment, bytes: Buffer): { entries: ShippedEntry[]; end: number; lastAt: number } {
   const entries: ShippedEntry[] = [];
   let at = HEAD_BYTES + 4;
+  let lastAt = at;
   for (let left = bytes.readUInt32LE(HEAD_BYTES); left > 0; left -= 1) {
+    lastAt = at;
     const entry: ShippedEntry = { sequence: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8), at: bytes.readDoubleLE(at + 16), write: null };
     const kind = bytes[at + 24];
     at += ENTRY_BYTES;
@@ -164,21 +207,20 @@ export function entriesOfSegment(segment: LogSegment, bytes: Buffer): ShippedEnt
     }
     entries.push(entry);
   }
-  if (at !== bytes.length || entries[0]?.sequence !== segment.first || entries.at(-1)?.sequence !== segment.last) throw damaged('is not what its name says');
-  return entries;
+  return { entries, end: at, lastAt };
 }
 
-export function headsToBytes(heads: LogHeads): Buffer {
-  return sealedText(heads);
+/** Why a segment is not taken that has to have a seal of this service. */
+export function unsealedSegment(key: string): string {
+  return `${key} is not sealed by this service: an earlier version wrote it, or somebody else; "unsealed": true takes it on trust`;
 }
 
-/** null: they are torn, and tell nothing. */
-export function headsFromBytes(key: string, bytes: Buffer): LogHeads | null {
-  try {
-    return contentOf<LogHeads>(key, bytes);
-  } catch {
-    return null;
-  }
+/** The seal that the last entry is; null: it is none. */
+function sealIn(entries: readonly ShippedEntry[]): Buffer | null {
+  const [before, last] = [entries.at(-2), entries[entries.length - 1]];
+  const payload = last.write?.payload;
+  const isSeal = before?.sequence === last.sequence && payload?.length === SEAL_MAGIC.length + SEAL_BYTES && payload.subarray(0, SEAL_MAGIC.length).equals(SEAL_MAGIC);
+  return isSeal ? payload.subarray(SEAL_MAGIC.length) : null;
 }
 
 function padded(number: number): string {

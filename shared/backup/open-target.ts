@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
+import type { BackupSeals } from './backup-seals';
 import type { BackupTarget, OpenTarget } from './backup-target';
 import { FolderTarget } from './folder-target';
 import { S3Target } from './s3-target';
@@ -20,10 +21,10 @@ export type BackupTargetConfig = Pick<
 >;
 
 /** Opens targets by name: the one that is configured, and what is below it. */
-export function targetOpener(config: BackupTargetConfig): OpenTarget {
+export function targetOpener(config: BackupTargetConfig, seals: BackupSeals): OpenTarget {
   const open = new Map<string, BackupTarget>();
   return (name) => {
-    const found = open.get(name) ?? targetOf(checkedName(config.backupTarget, name), config);
+    const found = open.get(name) ?? targetOf(checkedName(config.backupTarget, name), config, seals);
     open.set(name, found);
     return found;
   };
@@ -41,9 +42,9 @@ export function checkedName(configured: string, name: string): string {
   return name;
 }
 
-function targetOf(name: string, config: BackupTargetConfig): BackupTarget {
-  if (name.startsWith('file:')) return new FolderTarget(name, fileURLToPath(name));
-  return new S3Target(name, {
+function targetOf(name: string, config: BackupTargetConfig, seals: BackupSeals): BackupTarget {
+  if (name.startsWith('file:')) return new FolderTarget(name, fileURLToPath(name), seals);
+  const access = {
     endpoint: config.backupS3Endpoint,
     region: config.backupS3Region,
     isPathStyle: config.backupS3PathStyle === 'true',
@@ -52,5 +53,6 @@ function targetOf(name: string, config: BackupTargetConfig): BackupTarget {
     sessionToken: config.backupS3SessionToken,
     credentialsFile: config.backupS3CredentialsFile,
     encryption: config.backupS3Encryption,
-  });
+  };
+  return new S3Target(name, access, seals);
 }

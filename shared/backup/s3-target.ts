@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AwsClient } from 'aws4fetch';
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import { RetryBackoff } from '../time/retry-backoff';
-import { type BackupObject, type BackupTarget } from './backup-target';
+import type { BackupSeals } from './backup-seals';
+import { type BackupObject, type BackupTarget, isObjectName } from './backup-target';
 import { sha256Beside } from './backup-format';
 import type { CredentialSource, S3Credentials } from './credential-source';
 import { credentialSource, type GivenCredentials } from './s3-credentials';
@@ -29,6 +30,17 @@ const OBJECT_BYTES = 8 * 1024 * 1024;
 const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
 /** What passes with another attempt, whatever its status is: among them that two wrote the same object at once. */
 const PASSING: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown', 'ConditionalRequestConflict', 'OperationAborted']);
+
+/** Of a name that is shown because it is none. */
+const NAME_LENGTH = 100;
+
+interface S3Call {
+  method: string;
+  headers?: Record<string, string>;
+  body?: Buffer;
+  /** Of the answer; default: OBJECT_BYTES_MAX. */
+  bytesMax?: number;
+}
 
 /** A store has answered that it does not do what it was asked for. */
 class S3Refusal extends QuiverError {
@@ -67,6 +79,7 @@ export class S3Target implements BackupTarget {
   constructor(
     readonly name: string,
     private readonly access: S3Access,
+    readonly seals: BackupSeals,
   ) {
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/?$/.exec(name)!;
     const endpoint = new URL(access.endpoint === '' ? `https://s3.${access.region}.amazonaws.com` : access.endpoint);
@@ -101,11 +114,11 @@ export class S3Target implements BackupTarget {
   private async write(key: string, bytes: Buffer, condition: Record<string, string>): Promise<void> {
     const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream', ...condition };
     if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
-    await this.persistently('write', `${this.base}/${this.prefix}${key}`, { method: 'PUT', headers, body: bytes });
+    await this.persistently('write', this.addressOf(key), { method: 'PUT', headers, body: bytes });
   }
 
-  get(key: string): Promise<Buffer | null> {
-    return this.persistently('read', `${this.base}/${this.prefix}${key}`, { method: 'GET' });
+  async get(key: string, bytesMax = OBJECT_BYTES_MAX): Promise<Buffer | null> {
+    return this.persistently('read', this.addressOf(key), { method: 'GET', bytesMax });
   }
 
   async list(prefix: string, after = ''): Promise<BackupObject[]> {
@@ -124,7 +137,8 @@ export class S3Target implements BackupTarget {
       for (const [, content] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = unescaped(/<Key>(.*?)<\/Key>/s.exec(content)?.[1] ?? '');
         // Not every store that speaks the protocol knows where to begin.
-        if (key.startsWith(this.prefix) && key > this.prefix + after) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
+        const isWanted = key.startsWith(this.prefix) && key > this.prefix + after && isObjectName(key.slice(this.prefix.length));
+        if (isWanted) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
       }
       const next = unescaped(/<NextContinuationToken>(.*?)<\/NextContinuationToken>/s.exec(text)?.[1] ?? '');
       if (!/<IsTruncated>true<\/IsTruncated>/.test(text) || next === '' || next === token) return found;
@@ -133,11 +147,17 @@ export class S3Target implements BackupTarget {
   }
 
   async delete(key: string): Promise<void> {
-    await this.persistently('remove', `${this.base}/${this.prefix}${key}`, { method: 'DELETE' });
+    await this.persistently('remove', this.addressOf(key), { method: 'DELETE' });
+  }
+
+  /** A name with `..` would lead out of the prefix, and of the bucket. Errors: storage_damaged. */
+  private addressOf(key: string): string {
+    if (!isObjectName(key)) throw new QuiverError('storage_damaged', `the backup is damaged: ${JSON.stringify(key.slice(0, NAME_LENGTH))} is no name of an object`);
+    return `${this.base}/${this.prefix}${key}`;
   }
 
   /** The body of the answer; null: there is no such thing. */
-  private async persistently(verb: string, url: string, request: { method: string; headers?: Record<string, string>; body?: Buffer }): Promise<Buffer | null> {
+  private async persistently(verb: string, url: string, request: S3Call): Promise<Buffer | null> {
     const pauses = new RetryBackoff(PAUSES);
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -153,8 +173,8 @@ export class S3Target implements BackupTarget {
   }
 
   /** `others`: credentials that took the place of refused ones. */
-  private async attempt(verb: string, url: string, request: { method: string; headers?: Record<string, string>; body?: Buffer }, others?: S3Credentials): Promise<Buffer | null> {
-    const { method, headers, body } = request;
+  private async attempt(verb: string, url: string, request: S3Call, others?: S3Credentials): Promise<Buffer | null> {
+    const { method, headers, body, bytesMax = OBJECT_BYTES_MAX } = request;
     const credentials = others ?? (await this.credentials.current());
     const signed = await this.signer(credentials).sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
     const timeout = AbortSignal.timeout(ATTEMPT_MS * (1 + Math.ceil((body?.length ?? OBJECT_BYTES) / PACE_BYTES)));
@@ -167,7 +187,10 @@ export class S3Target implements BackupTarget {
     }
     if (answer.ok) {
       const length = Number(answer.headers.get('content-length') ?? 0);
-      if (length > OBJECT_BYTES_MAX) throw new QuiverError('storage_failed', 'an object in the backup target is larger than any that was written');
+      if (length > bytesMax) {
+        await answer.body?.cancel();
+        throw new QuiverError('storage_damaged', 'the backup is damaged: an object has more bytes than it may have');
+      }
       const content = Buffer.from(await answer.arrayBuffer());
       // A connection that ends early may look like the end of the object.
       if (method === 'GET' && answer.headers.has('content-length') && answer.headers.get('content-encoding') === null && content.length !== length) throw new Error('the answer was cut');

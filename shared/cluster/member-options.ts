@@ -70,7 +70,7 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
 }
 
 /** Texts that must never be in a log. */
-export function secretsOf(config: Pick<Config, 'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken'> & ClusterConfig): string[] {
-  const { apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken } = config;
-  return [apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken].filter((secret) => secret !== undefined);
+export function secretsOf(config: Pick<Config, 'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken' | 'backupSecret' | 'backupSecretOther'> & ClusterConfig): string[] {
+  const { apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken, backupSecret, backupSecretOther } = config;
+  return [apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken, backupSecret, backupSecretOther].filter((secret) => secret !== undefined);
 }

@@ -27,6 +27,8 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   backupS3SessionToken: ROLES,
   backupS3CredentialsFile: ROLES,
   backupS3Encryption: ROLES,
+  backupSecret: ROLES,
+  backupSecretOther: ROLES,
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],

@@ -412,6 +412,14 @@ export const SETTINGS = {
     name: 'BACKUP_S3_ENCRYPTION', kind: 'choice', fallback: '', choices: ['', 'AES256', 'aws:kms'],
     meaning: 'Encryption that the store is asked for (`x-amz-server-side-encryption`); empty: none',
   },
+  backupSecret: {
+    name: 'BACKUP_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN,
+    meaning: 'Secret that seals backups, so that who can write to BACKUP_TARGET makes no keys; at least 16 characters, the same for all members; BACKUP_SECRET_FILE names a file with it. Unset: CLUSTER_SECRET, and in the embedded form that in `DATA_DIR/backup-secret`, which is made at the first start ([guide](guides/backup.md#seals))',
+  },
+  backupSecretOther: {
+    name: 'BACKUP_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN,
+    meaning: 'Another secret whose seals are taken, too: that of before, or of the service whose backups are restored',
+  },
   backupBytesPerSecond: {
     name: 'BACKUP_BYTES_PER_SECOND', kind: 'integer', fallback: 104_857_600, minimum: 65_536, maximum: 10_737_418_240,
     meaning: 'Most that a process writes to BACKUP_TARGET, or reads there to verify, of all shards together',

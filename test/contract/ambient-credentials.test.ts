@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../support/test-seals';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,16 +48,20 @@ afterEach(() => {
 });
 
 const target = (): S3Target =>
-  new S3Target('s3://backups', {
-    endpoint: tiny.endpoint,
-    region: 'eu-central-1',
-    isPathStyle: true,
-    accessKeyId: undefined,
-    secretAccessKey: undefined,
-    sessionToken: undefined,
-    credentialsFile: '',
-    encryption: '',
-  });
+  new S3Target(
+    's3://backups',
+    {
+      endpoint: tiny.endpoint,
+      region: 'eu-central-1',
+      isPathStyle: true,
+      accessKeyId: undefined,
+      secretAccessKey: undefined,
+      sessionToken: undefined,
+      credentialsFile: '',
+      encryption: '',
+    },
+    TEST_SEALS,
+  );
 
 /** The session tokens that the store was shown, in order. */
 const shown = (): (string | undefined)[] => tiny.requests.map(({ headers }) => headers['x-amz-security-token'] as string | undefined);

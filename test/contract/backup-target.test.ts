@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../support/test-seals';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,11 +37,11 @@ afterAll(async () => {
 
 const real = process.env.QUIVER_S3_ENDPOINT;
 const targets: [string, () => BackupTarget][] = [
-  ['a folder', () => new FolderTarget('file:x', folder)],
-  ['the tiny S3', () => new S3Target('s3://backups/some/prefix', { ...access, endpoint: tiny.endpoint })],
+  ['a folder', () => new FolderTarget('file:x', folder, TEST_SEALS)],
+  ['the tiny S3', () => new S3Target('s3://backups/some/prefix', { ...access, endpoint: tiny.endpoint }, TEST_SEALS)],
 ];
 const realTarget = (name: string): BackupTarget =>
-  new S3Target(`s3://backups/${name}`, { ...access, endpoint: real!, accessKeyId: process.env.QUIVER_S3_KEY ?? 'test', secretAccessKey: process.env.QUIVER_S3_SECRET ?? 'test' });
+  new S3Target(`s3://backups/${name}`, { ...access, endpoint: real!, accessKeyId: process.env.QUIVER_S3_KEY ?? 'test', secretAccessKey: process.env.QUIVER_S3_SECRET ?? 'test' }, TEST_SEALS);
 if (real !== undefined) targets.push(['a real S3', () => realTarget(`run-${process.pid}`)]);
 else process.stderr.write('skipped: test/contract/backup-target with a real S3 server needs QUIVER_S3_ENDPOINT\n');
 
@@ -92,7 +93,7 @@ describe.each(targets)('%s', (_name, open) => {
 });
 
 describe('a folder', () => {
-  const open = (): FolderTarget => new FolderTarget('file:x', folder);
+  const open = (): FolderTarget => new FolderTarget('file:x', folder, TEST_SEALS);
   const filesIn = (name: string): string[] => readdirSync(join(folder, name));
 
   test('leaves nothing beside an object that is created, or was there', async () => {
@@ -128,7 +129,7 @@ describe('a folder', () => {
 });
 
 describe('an S3 target', () => {
-  const open = (over: Partial<S3Access> = {}): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over });
+  const open = (over: Partial<S3Access> = {}): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over }, TEST_SEALS);
 
   afterEach(() => {
     tiny.fault = () => null;
@@ -154,7 +155,7 @@ describe('an S3 target', () => {
     await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('XMinioStorageFull') });
     tiny.fault = () => null;
     await expect(open({ secretAccessKey: 'another' }).put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('SignatureDoesNotMatch') });
-    await expect(new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }).get('a')).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }, TEST_SEALS).get('a')).rejects.toMatchObject({ kind: 'storage_failed' });
     await expect(open({ accessKeyId: undefined }).get('a')).rejects.toMatchObject({ message: expect.stringContaining('BACKUP_S3_ACCESS_KEY_ID') });
     expect(tiny.requests.length).toBeLessThanOrEqual(3);
   });

@@ -172,9 +172,32 @@ test('keys come back only when asked for, and a restored key works', async () =>
     const from = { backup: backup.id, target: `file:${folder}/with-keys` };
     expect((await restored(there, { ...from, rename: { things: 'a' } })).state).toBe('done');
     expect((await there('GET', '/v1/admin/keys')).keys).toHaveLength(1);
-    expect((await restored(there, { ...from, rename: { things: 'b' }, keys: true })).state).toBe('done');
+    // Another service has another secret: anybody could have written these keys.
+    const withKeys = { ...from, rename: { things: 'b' }, keys: true };
+    expect((await other.call('POST', '/v1/admin/restore', withKeys)).error).toMatchObject({ code: 400, message: expect.stringMatching(/\d+ "reader" \(readonly\).*"unsealed": true/) });
+    expect((await there('GET', '/v1/admin/keys')).keys).toHaveLength(1);
+    const taken = await restored(there, { ...withKeys, unsealed: true });
+    expect(taken).toMatchObject({ state: 'done', warnings: expect.arrayContaining([expect.stringContaining('taken on trust'), expect.stringContaining('not sealed by this service')]) });
     expect((await there('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toEqual(['default', 'reader']);
     expect((await other.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status).toBe('success');
+  } finally {
+    await other.destroy();
+  }
+});
+
+test('whoever has the secret of before takes keys as its own', async () => {
+  await call('POST', '/v1/admin/keys', { name: 'writer', role: 'readwrite' });
+  const target = `file:${folder}/with-secret`;
+  const backup = await takeBackup(call, { collections: ['things'], target });
+  expect(backup).toMatchObject({ sealed: true, warnings: [], left_out: [] });
+  const BACKUP_SECRET_OTHER = readFileSync(join(embedded.dataDir, 'backup-secret'), 'utf8').trim();
+  const other = new EmbeddedProcess({ environment: { ...environment, BACKUP_SECRET: 'a new secret of this service', BACKUP_SECRET_OTHER } });
+  try {
+    await other.start();
+    const there: AdminCall = (method, path, body) => other.data(method, path, body);
+    const done = await restored(there, { backup: backup.id, target, keys: true });
+    expect(done).toMatchObject({ state: 'done', warnings: [expect.stringContaining('keys are as they were')] });
+    expect((await there('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toContain('writer');
   } finally {
     await other.destroy();
   }

@@ -1,6 +1,7 @@
+import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup/content-schemas';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BackupManifest, contentOf, objectsOf, type ShardManifest } from '../../shared/backup/backup-format';
+import { type BackupManifest, contentOf, objectsOf } from '../../shared/backup/backup-format';
 import type { RunningService } from '../../coordinator/service-factory';
 import { eventually } from '../support/eventually';
 import { item, newCollection } from '../support/plain-service';
@@ -32,12 +33,12 @@ afterEach(async () => {
 
 const folder = (): string => held.target.slice('file:'.length);
 const readObject = (key: string): Buffer => readFileSync(join(folder(), key));
-const manifestOf = (id: string): BackupManifest => contentOf<BackupManifest>(id, readObject(`backups/${id}.json`));
+const manifestOf = (id: string): BackupManifest => contentOf(BACKUP_MANIFEST, id, readObject(`backups/${id}.json`));
 
 /** All objects of a backup, whoever wrote them, with what their manifests say of their length. */
 function objectsOfBackup(id: string): Map<string, number> {
   const shards = manifestOf(id).collections.flatMap((one) => one.shards.map(({ manifest }) => manifest));
-  const within = shards.flatMap(({ key }) => objectsOf(contentOf<ShardManifest>(key, readObject(key))));
+  const within = shards.flatMap(({ key }) => objectsOf(contentOf(SHARD_MANIFEST, key, readObject(key))));
   return new Map([...shards, ...within].map(({ key, bytes }) => [key, bytes]));
 }
 

@@ -44,6 +44,8 @@ async function open(collectionUid: string, shards: number, seed?: ShardSpec['see
   for (let shard = 0; shard < shards; shard += 1) await node.client.make({ collectionUid, shard, ...settings, ...(seed && { seed }) });
 }
 
+const TIME = '2026-01-01T00:00:00.000Z';
+
 async function backUp(collectionUid: string, base: BackupManifest | null = null): Promise<BackupManifest> {
   const id = `20260101T00000${backups++}Z-00000000`;
   const shards: BackedUpShard[] = [];
@@ -58,8 +60,8 @@ async function backUp(collectionUid: string, base: BackupManifest | null = null)
   }
   const manifest: BackupManifest = {
     id,
-    startedAt: '',
-    finishedAt: '',
+    startedAt: TIME,
+    finishedAt: TIME,
     version: '',
     scheduled: false,
     collections: [{ name: 'c', record: '', uid: collectionUid, shards }],

@@ -164,14 +164,18 @@ class Life {
   private async restore(subject: Subject, shards: number, index = this.below(this.history.length)): Promise<void> {
     const from = this.history[index].ms;
     const until = from + this.below((this.history[index + 1]?.ms ?? from + 1) - from);
-    const [reached] = await new RestoreMoment(this.repository).find({ until: new Date(until).toISOString(), rename: {} });
+    const {
+      collections: [reached],
+    } = await new RestoreMoment(this.repository).find({ until: new Date(until).toISOString(), rename: {} });
     expect(await this.restored(reached, shards, until)).toEqual(aliveAt(this.history[index].was, until));
     expect(reached.upTo).toHaveLength(subject.shards);
   }
 
   private async restorePlaces(subject: Subject): Promise<void> {
     const { was, places, ms } = this.history[this.below(this.history.length)];
-    const [reached] = await new RestoreMoment(this.repository).find({ until: { positions: { c: places } }, rename: {} });
+    const {
+      collections: [reached],
+    } = await new RestoreMoment(this.repository).find({ until: { positions: { c: places } }, rename: {} });
     expect(await this.restored(reached, subject.shards, ms)).toEqual(was);
   }
 

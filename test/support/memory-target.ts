@@ -1,8 +1,10 @@
+import { TEST_SEALS } from './test-seals';
 import type { BackupObject, BackupTarget } from '../../shared/backup/backup-target';
 
 /** A target of backups in memory. */
 export class MemoryTarget implements BackupTarget {
   readonly name = 'memory';
+  seals = TEST_SEALS;
   readonly objects = new Map<string, Buffer>();
 
   async put(key: string, bytes: Buffer): Promise<void> {

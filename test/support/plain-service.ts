@@ -1,3 +1,5 @@
+import { targetOpener } from '../../shared/backup/open-target';
+import { TEST_SEALS } from './test-seals';
 import { join } from 'node:path';
 import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../../coordinator/embedding/embedding-provider';
 import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
@@ -101,7 +103,7 @@ export async function plainService(
     log: options.log ?? silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
-    openTarget: options.openTarget,
+    openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
     diskMetadataObstacle: options.diskMetadataObstacle,
     diskVectorsObstacle: options.diskVectorsObstacle,
     projectionWorker: join(__dirname, 'projection-worker.js'),

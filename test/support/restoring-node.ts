@@ -1,3 +1,4 @@
+import { TEST_SEALS } from './test-seals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +45,7 @@ export class RestoringNode {
   private readonly services: RunningService[] = [];
 
   private constructor(readonly store: ClusterStore) {
-    const place = new FolderTarget(this.target, this.folder);
+    const place = new FolderTarget(this.target, this.folder, TEST_SEALS);
     this.node = new ShardNode({ factories: plainFactories, openStore: openRocksStore, backups: { open: () => place, pace: new Pace(1e12) } });
   }
 

@@ -6,11 +6,13 @@ import * as schemas from '../schema/backup-schemas';
 const tag = 'Backups';
 const EXAMPLE_ID = '20260701T030000Z-1f2e3d4c';
 
-function backupData({ startedAt, endedAt, copiedBytes, totalBytes, collections, verification, ...rest }: BackupView) {
+function backupData({ startedAt, endedAt, leftOut, copiedBytes, totalBytes, collections, verification, ...rest }: BackupView) {
   return {
     ...rest,
     started_at: startedAt === '' ? null : startedAt,
     ended_at: endedAt,
+    left_out: leftOut,
+    warnings: leftOut.map(({ name, reason }) => `collection "${name}" is not in it: ${reason}`),
     copied_bytes: copiedBytes,
     total_bytes: totalBytes,
     collections: collections.map(({ name, shards }) => ({
@@ -37,7 +39,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Begin a backup',
       description:
-        'Every write that was acknowledged before the call is in it. Storage nodes write to the target themselves, while reads and writes go on; `GET /v1/admin/backups/{id}` tells how far it is.',
+        'Every write that was acknowledged before the call is in it. Storage nodes write to the target themselves, while reads and writes go on; `GET /v1/admin/backups/{id}` tells how far it is. A collection of which a shard is damaged, or does not answer, is left out; the others are taken.',
       body: { type: 'json', required: false, schema: schemas.newBackupBody, example: { collections: ['colours'] } },
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404],
@@ -107,7 +109,7 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Restore collections from a backup',
       description:
-        'Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.',
+        'Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What this service has not sealed is restored with a warning; its keys are not, unless `unsealed` says so.',
       body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],

@@ -23,6 +23,9 @@ export const restoreBody = z.object({
   shards: optional(integer(1, REQUEST_BOUNDS.shardsMax)).meta({ description: 'Default: as in the backup, or as the empty collection has.' }),
   replicas: optional(integer(1, REQUEST_BOUNDS.replicasMax)).meta({ description: 'Default: as in the backup, or as the empty collection has.' }),
   keys: withDefault(z.boolean(), false),
+  unsealed: withDefault(z.boolean(), false).meta({
+    description: 'Take on trust the keys, and the logs that lead to a moment, which this service has not sealed: whoever can write to the target may have made them.',
+  }),
 });
 
 const verificationAnswer = z.object({
@@ -44,6 +47,9 @@ export const backupAnswer = z
     started_at: z.iso.datetime().nullable(),
     ended_at: z.iso.datetime().nullable(),
     error: z.string().nullable(),
+    sealed: z.boolean().nullable().meta({ description: 'Whether it is sealed by this service, so that nobody else has made or changed it; null: it is not finished.' }),
+    warnings: z.array(z.string()).meta({ description: 'What it lacks, in words.' }),
+    left_out: z.array(z.object({ name: z.string(), reason: z.string() })).meta({ description: 'Collections that it was to have and lacks: a shard was damaged, or did not answer.' }),
     progress: z.number().meta({ description: 'Share of the shards that are done.' }),
     copied_bytes: z.int().meta({ description: 'What this backup wrote itself.' }),
     total_bytes: z.int().meta({ description: 'All that it consists of, with what earlier backups wrote.' }),

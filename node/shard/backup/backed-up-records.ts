@@ -1,4 +1,5 @@
-import { BACKUPS_PREFIX, type BackedUpCollection, type BackupManifest, type CheckedObject, contentOf, getChecked, type ShardManifest } from '../../../shared/backup/backup-format';
+import { BACKUPS_PREFIX, type BackedUpCollection, type CheckedObject, contentOf, getChecked, openedContent, type ShardManifest, TEXT_BYTES_MAX } from '../../../shared/backup/backup-format';
+import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { type MarkRecord, markFromBytes } from '../../../shared/shard/mark-record';
@@ -8,18 +9,23 @@ import { inOrder } from './read-ahead';
 
 const MARKS_PAGE = 256;
 
-/** A collection in a finished backup. Errors: storage_damaged, also where there is none; those of the target. */
-export async function backedUpCollection(target: BackupTarget, backup: string, uid: string): Promise<BackedUpCollection> {
+/**
+ * A collection in a finished backup. `sha256`: the checksum of the backup's manifest as whoever asked for the restore has judged it;
+ * absent: an earlier program asked, and takes what is there. Errors: storage_damaged, also where there is none; those of the target.
+ */
+export async function backedUpCollection(target: BackupTarget, backup: string, uid: string, sha256?: string): Promise<BackedUpCollection> {
   const key = `${BACKUPS_PREFIX}${backup}.json`;
-  const bytes = await target.get(key);
+  const bytes = await target.get(key, TEXT_BYTES_MAX);
   if (bytes === null) throw new QuiverError('storage_damaged', `there is no backup ${backup} any more`);
-  const collection = contentOf<BackupManifest>(key, bytes).collections.find((one) => one.uid === uid);
+  const { content, sha256: found } = openedContent(BACKUP_MANIFEST, target.seals, key, bytes);
+  if (sha256 !== undefined && sha256 !== found) throw new QuiverError('storage_damaged', `backup ${backup} is not what it was when the restore was asked for`);
+  const collection = content.collections.find((one) => one.uid === uid);
   if (collection === undefined) throw new QuiverError('storage_damaged', `the collection is not in backup ${backup}`);
   return collection;
 }
 
 export async function shardManifest(target: BackupTarget, object: CheckedObject): Promise<ShardManifest> {
-  return contentOf<ShardManifest>(object.key, await getChecked(target, object));
+  return contentOf(SHARD_MANIFEST, object.key, await getChecked(target, object));
 }
 
 /** The records of a shard in the order of their numbers, in pages of a segment. Errors: storage_damaged, those of the target. */
@@ -32,10 +38,14 @@ export async function* liveRecords(target: BackupTarget, manifest: ShardManifest
     });
   }
   let left = manifest.items;
+  let before = -1;
   for await (const { object: segment, bytes } of inOrder(target, manifest.segments)) {
     const page: NumberedEntry[] = [];
     try {
-      for (const entry of entriesIn(bytes)) if (live.has(entry.number)) page.push(entry);
+      for (const entry of entriesIn(bytes)) {
+        before = following(before, entry);
+        if (live.has(entry.number)) page.push(entry);
+      }
     } catch (cause) {
       throw unreadable(segment, cause);
     }
@@ -47,9 +57,12 @@ export async function* liveRecords(target: BackupTarget, manifest: ShardManifest
 
 /** The journal of a shard. Errors: as liveRecords. */
 export async function* journalEntries(target: BackupTarget, manifest: ShardManifest): AsyncIterable<NumberedEntry[]> {
+  let before = -1;
   for await (const { object: part, bytes } of inOrder(target, manifest.journal)) {
     try {
-      yield [...entriesIn(bytes)];
+      const page = [...entriesIn(bytes)];
+      for (const entry of page) before = following(before, entry);
+      yield page;
     } catch (cause) {
       throw unreadable(part, cause);
     }
@@ -68,6 +81,12 @@ export async function* markRecords(target: BackupTarget, manifest: ShardManifest
   }
   all.sort((a, b) => a.number - b.number);
   for (let at = 0; at < all.length; at += MARKS_PAGE) yield all.slice(at, at + MARKS_PAGE).map(({ value }) => markFromBytes(value));
+}
+
+/** Entries go into the store as sorted tables. Throws a plain Error for one that does not come behind the one before. */
+function following(before: number, { number }: NumberedEntry): number {
+  if (!Number.isSafeInteger(number) || number <= before) throw new Error('an entry is out of order');
+  return number;
 }
 
 function unreadable({ key }: CheckedObject, cause: unknown): QuiverError {

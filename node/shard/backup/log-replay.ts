@@ -1,8 +1,9 @@
 import { getChecked } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { chainAfter, chainsOf, segmentsBetween } from '../../../shared/backup/log-chain';
-import { entriesOfSegment, LOG_PREFIX, type LogSegment, segmentOf, type ShippedEntry, shardName } from '../../../shared/backup/log-format';
+import { LOG_PREFIX, type LogSegment, openedSegment, SEGMENT_BYTES_MAX, segmentOf, type ShippedEntry, shardName, unsealedSegment } from '../../../shared/backup/log-format';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardSeed } from '../../../shared/shard/shard-backup';
 import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { WriteSource } from '../../../shared/shard/write-source';
 import type { KeyValueChange } from '../../kv/key-value-store';
@@ -30,10 +31,11 @@ export interface ReplayStart {
 /** Before the first entry of a log. */
 const BEGINNING: ReplayStart = { sequence: 0, epoch: 0, gate: null, sessions: [] };
 
-/** Where the log goes on after a backup of a shard; its beginning for none (''). Errors: storage_damaged, those of the target. */
-export async function startOf(target: BackupTarget, backup: string, uid: string, shard: number): Promise<ReplayStart> {
+/** Where the log goes on after the backup that a shard begins with; its beginning for none. Errors: storage_damaged, those of the target. */
+export async function startOf(target: BackupTarget, { backup, collectionUid, sha256 }: ShardSeed, shard: number): Promise<ReplayStart> {
   if (backup === '') return BEGINNING;
-  const collection = await backedUpCollection(target, backup, uid);
+  const collection = await backedUpCollection(target, backup, collectionUid, sha256);
+  if (shard >= collection.shards.length) throw new QuiverError('storage_damaged', `backup ${backup} has no shard ${shard} of the collection`);
   const { log } = await shardManifest(target, collection.shards[shard].manifest);
   if (log === undefined) throw new QuiverError('storage_damaged', `backup ${backup} does not tell at which place of its log shard ${shard} was taken`);
   const sessions: ReplayStart['sessions'] = [];
@@ -41,13 +43,16 @@ export async function startOf(target: BackupTarget, backup: string, uid: string,
   return { sequence: log.sequence, epoch: log.epoch, gate: log.gate === null ? null : Buffer.from(log.gate, 'base64'), sessions };
 }
 
-/** Applies the entries after `start` up to `upTo`, in their order. Errors: storage_damaged where one is missing; those of the target. */
+/**
+ * Applies the entries after `start` up to `upTo`, in their order. `isSealed`: all of them must have a good seal. Errors:
+ * storage_damaged where one is missing, or has none; those of the target.
+ */
 export async function replay(
   target: BackupTarget,
   shard: ReplayedShard,
-  parts: { of: { collectionUid: string; shard: number }; start: ReplayStart; upTo: number; ledger: BackupPlace['ledger'] },
+  parts: { of: { collectionUid: string; shard: number }; start: ReplayStart; upTo: number; isSealed: boolean; ledger: BackupPlace['ledger'] },
 ): Promise<void> {
-  const { of, start, upTo, ledger } = parts;
+  const { of, start, upTo, isSealed, ledger } = parts;
   if (upTo === start.sequence) return;
   const objects = await target.list(`${LOG_PREFIX}${shardName(of)}/`);
   const chain = chainAfter(chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])), start);
@@ -55,12 +60,12 @@ export async function replay(
   if (segments === null) throw missing(of.shard, start.sequence + 1);
   const replayer = new Replayer(shard, ledger?.(start.sessions) ?? null);
   let { sequence, epoch } = start;
-  let ahead = read(target, segments[0]);
+  let ahead = read(target, segments[0], isSealed);
   for (let i = 0; i < segments.length; i += 1) {
     const entries = await ahead;
     // The next one is on its way while this one is applied.
     if (i + 1 < segments.length) {
-      ahead = read(target, segments[i + 1]);
+      ahead = read(target, segments[i + 1], isSealed);
       ahead.catch(() => undefined);
     }
     for (const entry of entries) {
@@ -110,10 +115,12 @@ class Replayer {
   }
 }
 
-async function read(target: BackupTarget, segment: LogSegment): Promise<ShippedEntry[]> {
-  const bytes = await target.get(segment.key);
+async function read(target: BackupTarget, segment: LogSegment, isSealed: boolean): Promise<ShippedEntry[]> {
+  const bytes = await target.get(segment.key, SEGMENT_BYTES_MAX);
   if (bytes === null) throw new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} is missing`);
-  return entriesOfSegment(segment, bytes);
+  const { entries, seal } = openedSegment(segment, bytes, target.seals);
+  if (isSealed && seal !== 'sealed') throw new QuiverError('storage_damaged', unsealedSegment(segment.key));
+  return entries;
 }
 
 function missing(shard: number, sequence: number): QuiverError {

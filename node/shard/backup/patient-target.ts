@@ -1,3 +1,4 @@
+import type { BackupSeals } from '../../../shared/backup/backup-seals';
 import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import { unlessStopped } from '../../../shared/time/deadline';
@@ -14,6 +15,7 @@ const LONGEST_PAUSE_MS = 15_000;
  */
 export class PatientTarget implements BackupTarget {
   readonly name: string;
+  readonly seals: BackupSeals;
   /** Since when no read has succeeded, though some were tried; null: the last one did. */
   private failingSinceMs: number | null = null;
 
@@ -22,11 +24,12 @@ export class PatientTarget implements BackupTarget {
     private readonly how: { ended: AbortSignal; log: Pick<Logger, 'warn'>; patience: Patience | undefined },
   ) {
     this.name = target.name;
+    this.seals = target.seals;
   }
 
   /** Errors: invalid_parameter when it has failed for too long, unavailable when the shard is not wanted any more. */
-  get(key: string): Promise<Buffer | null> {
-    return this.patiently(key, () => this.target.get(key));
+  get(key: string, bytesMax?: number): Promise<Buffer | null> {
+    return this.patiently(key, () => this.target.get(key, bytesMax));
   }
 
   /** Errors: as `get`. */

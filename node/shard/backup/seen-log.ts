@@ -1,4 +1,5 @@
 import { contentOf, sealedText } from '../../../shared/backup/backup-format';
+import { LOG_SESSIONS } from '../../../shared/backup/content-schemas';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { GATE_KEY, isSessionKey, LOGGED_KEY, REPLICA_POSITION_KEY } from '../../records/record-keys';
 import { placeOfLogged } from './own-log';
@@ -26,5 +27,5 @@ export function sessionsToBytes(entries: readonly KeyValueEntry[]): Buffer {
 }
 
 export function sessionsFromBytes(name: string, bytes: Buffer): KeyValueEntry[] {
-  return contentOf<[string, string][]>(name, bytes).map(([key, value]) => ({ key: Buffer.from(key, 'base64'), value: Buffer.from(value, 'base64') }));
+  return contentOf(LOG_SESSIONS, name, bytes).map(([key, value]) => ({ key: Buffer.from(key, 'base64'), value: Buffer.from(value, 'base64') }));
 }

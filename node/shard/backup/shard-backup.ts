@@ -15,6 +15,7 @@ import {
   objectsOf,
 } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
+import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
@@ -267,7 +268,7 @@ export class ShardBackup {
     const { dim, counters } = this.source;
     if (base === null) return null;
     try {
-      const found = contentOf<ShardManifest>(base.key, await this.get(base));
+      const found = contentOf(SHARD_MANIFEST, base.key, await this.get(base));
       const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
       return isOurs && found.dim === dim ? found : null;
     } catch (error) {

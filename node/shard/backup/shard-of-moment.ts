@@ -1,6 +1,6 @@
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import { QuiverError } from '../../../shared/errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../../../shared/files/stable-folder';
 import type { ShardSeed } from '../../../shared/shard/shard-backup';
 import type { ShardSpec } from '../../../shared/shard/shard-client';
@@ -18,7 +18,7 @@ import type { ShardOptions } from '../shard-options';
 import { replay, type ReplayedShard, startOf } from './log-replay';
 import { PatientTarget } from './patient-target';
 import { SeededMarks } from './seeded-marks';
-import { isThere, seedShard, UNFINISHED_FILE } from './shard-seeding';
+import { isThere, seedShard, UNFINISHED_FILE, unusable } from './shard-seeding';
 
 const BATCH_BYTES = 512 * 1024;
 const MARKS_PAGE = 256;
@@ -43,8 +43,7 @@ export async function seedOfMoment(folder: string, parts: MomentParts): Promise<
   try {
     await seed(folder, parts);
   } catch (error) {
-    if (isQuiverError(error) && error.kind === 'storage_damaged') throw new QuiverError('invalid_parameter', error.message, { cause: error });
-    throw error;
+    throw unusable(error);
   }
 }
 
@@ -99,13 +98,13 @@ async function sourceShard(folder: string, shard: number, { spec, options, ended
   const { seed: _seed, ...rest } = spec;
   const own = { ...rest, shard };
   const target = new PatientTarget(options.backups.open(whole.target), { ended, log: options.logger, patience: options.backups.patience });
-  const start = await startOf(target, whole.backup, whole.collectionUid, shard);
+  const start = await startOf(target, whole, shard);
   if (whole.backup !== '') await seedShard(path, { ...own, seed: { ...whole, shards: log.upTo.length } }, options, ended);
   await makeStableFolder(path);
   if (start.gate !== null) await change(path, options, [{ type: 'put', key: GATE_KEY, value: start.gate }]);
   const opened = await openShard(path, own);
   try {
-    await replay(target, opened, { of: { collectionUid: whole.collectionUid, shard }, start, upTo: log.upTo[shard], ledger: options.backups.ledger });
+    await replay(target, opened, { of: { collectionUid: whole.collectionUid, shard }, start, upTo: log.upTo[shard], isSealed: log.isSealed === true, ledger: options.backups.ledger });
   } finally {
     await opened.close();
   }

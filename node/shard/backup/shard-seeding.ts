@@ -50,18 +50,26 @@ export async function seedShard(
   try {
     await seed(folder, spec, options, ended);
   } catch (error) {
-    // Damage of the backup says nothing about what is stored here.
-    if (isQuiverError(error) && error.kind === 'storage_damaged') throw new QuiverError('invalid_parameter', error.message, { cause: error });
-    throw error;
+    throw unusable(error);
   }
+}
+
+/**
+ * What made a shard fail that begins with a backup. Damage of the backup says nothing about what is stored here, and what no program
+ * expects in it will not be otherwise the next time.
+ */
+export function unusable(error: unknown): unknown {
+  if (isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'internal')) return new QuiverError('invalid_parameter', error.message, { cause: error });
+  const isUnexpected = error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+  return isUnexpected ? new QuiverError('invalid_parameter', `the backup can not be used: ${error.message}`, { cause: error }) : error;
 }
 
 async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>, ended: AbortSignal): Promise<void> {
   if (await isThere(join(folder, 'records'))) return;
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
-  const { target: name, backup, collectionUid } = spec.seed;
+  const { target: name, backup, collectionUid, sha256 } = spec.seed;
   const target = new PatientTarget(options.backups.open(name), { ended, log: options.logger, patience: options.backups.patience });
-  const collection = await backedUpCollection(target, backup, collectionUid);
+  const collection = await backedUpCollection(target, backup, collectionUid, sha256);
   await makeStableFolder(folder);
   const marker = await open(join(folder, UNFINISHED_FILE), 'w');
   await marker.sync();

@@ -91,6 +91,7 @@ function storeCalls(store: ClusterStore): ClusterStore {
 function targetCalls(target: BackupTarget): BackupTarget {
   return {
     name: target.name,
+    seals: target.seals,
     put: (key, bytes) => target.put(key, bytes),
     create: (key, bytes) => target.create(key, bytes),
     get: (key) => target.get(key),

@@ -1,6 +1,8 @@
+import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
+import { TEST_SEALS } from '../../support/test-seals';
 import { RESTORES_PATH, type RestoreRecord, restoreFromEntry } from '../../../coordinator/backup/backup-record';
 import { collectionFromEntry, COLLECTIONS_PREFIX, DROPS_PREFIX } from '../../../coordinator/collections/collection-record';
-import { type BackupManifest, BACKUPS_PREFIX, contentOf, idOfKey, VOIDS_PREFIX } from '../../../shared/backup/backup-format';
+import { BACKUPS_PREFIX, contentOf, idOfKey, VOIDS_PREFIX } from '../../../shared/backup/backup-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { checkHistory } from '../../fault/history/check-history';
 import { History, type OperationEnd } from '../../fault/history/history';
@@ -199,7 +201,7 @@ class RestoreWorld extends CoordinatedWorld {
     const { present } = this.objects;
     return [...present].reverse().flatMap(([key, bytes]) => {
       const id = idOfKey(key, BACKUPS_PREFIX);
-      return id === null || present.has(`${VOIDS_PREFIX}${id}.json`) ? [] : [{ id, names: contentOf<BackupManifest>(key, bytes).collections.map(({ name }) => name) }];
+      return id === null || present.has(`${VOIDS_PREFIX}${id}.json`) ? [] : [{ id, names: contentOf(BACKUP_MANIFEST, key, bytes).collections.map(({ name }) => name) }];
     });
   }
 
@@ -239,7 +241,7 @@ class RestoreWorld extends CoordinatedWorld {
     if (id === null) return this.strike();
     this.counts.publishedBackups += 1;
     if (!this.objects.ever.get(key)![0].equals(bytes)) this.breaks(`backup ${id} is another one than it was`);
-    const manifest = contentOf<BackupManifest>(key, bytes);
+    const manifest = contentOf(BACKUP_MANIFEST, key, bytes);
     const promise = this.promised.get(id);
     if (promise === undefined) return;
     const items = new Map(manifest.collections.map(({ uid, shards }) => [uid, shards.flatMap(({ manifest: shard }) => this.itemsEver(shard.key))]));
@@ -251,7 +253,7 @@ class RestoreWorld extends CoordinatedWorld {
 
   /** What a shard's manifest leads to, whether it is still there or not. */
   private itemsEver(manifest: string): PlainItem[] {
-    const { segments } = contentOf<{ segments: { key: string }[] }>(manifest, this.objects.ever.get(manifest)!.at(-1)!);
+    const { segments } = contentOf(SHARD_MANIFEST, manifest, this.objects.ever.get(manifest)!.at(-1)!);
     return segments.flatMap(({ key }) => JSON.parse(this.objects.ever.get(key)!.at(-1)!.toString()) as PlainItem[]);
   }
 
@@ -316,12 +318,12 @@ class RestoreWorld extends CoordinatedWorld {
   private expected({ backup, fromUid }: Copy): PlainItem[] {
     const items = this.promised.get(backup)?.items?.get(fromUid);
     if (items !== undefined) return items;
-    const manifest = contentOf<BackupManifest>(backup, this.objects.ever.get(`${BACKUPS_PREFIX}${backup}.json`)!.at(-1)!);
+    const manifest = contentOf(BACKUP_MANIFEST, backup, this.objects.ever.get(`${BACKUPS_PREFIX}${backup}.json`)!.at(-1)!);
     return manifest.collections.find(({ uid }) => uid === fromUid)!.shards.flatMap(({ manifest: shard }) => this.itemsEver(shard.key));
   }
 
   private shardsInBackup({ backup, fromUid }: Copy): number {
-    const manifest = contentOf<BackupManifest>(backup, this.objects.ever.get(`${BACKUPS_PREFIX}${backup}.json`)!.at(-1)!);
+    const manifest = contentOf(BACKUP_MANIFEST, backup, this.objects.ever.get(`${BACKUPS_PREFIX}${backup}.json`)!.at(-1)!);
     return manifest.collections.find(({ uid }) => uid === fromUid)!.shards.length;
   }
 
@@ -410,9 +412,9 @@ class RestoreWorld extends CoordinatedWorld {
     for (const [key, bytes] of present) {
       const id = idOfKey(key, BACKUPS_PREFIX);
       if (id === null || present.has(`${VOIDS_PREFIX}${id}.json`)) continue;
-      for (const { uid } of contentOf<BackupManifest>(key, bytes).collections) {
+      for (const { uid } of contentOf(BACKUP_MANIFEST, key, bytes).collections) {
         await readArchive(
-          { name: '', get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined },
+          { name: '', seals: TEST_SEALS, get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined },
           { target: '', backup: id, collectionUid: uid, shards: 0 },
           0,
         ).catch((error: Error) => {

@@ -1,3 +1,4 @@
+import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
 import { type CheckedObject, contentOf, DATA_PREFIX, objectsOf, sealedText, sha256Of, type ShardManifest } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
@@ -57,7 +58,7 @@ function itemsIn(bytes: Buffer): PlainItem[] {
 }
 
 async function manifestOf(target: BackupTarget, object: CheckedObject): Promise<ShardManifest> {
-  return contentOf<ShardManifest>(object.key, await read(target, object));
+  return contentOf(SHARD_MANIFEST, object.key, await read(target, object));
 }
 
 async function written(target: BackupTarget, key: string, bytes: Buffer): Promise<CheckedObject> {

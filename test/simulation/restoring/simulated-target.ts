@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../../support/test-seals';
 import { CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
 import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
 import { QuiverError } from '../../../shared/errors/quiver-error';
@@ -49,6 +50,7 @@ export interface TargetParts {
 /** The place of backups as one process reaches it. */
 export class SimulatedTarget implements BackupTarget {
   readonly name = TARGET_NAME;
+  readonly seals = TEST_SEALS;
 
   constructor(private readonly parts: TargetParts) {}
 

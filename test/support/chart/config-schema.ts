@@ -31,7 +31,7 @@ const OF_THE_CHART = [
 ];
 
 /** Secrets that the chart does not know: `extraEnv` of both roles takes them from a Secret of the cluster's. */
-const OF_EXTRA_ENV = ['BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 'BACKUP_S3_SESSION_TOKEN'];
+const OF_EXTRA_ENV = ['BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 'BACKUP_S3_SESSION_TOKEN', 'BACKUP_SECRET', 'BACKUP_SECRET_OTHER'];
 
 /** The settings that `config` of the chart's values may hold. */
 export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(({ name }) => ![...OF_THE_CHART, ...OF_EXTRA_ENV].includes(name));

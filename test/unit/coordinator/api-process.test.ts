@@ -1,3 +1,4 @@
+import { MemoryTarget } from '../../support/memory-target';
 import { ApiProcess } from '../../../coordinator/api-process';
 import { ONLY_DRIVER } from '../../../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../../../coordinator/limits/process-limiter';
@@ -94,6 +95,7 @@ async function start(outage: BriefOutage, given: Partial<Interruption> = {}): Pr
     addressLimiter: limiter,
     quota: UNBOUNDED,
     connections: { connectionsMax: 10, isShort: () => false },
+    openTarget: () => new MemoryTarget(),
     fronts: { entry: '', follow: () => () => undefined },
     operations: (service, embedding) =>
       new EmbeddedOperations({

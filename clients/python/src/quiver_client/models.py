@@ -59,6 +59,7 @@ __all__ = [
     "KeyScope",
     "KeyScopeLike",
     "KeyUsage",
+    "LeftOutCollection",
     "Metadata",
     "Move",
     "ProfiledBulkSearch",
@@ -824,6 +825,14 @@ class Verification:
 
 
 @dataclass(frozen=True)
+class LeftOutCollection:
+    """A collection that a backup was to have and lacks."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Backup:
     """A backup: how far it is, and what is in it."""
 
@@ -842,6 +851,12 @@ class Backup:
     items: int
     collections: list[BackupCollection]
     verification: Verification | None = None
+    sealed: bool | None = None
+    """Whether it is sealed by this service; ``None``: it is not finished, or the service is of an earlier version."""
+    warnings: list[str] = field(default_factory=list)
+    """What it lacks, in words."""
+    left_out: list[LeftOutCollection] = field(default_factory=list)
+    """Collections that it was to have and lacks: a shard was damaged, or did not answer."""
 
 
 @dataclass(frozen=True)

@@ -284,6 +284,15 @@ export interface Backup {
   started_at: string | null;
   ended_at: string | null;
   error: string | null;
+  /** Whether it is sealed by this service, so that nobody else has made or changed it; null: it is not finished. */
+  sealed: boolean | null;
+  /** What it lacks, in words. */
+  warnings: string[];
+  /** Collections that it was to have and lacks: a shard was damaged, or did not answer. */
+  left_out: Array<{
+    name: string;
+    reason: string;
+  }>;
   /** Share of the shards that are done. */
   progress: number;
   /** What this backup wrote itself. */
@@ -1476,7 +1485,7 @@ export interface Operations {
   /**
    * Begin a backup: POST /v1/admin/backups
    *
-   * Every write that was acknowledged before the call is in it. Storage nodes write to the target themselves, while reads and writes go on; `GET /v1/admin/backups/{id}` tells how far it is.
+   * Every write that was acknowledged before the call is in it. Storage nodes write to the target themselves, while reads and writes go on; `GET /v1/admin/backups/{id}` tells how far it is. A collection of which a shard is damaged, or does not answer, is left out; the others are taken.
    *
    * Role: admin.
    *
@@ -1552,7 +1561,7 @@ export interface Operations {
   /**
    * Restore collections from a backup: POST /v1/admin/restore
    *
-   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
+   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What is not sealed by this service is restored with a warning, but for keys; what has a seal of another secret is not, unless `unsealed` says so.
    *
    * Role: admin.
    *
@@ -1574,6 +1583,8 @@ export interface Operations {
       replicas?: number;
       /** Default: false. */
       keys?: boolean;
+      /** Take on trust what is not sealed by this service, keys with it: whoever can write to the target may have made it. Default: no keys out of it, and nothing of a backup that has a seal of another secret. Default: false. */
+      unsealed?: boolean;
     };
     answer: Restore;
   };

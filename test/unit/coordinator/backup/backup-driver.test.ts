@@ -1,3 +1,4 @@
+import { BACKUP_CLAIM } from '../../../../shared/backup/content-schemas';
 import { BackupDriver, type BackupObserver } from '../../../../coordinator/backup/backup-driver';
 import { type BackupRecord, backupPath, type RestoreRecord, restoreFromEntry, restorePath } from '../../../../coordinator/backup/backup-record';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
@@ -20,7 +21,7 @@ import { MemoryTarget } from '../../../support/memory-target';
 /** Who drives backups and restores while others believe that they do. */
 
 const NOBODY: BackupObserver = { ended: () => undefined, unreadable: () => undefined, newest: () => undefined };
-const DONE: ShardBackupState = { state: 'done', copiedBytes: 1, totalBytes: 1, items: 1, manifest: { key: 'data/x', bytes: 1, sha256: '' }, position: null, needs: [], error: null };
+const DONE: ShardBackupState = { state: 'done', copiedBytes: 1, totalBytes: 1, items: 1, manifest: { key: 'data/x', bytes: 1, sha256: 'a'.repeat(64) }, position: null, needs: [], error: null };
 const FAILED: ShardBackupState = { ...DONE, state: 'failed', manifest: null, error: 'the disk is gone' };
 
 const COLLECTION: CollectionRecord = {
@@ -43,6 +44,7 @@ const COLLECTION: CollectionRecord = {
 let store: ClusterStore;
 let target: MemoryTarget;
 let repository: BackupRepository;
+const TIME = '2026-01-01T00:00:00.000Z';
 const clock = new ManualClock(0);
 const drivers: BackupDriver[] = [];
 const warnings: string[] = [];
@@ -208,7 +210,17 @@ describe('a backup', () => {
   });
 
   test('is what another driver has published by the time that this one does', async () => {
-    const late: BackupManifest = { id: record.id, startedAt: record.startedAt, finishedAt: 'before', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 7, totalBytes: 7 };
+    const late: BackupManifest = {
+      id: record.id,
+      startedAt: record.startedAt,
+      finishedAt: '2026-01-01T00:00:00.000Z',
+      version: '',
+      scheduled: false,
+      collections: [],
+      keys: [],
+      copiedBytes: 7,
+      totalBytes: 7,
+    };
     await drive(await elected('second'), async () => {
       await repository.publish(late);
       return DONE;
@@ -223,7 +235,7 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
   const CLAIM = '20260102T000000Z-00000000';
 
   async function restoredWith(held: Pick<RestoreRecord, 'isHeld'>): Promise<RestoreRecord> {
-    const manifest: BackupManifest = { id: BACKUP, startedAt: '', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+    const manifest: BackupManifest = { id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
     await target.put(`backups/${BACKUP}.json`, sealedText(manifest));
     await target.put(`void/${BACKUP}.json`, sealedText({ id: BACKUP, at: '' }));
     await target.put(`claims/${CLAIM}.json`, sealedText({ id: CLAIM, startedAt: '', bases: [BACKUP] }));
@@ -254,14 +266,14 @@ test('a restore holds the logs that it reads from the beginning, and no others',
   const CLAIM = '20260102T000000Z-00000000';
   const part = (fromUid: string, base?: string) => ({ from: 'c', fromUid, record: collectionToValue(COLLECTION), ...(base !== undefined && { base, upTo: [1] }), shardsReady: 0 });
   const BASE = '20260101T000000Z-00000000';
-  const manifest: BackupManifest = { id: BASE, startedAt: '', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+  const manifest: BackupManifest = { id: BASE, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
   await repository.publish(manifest);
   const collections = [part('begins', ''), part('goes on', BASE), part('of the backup')];
   const record: RestoreRecord = { id: `restore-${CLAIM}`, backup: BASE, target: target.name, state: 'running', collections, keys: false, startedAt: '', endedAt: null, error: null };
   await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
   await drive(await elected('next'), async () => DONE);
   await eventually('it has a claim', async () => (await target.get(`claims/${CLAIM}.json`)) !== null);
-  expect(contentOf('', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({ bases: [BASE], logs: ['begins'] });
+  expect(contentOf(BACKUP_CLAIM, '', (await target.get(`claims/${CLAIM}.json`))!)).toMatchObject({ bases: [BASE], logs: ['begins'] });
 });
 
 describe('in a target that was that of this service once', () => {

@@ -1,3 +1,4 @@
+import { checkBackup } from '../../../../coordinator/backup/backup-checks';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
 import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../shared/backup/backup-format';
@@ -39,8 +40,8 @@ async function written(target: BackupTarget, attempt: string, { id = ID, shard =
   const manifest = await putChecked(target, `${prefix}/shard.json`, sealedText(content));
   return {
     id,
-    startedAt: '',
-    finishedAt: '',
+    startedAt: '2026-01-01T00:00:00.000Z',
+    finishedAt: '2026-01-01T00:00:00.000Z',
     version: '',
     scheduled: false,
     collections: [{ name: 'c', record: '', uid: 'uid', shards: [{ manifest, items: 1, totalBytes: 1, needs: base === undefined ? [id] : [id, base.key.split('/')[1]] }] }],
@@ -50,8 +51,14 @@ async function written(target: BackupTarget, attempt: string, { id = ID, shard =
   };
 }
 
+/** What a backup of the collection builds upon. */
+async function claimed(repository: BackupRepository, id: string): Promise<string[]> {
+  return (await repository.claim(id, '', [{ uid: 'uid', shards: 1 }])).map((base) => base.id);
+}
+
 async function damagedOf(repository: BackupRepository, id: string): Promise<string[]> {
-  return (await repository.verify(id, () => undefined, { pace: new Pace(Infinity), stop: new AbortController().signal })).damaged;
+  const manifest = (await repository.find(id))!;
+  return (await checkBackup(repository.target, manifest, { pace: new Pace(Infinity), stop: new AbortController().signal, wallMs: () => 0, onProgress: () => undefined })).damaged;
 }
 
 test('of two drivers whose manifests are on their way, the first to come is the backup for both; what is not needed goes later', async () => {
@@ -120,23 +127,23 @@ test('a claim that can not be read keeps what was there when it began, and nothi
 
 test('all drivers of a backup build upon what the first of them has claimed', async () => {
   const { target, repository } = await fourBackups();
-  const [id, other] = [5, 6].map((n) => `2026010${n}T000000Z-00000000`);
+  const [id, other] = [10, 11].map((hour) => `20260104T${hour}0000Z-00000000`);
   // Two at once, between which another backup is published.
   target.meanwhile = async () => {
     await repository.publish(await written(target, 'other', { id: other, shard: 'uid.1' }));
-    expect((await repository.claim(id, ''))?.id).toBe(other);
+    expect((await claimed(repository, id))[0]).toBe(other);
   };
-  expect((await repository.claim(id, ''))?.id).toBe(other);
+  expect((await claimed(repository, id))[0]).toBe(other);
 });
 
 test('a driver whose base was deleted builds upon none, and what the one before it has named of the base stays', async () => {
   const { target, repository, keys } = await fourBackups();
   const id = '20260105T000000Z-00000000';
   for (const other of [SECOND, THIRD, FOURTH]) await repository.makeVoid(other);
-  expect((await repository.claim(id, ''))?.id).toBe(FIRST);
+  expect((await claimed(repository, id))[0]).toBe(FIRST);
   const late = await written(target, 'late', { id, base: firstRecords(target) });
   await repository.makeVoid(FIRST);
-  expect(await repository.claim(id, '')).toBeNull();
+  expect(await claimed(repository, id)).toEqual([]);
   await repository.sweep();
   expect(keys(FIRST)).toHaveLength(2);
   target.meanwhile = () => repository.publish(late);
@@ -166,7 +173,7 @@ test('what a restore holds stays until it is over, deleted or not', async () => 
   for (const id of [FIRST, SECOND]) await repository.makeVoid(id);
   await repository.sweep();
   expect([keys(FIRST).length, keys(SECOND).length]).toEqual([1, 1]);
-  expect((await repository.held(SECOND)).id).toBe(SECOND);
+  expect((await repository.held(SECOND)).manifest.id).toBe(SECOND);
   // The driver after this one goes on.
   await repository.hold(reader, [SECOND], { startedAt: '', isHeld: true });
   await repository.release(reader);
@@ -189,7 +196,7 @@ describe('the log of a collection', () => {
     await new ShippedLogs(target).putHistory({ name: 'c', uid: 'uid', identity: 'uid', record: '', shards: 1, fromMs: 0, toMs: isDropped ? 1 : null });
     if (!isDropped) {
       const manifest = await written(target, 'one');
-      Object.assign(manifest.collections[0].shards[0], { position: { sequence: 10, epoch: 0 } });
+      Object.assign(manifest.collections[0].shards[0], { position: { sequence: 10, epoch: 0, at: 0 } });
       await repository.publish(manifest);
     }
     return { target, repository, logs: async () => [...(await target.list(LOG_PREFIX)), ...(await target.list(HISTORIES_PREFIX))].map(({ key }) => key) };
@@ -247,7 +254,7 @@ describe('what begins while it is swept is left alone', () => {
 
   test.each(LISTS)('a backup that claims and writes before list %i', async (call) => {
     const { target } = await sweptWhile(call, async (repository) => {
-      await repository.claim(SECOND, '');
+      await claimed(repository, SECOND);
       await written(repository.target as InterruptedTarget, 'two', { id: SECOND });
     });
     expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${SECOND}/`))).toHaveLength(2);
@@ -255,7 +262,7 @@ describe('what begins while it is swept is left alone', () => {
 
   test.each(LISTS)('the data of a backup that another one builds upon, and that is deleted then, before list %i', async (call) => {
     const { target } = await sweptWhile(call, async (repository) => {
-      expect((await repository.claim(SECOND, ''))?.id).toBe(FIRST);
+      expect((await claimed(repository, SECOND))[0]).toBe(FIRST);
       await repository.makeVoid(FIRST);
     });
     expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${FIRST}/`))).toHaveLength(2);

@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../../../support/test-seals';
 import { backupFromEntry, backupPath, restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
 import { BackupRequests, newBackupRecord } from '../../../../coordinator/backup/backup-requests';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
@@ -11,15 +12,26 @@ import { ManualClock } from '../../../../shared/time/clock';
 /** What may be asked for beside what is under way. */
 
 const ID = '20260101T000000Z-00000000';
-const manifest: BackupManifest = { id: ID, startedAt: '2026-01-01T00:00:00.000Z', finishedAt: '', version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 };
+const manifest: BackupManifest = {
+  id: ID,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  finishedAt: '2026-01-01T00:00:01.000Z',
+  version: '',
+  scheduled: false,
+  collections: [],
+  keys: [],
+  copiedBytes: 0,
+  totalBytes: 0,
+};
 let store: ClusterStore;
 let requests: BackupRequests;
 
 beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-  const objects = new Map([[`backups/${ID}.json`, sealedText(manifest)]]);
+  const objects = new Map([[`backups/${ID}.json`, sealedText(manifest, { seals: TEST_SEALS, key: `backups/${ID}.json` })]]);
   const target: BackupTarget = {
     name: 'file:/x',
+    seals: TEST_SEALS,
     get: async (key) => objects.get(key) ?? null,
     put: async (key, bytes) => void objects.set(key, bytes),
     create: async (key, bytes) => !objects.has(key) && objects.set(key, bytes).has(key),

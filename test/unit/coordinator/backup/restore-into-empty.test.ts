@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../../../support/test-seals';
 import { collectionFromEntry, collectionPath } from '../../../../coordinator/collections/collection-record';
 import { reshardFromEntry, RESHARDS_PREFIX, type ReshardState } from '../../../../coordinator/collections/reshard/reshard-record';
 import { restoreFromEntry, restorePath, RESTORES_PATH } from '../../../../coordinator/backup/backup-record';
@@ -307,7 +308,7 @@ test('marks that there are before the shards are sealed are taken over before th
 test('where a member of the cluster would not know how, nothing is begun', async () => {
   await empty('hollow');
   const intoObstacle = (): string => 'not yet';
-  const target = new FolderTarget(held.target, held.target.slice('file:'.length));
+  const target = new FolderTarget(held.target, held.target.slice('file:'.length), TEST_SEALS);
   const requests = new BackupRequests({
     store: held.store,
     clock: systemClock,

@@ -2,7 +2,8 @@ import { type BackupRepository } from '../../../../coordinator/backup/backup-rep
 import { RestoreMoment } from '../../../../coordinator/backup/restore-moment';
 import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import type { BackupManifest } from '../../../../shared/backup/backup-format';
-import { headsKey, headsToBytes, segmentKey, segmentToBytes } from '../../../../shared/backup/log-format';
+import { headsKey, segmentKey, segmentToBytes } from '../../../../shared/backup/log-format';
+import { headsToBytes } from '../../../../shared/backup/log-heads';
 import { MemoryTarget } from '../../../support/memory-target';
 
 /** How a moment is reached, from the backups and logs that a target has. */
@@ -21,19 +22,26 @@ const backupOf = (id: string, sequence: number, at: number): BackupManifest =>
 async function ship(first: number, precedingEpoch: number, times: number[]): Promise<void> {
   const entries = times.map((at, i) => ({ sequence: first + i, epoch: 1, at, write: null }));
   const name = { first, last: first + times.length - 1, precedingEpoch, lastEpoch: 1, fromMs: times[0], toMs: times.at(-1)! };
-  await target.put(segmentKey(`${UID}.0`, name), segmentToBytes(entries));
+  const key = segmentKey(`${UID}.0`, name);
+  await target.put(key, segmentToBytes(entries, { seals: target.seals, key }));
 }
 
 async function find(backups: BackupManifest[], ms: number): Promise<{ base: string; upTo: number[] }> {
-  const repository = { target, ids: async () => backups.map(({ id }) => id), find: async (id: string) => backups.find((one) => one.id === id) ?? null } as unknown as BackupRepository;
-  const [{ base, upTo }] = await new RestoreMoment(repository).find({ until: new Date(ms).toISOString(), rename: {} });
+  const load = async (id: string) => ({ manifest: backups.find((one) => one.id === id)!, seal: 'sealed', sha256: '' });
+  const repository = { target, ids: async () => backups.map(({ id }) => id), load } as unknown as BackupRepository;
+  const {
+    collections: [{ base, upTo }],
+  } = await new RestoreMoment(repository).find({ until: new Date(ms).toISOString(), rename: {} });
   return { base, upTo };
 }
 
 beforeEach(async () => {
   objects.clear();
   await new ShippedLogs(target).putHistory({ name: 'things', uid: UID, identity: UID, record: '', shards: 1, fromMs: START_MS, toMs: null });
-  await target.put(headsKey('a'), headsToBytes({ member: 'a', at: START_MS, shards: { [`${UID}.0`]: { sequence: 6, epoch: 1, untilMs: START_MS + 60_000, since: 1, gaps: 0, error: null } } }));
+  await target.put(
+    headsKey('a'),
+    headsToBytes({ member: 'a', at: START_MS, shards: { [`${UID}.0`]: { sequence: 6, epoch: 1, untilMs: START_MS + 60_000, since: 1, gaps: 0, error: null } } }, target.seals),
+  );
 });
 
 test('the newest backup before the moment is the base', async () => {

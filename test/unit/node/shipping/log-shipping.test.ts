@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../../../support/test-seals';
 import { LogShipping } from '../../../../node/shipping/log-shipping';
 import type { LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
@@ -16,6 +17,7 @@ test.each([
   let isAway = false;
   const target: BackupTarget = {
     name: 'memory',
+    seals: TEST_SEALS,
     put: async (key, bytes) => {
       if (isAway) throw new QuiverError('unavailable', 'the target is away');
       objects.set(key, bytes);

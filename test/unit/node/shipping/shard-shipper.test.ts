@@ -1,10 +1,11 @@
+import { TEST_SEALS } from '../../../support/test-seals';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RecordStore } from '../../../../node/records/record-store';
 import { OwnLog } from '../../../../node/shard/backup/own-log';
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
 import { chainsOf } from '../../../../shared/backup/log-chain';
-import { entriesOfSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
+import { openedSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
 import { copiedStore } from '../../../support/copied-store';
@@ -70,7 +71,7 @@ const shipperOf = (one: ShippableLog): ShardShipper =>
 /** What is there, by its segments. */
 function shipped(): ShippedEntry[][] {
   const segments = [...objects].filter(([key]) => key.startsWith(LOG_PREFIX)).flatMap(([key, bytes]) => segmentOf({ key, bytes: bytes.length }) ?? []);
-  return chainsOf(segments).map((chain) => chain.segments.flatMap((segment) => entriesOfSegment(segment, objects.get(segment.key)!)));
+  return chainsOf(segments).map((chain) => chain.segments.flatMap((segment) => openedSegment(segment, objects.get(segment.key)!, TEST_SEALS).entries));
 }
 
 const sequences = (): number[][] => shipped().map((chain) => chain.map(({ sequence }) => sequence));

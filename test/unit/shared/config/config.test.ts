@@ -113,6 +113,8 @@ describe('configuration', () => {
       backupS3SessionToken: undefined,
       backupS3CredentialsFile: '',
       backupS3Encryption: '',
+      backupSecret: undefined,
+      backupSecretOther: undefined,
       backupBytesPerSecond: 104_857_600,
       shutdownTimeoutMs: 25_000,
     });
@@ -221,6 +223,8 @@ describe('configuration', () => {
       backupS3SessionToken: 'token',
       backupS3CredentialsFile: '/srv/credentials',
       backupS3Encryption: 'AES256',
+      backupSecret: 'a-secret-of-backups',
+      backupSecretOther: 'the-secret-before',
       backupBytesPerSecond: 65_537,
       shutdownTimeoutMs: 15,
     };

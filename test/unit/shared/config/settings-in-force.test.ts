@@ -39,7 +39,17 @@ describe('what is in force', () => {
     const secrets = Object.values(EVERY)
       .filter(({ kind }) => kind === 'secret')
       .map(({ name }) => name);
-    expect(secrets).toEqual(['API_KEY', 'BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 'BACKUP_S3_SESSION_TOKEN', 'ETCD_PASSWORD', 'CLUSTER_SECRET', 'CLUSTER_SECRET_OTHER']);
+    expect(secrets).toEqual([
+      'API_KEY',
+      'BACKUP_S3_ACCESS_KEY_ID',
+      'BACKUP_S3_SECRET_ACCESS_KEY',
+      'BACKUP_S3_SESSION_TOKEN',
+      'BACKUP_SECRET',
+      'BACKUP_SECRET_OTHER',
+      'ETCD_PASSWORD',
+      'CLUSTER_SECRET',
+      'CLUSTER_SECRET_OTHER',
+    ]);
     const text = (secret: string): string => describeSettings(role, settingsInForce(role, Object.fromEntries(secrets.map((name) => [name, secret])), MACHINE));
     expect(text('hush-hush-hush-hush')).not.toContain('hush');
     expect(text('hush-hush-hush-hush')).toBe(text('another-hidden-one-that-is-long'));

@@ -49,13 +49,14 @@ class AsyncBackups:
         shards: int | None = None,
         replicas: int | None = None,
         keys: bool = False,
+        unsealed: bool = False,
     ) -> Restore:
         """Begins to restore collections, of all or of those named, into names that are free, or collections that are empty.
 
         ``until`` is a time (without a zone, the local one): what was acknowledged by then, and nothing later. Or, by
         collection, the last entry of the log of each of its shards. Without a backup, the newest that leads there is taken.
         ``rename`` gives others than in the backup, ``shards`` and ``replicas`` other numbers of them; ``keys`` adds the API
-        keys that are not there.
+        keys that are not there. ``unsealed`` takes on trust keys and logs that the service has not sealed.
         """
         body = given(
             backup=backup_id,
@@ -66,6 +67,7 @@ class AsyncBackups:
             shards=shards,
             replicas=replicas,
             keys=keys or None,
+            unsealed=unsealed or None,
         )
         return await self._transport.call(operations.RESTORE, Restore, body=body)
 

@@ -50,13 +50,14 @@ class Backups:
         shards: int | None = None,
         replicas: int | None = None,
         keys: bool = False,
+        unsealed: bool = False,
     ) -> Restore:
         """Begins to restore collections, of all or of those named, into names that are free, or collections that are empty.
 
         ``until`` is a time (without a zone, the local one): what was acknowledged by then, and nothing later. Or, by
         collection, the last entry of the log of each of its shards. Without a backup, the newest that leads there is taken.
         ``rename`` gives others than in the backup, ``shards`` and ``replicas`` other numbers of them; ``keys`` adds the API
-        keys that are not there.
+        keys that are not there. ``unsealed`` takes on trust what is not sealed by the service, keys with it.
         """
         body = given(
             backup=backup_id,
@@ -67,6 +68,7 @@ class Backups:
             shards=shards,
             replicas=replicas,
             keys=keys or None,
+            unsealed=unsealed or None,
         )
         return self._transport.call(operations.RESTORE, Restore, body=body)
 

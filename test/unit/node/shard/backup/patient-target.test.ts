@@ -1,3 +1,4 @@
+import { TEST_SEALS } from '../../../../support/test-seals';
 import { PatientTarget } from '../../../../../node/shard/backup/patient-target';
 import type { BackupTarget } from '../../../../../shared/backup/backup-target';
 import { type ErrorKind, QuiverError } from '../../../../../shared/errors/quiver-error';
@@ -12,7 +13,7 @@ function targetWith(fail: () => ErrorKind | null): BackupTarget {
     if (kind !== null) throw new QuiverError(kind, 'the store is away');
     return CONTENT;
   };
-  return { name: 'x', get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined };
+  return { name: 'x', seals: TEST_SEALS, get, put: async () => undefined, create: async () => true, list: async () => [], delete: async () => undefined };
 }
 
 /** Soon at its end with who fails for good; one that is to succeed has time for a machine that is busy. */

@@ -1,3 +1,4 @@
+import { SHARD_MANIFEST } from '../../../../../shared/backup/content-schemas';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +110,7 @@ function putBack(): void {
   cpSync(join(root, 'copy'), folder(), { recursive: true });
 }
 
-const manifestOf = ({ key }: CheckedObject): ShardManifest => contentOf(key, target.objects.get(key)!);
+const manifestOf = ({ key }: CheckedObject): ShardManifest => contentOf(SHARD_MANIFEST, key, target.objects.get(key)!);
 
 test.each([
   ['fewer', LETTERS.toUpperCase().slice(0, 13)],
