@@ -34,7 +34,13 @@ function sourcesUnder(folder: string): SourceFile[] {
  */
 const FLOORS: Record<string, string[][]> = {
   cli: [['main.ts'], ['program.ts'], ['commands/'], ['export/', 'import/', 'migrate/'], ['formats/', 'writing/'], ['connection/', 'terminal/'], ['command-context.ts', 'command-error.ts']],
-  embedded: [['main.ts', 'repair.ts'], ['rebuilt-collections.ts'], ['collection-notes.ts'], ['cluster-folder.ts'], ['backup-secret.ts', 'embedded-operations.ts', 'front-thread.ts', 'inline-shards.ts', 'cluster-store/']],
+  embedded: [
+    ['main.ts', 'repair.ts'],
+    ['rebuilt-collections.ts'],
+    ['collection-notes.ts'],
+    ['cluster-folder.ts'],
+    ['backup-secret.ts', 'embedded-operations.ts', 'front-thread.ts', 'inline-shards.ts', 'cluster-store/'],
+  ],
   coordinator: [
     ['main.ts'],
     ['api-process.ts', 'cluster-front-thread.ts'],
