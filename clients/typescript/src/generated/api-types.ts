@@ -1561,7 +1561,7 @@ export interface Operations {
   /**
    * Restore collections from a backup: POST /v1/admin/restore
    *
-   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What is not sealed by this service is restored with a warning, but for keys; what has a seal of another secret is not, unless `unsealed` says so.
+   * Into names that are free, or those of collections that are there and empty; `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves; then the collections become visible one after the other, those that were there first. A collection that is there keeps its settings, and must be like the one in the backup (dim, distance_metric, language, quantization, embedding_model). Somebody who writes to it meanwhile keeps what was written: then the restore fails, and `error` names those that had taken their place by then, which stay. With `until`, to any moment that `GET /v1/admin/backups` calls restorable. What this service has not sealed is restored with a warning; its keys are not, unless `unsealed` says so.
    *
    * Role: admin.
    *
@@ -1583,7 +1583,7 @@ export interface Operations {
       replicas?: number;
       /** Default: false. */
       keys?: boolean;
-      /** Take on trust what is not sealed by this service, keys with it: whoever can write to the target may have made it. Default: no keys out of it, and nothing of a backup that has a seal of another secret. Default: false. */
+      /** Take on trust the keys, and the logs that lead to a moment, which this service has not sealed: whoever can write to the target may have made them. Default: false. */
       unsealed?: boolean;
     };
     answer: Restore;
