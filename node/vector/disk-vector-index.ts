@@ -190,7 +190,12 @@ export class DiskVectorIndex implements VectorIndex {
   scoreNow(query: Float32Array, slots: Uint32Array): Float64Array {
     this.checkOpen();
     checkQuery(query, 1, this.options.dim);
-    return this.attempt(() => joined(this.segments.map(({ addon }) => addon.scoreNow(query, slots)), slots.length));
+    return this.attempt(() =>
+      joined(
+        this.segments.map(({ addon }) => addon.scoreNow(query, slots)),
+        slots.length,
+      ),
+    );
   }
 
   share(): null {
