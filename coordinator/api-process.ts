@@ -8,8 +8,10 @@ import type { LineOutput } from '../shared/process/line-output';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
+import { answerBytesOf } from '../shared/process/capacity';
 import type { Endings } from '../shared/process/endings';
 import { FollowedFiles } from '../shared/process/followed-files';
+import { readMachineLimits } from '../shared/process/machine-limits';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
@@ -21,6 +23,8 @@ import type { CollectionCatalog } from './collections/collection-catalog';
 import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
+import { AnswerMemory } from './http/answer-memory';
+import { V8HeapGrowth } from './http/heap-growth';
 import type { ConnectionBounds } from './http/connection-gate';
 import type { MetricsText } from './http/endpoints/public-endpoints';
 import { dashboardFolderOf } from './http/dashboard-folder';
@@ -267,8 +271,11 @@ export class ApiProcess {
       close = () => threads.close(graceMs);
     } else {
       const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
+      const answerMemory = new AnswerMemory({ ...config, bytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), growth: new V8HeapGrowth() });
+      load.answerBytes = () => answerMemory.bytes;
       const server: ApiServer = createHttpServer({
         ...main,
+        answerMemory,
         tokens: tokens.verifier,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
@@ -352,7 +359,14 @@ export class ApiProcess {
     const threads = await FrontThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
-      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, traces: origin, ...form.data },
+      data: {
+        config,
+        answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()),
+        connectionsMax: connections.connectionsMax,
+        stampMemory: main.stampMemory,
+        traces: origin,
+        ...form.data,
+      },
       environment: variables,
       handlers: (started, peer) => ({
         ...frontHandlers(main, started, peer),
@@ -371,8 +385,8 @@ export class ApiProcess {
         },
       },
       onLoad: (load) => {
-        const { requests, bodyBytes, refused } = load;
-        Object.assign(apiMetrics.load, { requests, bodyBytes, refused });
+        const { requests, bodyBytes, answerBytes, refused } = load;
+        Object.assign(apiMetrics.load, { requests, bodyBytes, answerBytes: () => answerBytes, refused });
         form.onLoad?.(load);
       },
       onStarted: (peer) => {

@@ -7,6 +7,7 @@ import type { Language } from '../shared/text/language';
 import type { MetadataPatch, UpsertOperation } from '../shared/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
+import type { AnswerHold } from './answer-hold';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataPlace } from '../shared/shard/metadata-place';
 import type { Quantization } from '../shared/vector/quantization';
@@ -283,14 +284,18 @@ export interface VectorsService {
    * others are changed then.
    */
   updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, manner?: WriteManner): Promise<{ updatedCount: number }>;
-  /** In the order of `externalIds`; missing ones are left out. */
-  fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
-  scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
+  /** In the order of `externalIds`, missing ones left out; in pages, the next of which is read when it is asked for. */
+  fetch(collection: string, externalIds: string[], options: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>>;
+  /** As `fetch`. It ends at `limit` vectors or soon after SCROLL_BYTES_MAX of them; where, `nextCursor` says once the pages have ended. */
+  scroll(
+    collection: string,
+    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>;
   /**
    * The first `limit` in insertion order, as pages for a streaming answer. Their number is known only at the end,
    * because writes go on meanwhile: a count written after the pages is that of the vectors delivered.
    */
-  export(collection: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
+  export(collection: string, limit: number, hold?: AnswerHold): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
 }
 
 export interface VectorView {
@@ -305,8 +310,25 @@ export interface VectorView {
   expiresAt?: number;
 }
 
-export interface SearchAnswer {
+/**
+ * Hits, best first. With `later`, there are so many bytes of metadata and texts that some of them have only ids and scores: the rest is read
+ * when the hits are taken.
+ */
+export interface FoundHits {
   hits: ScoredHit[];
+  later?: LaterContents;
+}
+
+/** Completes hits as they are taken. */
+export interface LaterContents {
+  /**
+   * The hits with their metadata and texts, which are read a part at a time and are those of that moment: an item that is gone by
+   * then, or does not pass the filter any more, is left out.
+   */
+  pagesOf(hits: readonly ScoredHit[]): AsyncIterable<ScoredHit[]>;
+}
+
+export interface SearchAnswer extends FoundHits {
   /** The hits as packedHitsOf in shared/rpc/hit-codec.ts makes them: then `hits` is empty. */
   packedHits?: Buffer | undefined;
   /** Vectors in the collection, whatever the filter. */
@@ -316,14 +338,14 @@ export interface SearchAnswer {
 
 export interface SearchService {
   /** With `packed`, the hits may come as bytes. What is found without waiting is answered at once; errors are thrown, or in the promise. */
-  search(collection: string, request: SearchInput, options?: { packed?: boolean }): SearchAnswer | Promise<SearchAnswer>;
-  bulkSearch(collection: string, queries: SearchInput[]): Promise<{ results: ScoredHit[][]; timing: SearchTiming }>;
-  hybridSearch(collection: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
-  rerank(collection: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
-  recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }>;
+  search(collection: string, request: SearchInput, options?: { packed?: boolean; hold?: AnswerHold }): SearchAnswer | Promise<SearchAnswer>;
+  bulkSearch(collection: string, queries: SearchInput[], hold?: AnswerHold): Promise<{ results: FoundHits[]; timing: SearchTiming }>;
+  hybridSearch(collection: string, request: HybridInput, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
+  rerank(collection: string, request: { source: VectorSource; candidates: string[] }, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
+  recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }, hold?: AnswerHold): Promise<FoundHits>;
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** Search by embedded text; hits carry their text. */
-  query(collection: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  query(collection: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
 }
 
 export interface RecallService {
@@ -411,7 +433,7 @@ export interface SamplesService {
    * the same sample while the items are the same. Items that are written meanwhile may be left out. Errors: not_found;
    * invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be too large.
    */
-  sample(collection: string, request: SampleInput): Promise<SampleView>;
+  sample(collection: string, request: SampleInput, hold?: AnswerHold): Promise<SampleView>;
 }
 
 export interface SampleInput {

@@ -30,7 +30,7 @@ import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
 import { type BackupSeals, backupSealsOf } from '../shared/backup/backup-seals';
 import { targetOpener } from '../shared/backup/open-target';
-import { capacityOf } from '../shared/process/capacity';
+import { answerBytesOf, capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
@@ -73,6 +73,7 @@ import { LogShipping } from './shipping/log-shipping';
 import { addShippingMetrics } from './metrics/shipping-metrics';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
 import { SnapshotSender } from './replication/snapshot-sender';
+import { AnswerBytes, sharedAnswerBytes } from './rpc/answer-bytes';
 import { nodeLimits, shardServices } from './rpc/shard-service';
 import type { ShardOptions } from './shard/shard-options';
 import { WriteBudget } from './shard/write-queue';
@@ -313,7 +314,9 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
     optimizeOn: (node, id) => void questions.optimize(node, id),
     purgeOn: (node, id, start) => questions.purge(node, id, start),
   });
-  const limits = nodeLimits();
+  const answerBytes = sharedAnswerBytes(1 + config.readThreads);
+  const answerBytesMax = answerBytesOf(config.answerBytesMax, machine);
+  const limits = nodeLimits({ answers: new AnswerBytes({ bytesMax: answerBytesMax, shared: answerBytes }) });
   const observer = new NodeMetrics(metrics, limits);
   /** TLS is for connections between machines as for those of this one: with it, all go over the port. */
   const socketName = published !== null && credentials.tls === null ? newSocketName() : null;
@@ -359,6 +362,8 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
       replicas: published,
       shards,
       limit: limits.reads,
+      answerBytesMax,
+      answerBytes,
       observer,
       onSearches: ({ primary, follower, passedOn }) => {
         onThreadSearches(primary + follower, passedOn);

@@ -10,6 +10,7 @@ import { takenConnection } from '../shared/threads/taken-connection';
 import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/threads/thread-state';
 import { systemClock } from '../shared/time/clock';
 import { openTracer } from '../shared/trace/open-tracer';
+import { AnswerBytes } from './rpc/answer-bytes';
 import { threadReads } from './rpc/shard-service';
 import { OperationReports } from './threads/operation-reports';
 import { permitClocks } from './threads/permit-clocks';
@@ -47,7 +48,7 @@ const tellSpans = (): void => {
   if (tracer !== null) main.tell('traces.counts', { ...tracer.counts });
 };
 const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });
-const service = threadReads({ shards, clock, logger: log, observer: reports, tracer });
+const service = threadReads({ shards, clock, logger: log, observer: reports, tracer, answers: new AnswerBytes({ bytesMax: data.answerBytesMax, shared: data.answerBytes, place: data.place }) });
 const server = new RpcServer({ services: [service], ...credentials, addressOf: () => address });
 const accept = { http2: server.acceptor(), frames: server.framesAcceptor(service.frames) };
 const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);

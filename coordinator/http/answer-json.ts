@@ -1,4 +1,4 @@
-import type { FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
+import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
 import { hitsFromBytes } from '../../shared/rpc/hit-codec';
 import type { HitsAnswer } from './endpoint';
 import type { VectorFormat } from './body/vector-format';
@@ -32,17 +32,52 @@ export function* listPieces<Element>(head: string, elements: readonly Element[],
   yield `${piece}]${tail}`;
 }
 
+/** The same of elements that come in pages, the next of which is asked for when the text of the last was taken. */
+export async function* pagedPieces<Element>(head: string, pages: AsyncIterable<readonly Element[]>, elementJson: (element: Element) => string, tail: () => string): AsyncGenerator<string> {
+  let piece = `${head}[`;
+  let isFirst = true;
+  for await (const page of pages) {
+    for (const element of page) {
+      piece += isFirst ? elementJson(element) : `,${elementJson(element)}`;
+      isFirst = false;
+      if (piece.length < PIECE_CHARACTERS) continue;
+      yield piece;
+      piece = '';
+    }
+  }
+  yield `${piece}]${tail()}`;
+}
+
+/** An array of hits, in pieces. What was left out of them is read meanwhile. */
+export function foundPieces(head: string, { hits, later }: FoundHits, toJson: (hit: ScoredHit) => string, tail: string): Iterable<string> | AsyncIterable<string> {
+  return later === undefined ? listPieces(head, hits, toJson, tail) : pagedPieces(head, later.pagesOf(hits), toJson, () => tail);
+}
+
 /** The same text as of the bytes. */
 export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' | 'hits' | 'behind'>): Generator<string> {
   return listPieces(before, hitsFromBytes(hits), hitJson, behind);
 }
 
 /** An array of lists of hits, in pieces. */
-export function* hitListsPieces(head: string, lists: readonly (readonly ScoredHit[])[], tail: string): Generator<string> {
+export function hitListsPieces(head: string, lists: readonly FoundHits[], tail: string): Iterable<string> | AsyncIterable<string> {
+  return lists.some(({ later }) => later !== undefined) ? laterListsPieces(head, lists, tail) : wholeListsPieces(head, lists, tail);
+}
+
+function* wholeListsPieces(head: string, lists: readonly FoundHits[], tail: string): Generator<string> {
   if (lists.length === 0) yield `${head}[]${tail}`;
-  for (let i = 0; i < lists.length; i++) {
-    yield* listPieces(i === 0 ? `${head}[` : ',', lists[i], hitJson, i === lists.length - 1 ? `]${tail}` : '');
-  }
+  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, hitJson, tailOfList(tail, i, lists.length));
+}
+
+async function* laterListsPieces(head: string, lists: readonly FoundHits[], tail: string): AsyncGenerator<string> {
+  for (let i = 0; i < lists.length; i++) yield* foundPieces(headOfList(head, i), lists[i], hitJson, tailOfList(tail, i, lists.length));
+}
+
+function headOfList(head: string, i: number): string {
+  return i === 0 ? `${head}[` : ',';
+}
+
+function tailOfList(tail: string, i: number, count: number): string {
+  return i === count - 1 ? `]${tail}` : '';
 }
 
 export function hitJson({ externalId, score, metadata, explanation }: ScoredHit): string {

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
+import { AnswerMemory } from './answer-memory';
 import { Exchange } from './exchange';
 import type { RequestObserver } from './observer';
 import type { Turns } from './turns';
@@ -19,6 +20,7 @@ export interface ConnectionBounds {
 export const REFUSED_MAX = 32;
 /** A client that sends no request within this time gets no answer. */
 const REFUSAL_MS = 2_000;
+const REFUSED_PACE = { stallTimeoutMs: REFUSAL_MS, stallBytesPerSecond: 0 };
 /** The least interval between two sweeps, which close idle connections when room is short. */
 export const SWEEP_MS = 1_000;
 
@@ -30,6 +32,8 @@ export class ConnectionGate {
   private readonly turnedAway = new Set<Socket>();
   private readonly bounds: ConnectionBounds;
   private readonly server: Server;
+  /** Few bytes, on few connections. */
+  private readonly uncounted = new AnswerMemory({ bytesMax: Infinity, metadataBytesMax: 0, textBytesMax: 0 });
   private connections = 0;
   private sweptMs = -Infinity;
 
@@ -50,7 +54,7 @@ export class ConnectionGate {
   /** Answers that there are too many connections, and closes this one. */
   refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns }): void {
     response.shouldKeepAlive = false;
-    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, stallTimeoutMs: REFUSAL_MS });
+    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, pace: REFUSED_PACE, memory: this.uncounted });
     exchange.fail(
       new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.shownMax ?? this.bounds.connectionsMax}, by its limit of open files); try again in a moment`),
     );

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { ErrorKind } from '../../shared/errors/quiver-error';
 import type { Caller } from '../keys/caller';
 import type { Role } from '../keys/keys-service';
+import type { AnswerHold } from '../answer-hold';
 import type { ItemBounds } from './body/body-scanner';
 import type { HandlerOnce } from './request-once';
 
@@ -112,6 +113,8 @@ export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text
 
 /** A request that has passed every check. `path`, `query` and `body` are outputs of the endpoint's schemas. */
 export interface EndpointCall extends HandlerOnce {
+  /** What the answer holds: to be told by whoever reads more for it than fits into one small piece. */
+  hold: AnswerHold;
   path: unknown;
   query: unknown;
   body: unknown;

@@ -4,8 +4,9 @@ import type { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
 import type { Span } from '../../shared/trace/span';
 import { contextFromHeaders, type TraceContext } from '../../shared/trace/trace-context';
-import type { Caller } from '../keys/caller';
+import { type Caller, identityOf } from '../keys/caller';
 import type { RateDecision } from '../limits/rate-limiter';
+import { type AnswerMemory, busy, type RequestHold } from './answer-memory';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
@@ -16,6 +17,7 @@ import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
+import { type PaceBounds, ReaderPace, TakenBytes } from './reader-pace';
 import { newRequestId } from './request-id';
 import { REPLAYED_HEADER } from './request-once';
 import { TURN_MS, type Turns } from './turns';
@@ -35,6 +37,10 @@ const UNAUTHENTICATED = 401;
  * length in the head.
  */
 const WRITE_CHARACTERS = 64 * 1024;
+/** The same over HTTP/2, where only what was given at once shows whether it is taken. */
+const STREAM_CHARACTERS = 16 * 1024;
+/** An answer of so many bytes is sent whatever others hold: no more than a connection costs by itself. */
+const SMALL_ANSWER_BYTES = 4 * 1024;
 
 /** Calls of shards that the log of a slow request names. */
 const LOGGED_CALLS_MAX = 8;
@@ -88,12 +94,16 @@ export class Exchange {
   private readonly observer: RequestObserver;
   private readonly isDraining: () => boolean;
   private readonly turns: Turns;
-  private readonly stallTimeoutMs: number;
+  private readonly pace: PaceBounds;
+  private readonly memory: AnswerMemory;
+  private readonly addressOf: (request: IncomingMessage) => string;
   private readonly slowMs: number;
   private readonly answers: AnswerRoom | undefined;
   private continued = false;
   private observed = false;
   private worked: WorkedTime | null = null;
+  private held: RequestHold | null = null;
+  private reader: { pace: ReaderPace; taken: TakenBytes } | null = null;
 
   constructor(options: {
     request: IncomingMessage;
@@ -104,8 +114,12 @@ export class Exchange {
     /** Whether the server is closing, so that connections end with their answer. */
     isDraining: () => boolean;
     turns: Turns;
-    /** Longest time without the client taking any of its answer. */
-    stallTimeoutMs: number;
+    /** How slowly the client may take its answer. */
+    pace: PaceBounds;
+    /** Counts what answers hold. */
+    memory: AnswerMemory;
+    /** Who asks where there is no key; default: whoever opened the connection. */
+    addressOf?: (request: IncomingMessage) => string;
     /** A request is slow that takes this long; default: none is. */
     slowMs?: number;
     /** Default: hits are written as strings. */
@@ -118,7 +132,9 @@ export class Exchange {
     this.awaitsContinue = options.awaitsContinue;
     this.isDraining = options.isDraining;
     this.turns = options.turns;
-    this.stallTimeoutMs = options.stallTimeoutMs;
+    this.pace = options.pace;
+    this.memory = options.memory;
+    this.addressOf = options.addressOf ?? (({ socket }) => socket?.remoteAddress ?? '');
     this.slowMs = options.slowMs ?? Infinity;
     this.answers = options.answers;
     this.startedMs = this.clock.monotonicMs();
@@ -135,15 +151,26 @@ export class Exchange {
     this.response.writeContinue();
   }
 
-  /** Answers what is to be waited for, if anything is. */
+  /** What its answer holds. */
+  get hold(): RequestHold {
+    return (this.held ??= this.memory.holdOf(this));
+  }
+
+  /** How long its answer waits for room, once it has begun; null before that. */
+  get begunMs(): number | null {
+    return this.response.headersSent ? this.pace.stallTimeoutMs : null;
+  }
+
+  /** Answers what is to be waited for, if anything is. Errors: overloaded when there is no room for the answer to a question. */
   answer(answer: Answer): Promise<void> | undefined {
+    let sent: Promise<void> | undefined;
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        this.send(successEnvelope(answer.json, this.warnings), JSON_TYPE);
+        sent = this.sendWhole(successEnvelope(answer.json, this.warnings), JSON_TYPE);
         break;
       case 'text':
-        this.send(answer.text, answer.contentType);
+        sent = this.sendWhole(answer.text, answer.contentType);
         break;
       case 'bare':
         this.isReplayed ||= answer.isReplayed ?? false;
@@ -152,14 +179,38 @@ export class Exchange {
         return undefined;
       case 'hits':
         this.worked = answer.worked ?? null;
-        if (!this.sendHits(answer)) return this.answerInPieces(hitsPieces(answer));
+        if (!this.sendHits(answer)) {
+          this.mustHaveRoom(answer.hits.length);
+          this.hold.keep(answer.hits.length);
+          return this.answerInPieces(hitsPieces(answer));
+        }
         break;
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);
     }
     this.observe(200, null);
-    return undefined;
+    return sent;
+  }
+
+  /** Nothing is read for it any more; what its connection has is counted until it is taken. */
+  releaseRead(): void {
+    this.held?.releaseRead();
+  }
+
+  /** Whose memory its answer takes. */
+  get caller(): string {
+    return this.key === null ? `address:${this.addressOf(this.request)}` : identityOf(this.key);
+  }
+
+  /** Of what was changed the caller must hear, and small answers cost no more than the connection. Errors: overloaded. */
+  private mustHaveRoom(bytes: number): void {
+    if (bytes > SMALL_ANSWER_BYTES && this.isQuestion && !this.hold.takes(bytes)) throw busy();
+  }
+
+  /** Whether nothing is done for it but to answer. */
+  private get isQuestion(): boolean {
+    return this.request.method === 'GET' || this.request.method === 'HEAD' || this.access === 'readonly' || this.access === 'public';
   }
 
   /** Whether the client has disconnected. */
@@ -188,6 +239,27 @@ export class Exchange {
     if (!isQuiverError(error)) return null;
     if (error.kind === 'rate_limited') return Math.max(1, this.rate?.resetSeconds ?? 1);
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
+  }
+
+  /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */
+  private sendWhole(text: string | Buffer, contentType: string): Promise<void> | undefined {
+    this.mustHaveRoom(text.length);
+    if (text.length > STREAM_CHARACTERS && this.response instanceof StreamResponse) return this.sendSlices(typeof text === 'string' ? Buffer.from(text) : text, contentType);
+    this.send(text, contentType);
+    return undefined;
+  }
+
+  private async sendSlices(bytes: Buffer, contentType: string): Promise<void> {
+    const headers = this.headers(contentType);
+    headers['content-length'] = bytes.length;
+    this.begin(headers);
+    let from = 0;
+    for (; bytes.length - from > STREAM_CHARACTERS; from += STREAM_CHARACTERS) {
+      this.hold.keep(bytes.length - from);
+      if (!(await this.write(bytes.subarray(from, from + STREAM_CHARACTERS)))) return;
+    }
+    this.releaseRead();
+    this.end(bytes.subarray(from));
   }
 
   private send(
@@ -220,6 +292,7 @@ export class Exchange {
   }
 
   private sendBare({ status, headers, bytes }: BareAnswer): void {
+    this.mustHaveRoom(bytes?.length ?? 0);
     const own: OutgoingHttpHeaders = { ...this.headers(''), ...headers };
     if (bytes !== null) own['content-length'] = bytes.length;
     this.begin(own, status);
@@ -267,11 +340,12 @@ export class Exchange {
   private watchRest(): void {
     const { response } = this;
     // Usually it takes a small one at once, and there is nothing to wait for. Of a connection that is closed, nothing more is heard.
-    if (response.writableEnded && response.writableLength > 0 && !response.destroyed) void this.progress('finish');
+    if (response.writableEnded && response.writableLength > 0 && !response.destroyed) void this.progress('finish', response.writableLength);
   }
 
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
     const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
+    const charactersMax = this.response instanceof StreamResponse ? STREAM_CHARACTERS : WRITE_CHARACTERS;
     let startedMs = this.clock.monotonicMs();
     let text = SUCCESS_HEAD;
     let isBegun = false;
@@ -281,7 +355,7 @@ export class Exchange {
       const { done, value } = step instanceof Promise ? await step : step;
       if (done) break;
       text += value;
-      if (text.length < WRITE_CHARACTERS) continue;
+      if (text.length < charactersMax) continue;
       // An error before this point still gets its envelope.
       if (!isBegun) this.begin(this.headers(JSON_TYPE));
       isBegun = true;
@@ -302,36 +376,35 @@ export class Exchange {
   }
 
   /** Writes, and waits until the client has taken enough of it. Answers whether the client is still connected. */
-  private async write(text: string): Promise<boolean> {
-    if (!this.response.destroyed && !this.response.write(text)) await this.progress('drain');
+  private async write(text: string | Buffer): Promise<boolean> {
+    if (!this.response.destroyed && !this.response.write(text)) await this.progress('drain', text.length);
     return !this.response.destroyed;
   }
 
   /**
    * Waits until the client has taken what was written (as far as the system shows: its buffers hold some more) or has
-   * disconnected. A client that takes nothing for too long is cut off, so that it can't keep the memory of its answer
-   * occupied.
+   * disconnected. Meanwhile it is counted. A client that takes nothing for too long, or too little, is cut off, so that it can't keep
+   * the memory of its answer occupied.
    */
-  private progress(event: 'drain' | 'finish'): Promise<void> {
-    const { response } = this;
-    const connection = response instanceof StreamResponse ? response.socket : null;
-    let sent = connection?.bytesWritten;
+  private progress(event: 'drain' | 'finish', bytes: number): Promise<void> {
+    const { response, clock } = this;
+    const { pace, taken } = (this.reader ??= { pace: new ReaderPace(this.pace), taken: new TakenBytes(response) });
+    pace.begin(clock.monotonicMs(), taken);
+    this.hold.sending(response.writableLength);
     return new Promise<void>((resolve) => {
       const go = (): void => {
-        clearTimeout(stall);
+        clearInterval(look);
         response.off(event, go);
         response.off('close', go);
+        taken.streamHasSent(bytes);
+        this.hold.sending(0);
         resolve();
       };
-      const stall = setTimeout(() => {
+      const look = setInterval(() => {
         // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself.
-        if (response.socket === null) stall.refresh();
-        else if (connection?.bytesWritten !== sent) {
-          // The client takes other answers of the same connection.
-          sent = connection?.bytesWritten;
-          stall.refresh();
-        } else response.destroy();
-      }, this.stallTimeoutMs);
+        if (response.socket === null) pace.begin(clock.monotonicMs(), taken);
+        else if (!pace.look(clock.monotonicMs(), taken)) response.destroy();
+      }, pace.lookMs);
       response.on(event, go);
       response.on('close', go);
     });

@@ -21,6 +21,7 @@ export type HttpLimits = Pick<
   | 'queryLengthMax'
   | 'searchTextLengthMax'
   | 'stallTimeoutMs'
+  | 'stallBytesPerSecond'
   | keyof FilterBounds
 >;
 

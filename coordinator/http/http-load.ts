@@ -2,6 +2,8 @@
 export class HttpLoad {
   /** Requests being worked on. */
   requests = 0;
+  /** Bytes that answers hold, from when they are read until they are taken. */
+  answerBytes = (): number => 0;
   private ownBytes = 0;
   /** Requests refused because the process was busy, since it started. */
   refused = 0;

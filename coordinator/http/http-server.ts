@@ -14,8 +14,10 @@ import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import { CallNoting } from '../routing/call-noting';
 import type { Service } from '../service';
+import { AnswerMemory, busy } from './answer-memory';
 import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
+import { clientAddress } from './client-address';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { ConnectionQueue } from './connection-queue';
 import { DASHBOARD_SEGMENT, DashboardFiles } from './dashboard-files';
@@ -31,6 +33,7 @@ import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { type Arrival, type AuditState, Pipeline } from './pipeline';
+import { watchReader } from './reader-pace';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
 import { WholeRequests } from './whole/whole-requests';
@@ -77,6 +80,8 @@ export interface HttpServerParts {
   load?: HttpLoad;
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
+  /** Counts what answers hold; default: up to {@link ANSWER_BYTES_MAX}, in this thread. */
+  answerMemory?: AnswerMemory;
   connections?: ConnectionBounds;
   /** How late another event loop is on which requests depend; default: 0. */
   otherDelayMs?: () => number;
@@ -96,6 +101,12 @@ const CONNECTIONS_MAX = 10_000;
 
 /** Far more than a search's body. As many as there may be requests take 256 MiB. */
 const SMALL_BODY_BYTES = 64 * 1024;
+
+/** What an answer of the explorer may hold: a piece of a file, and what waits of it. */
+const EXPLORER_BYTES = 256 * 1024;
+
+/** What answers may hold where nobody says how much memory there is. */
+const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
 export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): OverloadBounds {
@@ -144,6 +155,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
+  const answerMemory = parts.answerMemory ?? new AnswerMemory({ ...limits, bytesMax: ANSWER_BYTES_MAX });
   const endpoints = endpointTable({
     service,
     keys,
@@ -175,6 +187,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
     bodyMemory: codec.memory,
     answers: codec.answers,
+    answerMemory,
     turns,
     limits,
     trustedProxies: new NetworkList(parts.trustedProxies ?? []),
@@ -186,6 +199,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     noting: parts.noting ?? new CallNoting(),
     slowMs: parts.slowMs ?? Infinity,
   });
+  const proxies = new NetworkList(parts.trustedProxies ?? []);
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
@@ -207,10 +221,27 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     if (isPage) void pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1)));
     else void pipeline.serve(arrival);
   };
+  const serveExplorer = (arrival: Arrival): void => {
+    const { request, response } = arrival;
+    const hold = answerMemory.holdOf({ caller: `address:${clientAddress(request, proxies)}`, isGone: false, begunMs: null });
+    // Its files come from the disk, as fast as they are taken.
+    if (!hold.takes(EXPLORER_BYTES)) {
+      pipeline.refuse(arrival, busy());
+      return;
+    }
+    hold.sending(EXPLORER_BYTES);
+    watchReader(
+      response,
+      limits,
+      () => clock.monotonicMs(),
+      () => hold.sending(0),
+    );
+    (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
+  };
   const isForExplorer = ({ target }: Arrival): boolean => hasDocs && target.segments[0] === 'docs';
   const queue = new ConnectionQueue((request, response) => {
     const arrival = arrivalOf(request, response, waiting.has(request));
-    if (isForExplorer(arrival)) (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
+    if (isForExplorer(arrival)) serveExplorer(arrival);
     else serve(arrival);
   });
   const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });

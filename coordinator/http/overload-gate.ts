@@ -57,8 +57,13 @@ export class OverloadGate {
   }
 
   private busy(): QuiverError {
+    return this.refused(new QuiverError('overloaded', 'server busy: try again in a moment'));
+  }
+
+  /** Counts a request that is refused because of something else that there is too much of. */
+  refused(error: QuiverError): QuiverError {
     this.load.refused++;
-    return new QuiverError('overloaded', 'server busy: try again in a moment');
+    return error;
   }
 }
 

@@ -15,6 +15,7 @@ import type { Tokens } from '../keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
 import type { CallNoting } from '../routing/call-noting';
+import { type AnswerMemory, busy, isBusy } from './answer-memory';
 import type { AnswerRoom } from './answer-room';
 import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
@@ -54,6 +55,8 @@ export interface PipelineParts {
   bodyMemory?: BodyMemory | undefined;
   /** Where short answers are written; absent: they are made of strings. */
   answers?: AnswerRoom | undefined;
+  /** Counts what answers hold. */
+  answerMemory: AnswerMemory;
   turns: Turns;
   limits: HttpLimits;
   /** Whose `x-forwarded-for` is believed. */
@@ -100,6 +103,9 @@ export class Pipeline {
   private readonly parts: PipelineParts;
   private readonly slow = new SlowWatch();
   private readonly paths = new Map<z.ZodType, RecentResults<object>>();
+  /** How long the last answer of an endpoint was that has it in one piece, where that was long. */
+  private readonly lengths = new Map<Endpoint, number>();
+  private readonly addressOf = (request: IncomingMessage): string => clientAddress(request, this.parts.trustedProxies);
 
   constructor(parts: PipelineParts) {
     this.parts = parts;
@@ -119,6 +125,7 @@ export class Pipeline {
     try {
       await this.run(arrival, exchange);
     } catch (error) {
+      if (isBusy(error)) this.parts.gate.refused(error);
       exchange.fail(await explainedError(error, async () => namesSeenBy(exchange.key, await this.parts.collectionNames())));
     }
     const { collection, durationMs } = exchange;
@@ -136,9 +143,14 @@ export class Pipeline {
     }
   }
 
+  /** Answers a request that something else would have answered. */
+  refuse(arrival: Arrival, error: QuiverError): void {
+    this.exchangeOf(arrival).fail(this.parts.gate.refused(error));
+  }
+
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
-    const { clock, observer, isDraining, turns, limits, slowMs, answers } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs, slowMs, answers });
+    const { clock, observer, isDraining, turns, limits, slowMs, answers, answerMemory } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers });
   }
 
   /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
@@ -224,6 +236,7 @@ export class Pipeline {
     else if (collections.type === 'fixed') use(collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
     if (once !== null) await once.mustBePossible();
+    if (endpoint.sheds && exchange.hold.isOverdrawn()) throw busy();
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const read = this.body(request, endpoint, exchange, admission, once);
@@ -233,10 +246,13 @@ export class Pipeline {
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
       if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
-      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, ...asked };
+      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, hold: exchange.hold, ...asked };
+      const expected = this.lengths.get(endpoint);
+      if (expected !== undefined) await exchange.hold.reserve(expected);
       const notes = this.notesOf(endpoint, query, exchange);
       const handled = notes === null ? endpoint.handle(call) : this.handleNoted(endpoint, call, exchange, notes);
       const answer = handled instanceof Promise ? await handled : handled;
+      if (answer.type === 'data' || answer.type === 'text') this.noteLength(endpoint, answer.type === 'data' ? answer.json.length : answer.text.length);
       if (exchange.span !== null) {
         const answeredMs = this.parts.clock.monotonicMs();
         exchange.answering = () => stepSpan(exchange.span!, 'write answer', answeredMs, this.parts.clock.monotonicMs());
@@ -245,7 +261,14 @@ export class Pipeline {
       if (sent !== undefined) await sent;
     } finally {
       admission.release();
+      exchange.releaseRead();
     }
+  }
+
+  /** What the next answer of this kind will be like, and is counted by before it is made. */
+  private noteLength(endpoint: Endpoint, length: number): void {
+    if (length > LONG_ANSWER) this.lengths.set(endpoint, length);
+    else if (this.lengths.size > 0) this.lengths.delete(endpoint);
   }
 
   /** Errors: invalid_parameter. */
@@ -430,6 +453,9 @@ const CHALLENGE = 'Bearer realm="quiver"';
 function quotable(text: string): string {
   return text.replace(/[^\x20-\x7e]|["\\]/g, ' ');
 }
+
+/** Characters of an answer in one piece from which on it is counted before it is there. */
+const LONG_ANSWER = 64 * 1024;
 
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };
 /** Longest piece of an unknown path that a message repeats. */

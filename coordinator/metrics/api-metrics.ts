@@ -37,6 +37,7 @@ export class ApiMetrics {
     this.searches = new SearchMetrics(metrics);
     metrics.gauge('quiver_http_requests_in_flight', 'Requests to the API being worked on', () => this.load.requests);
     metrics.gauge('quiver_http_body_bytes', 'Bytes of the bodies of requests being read or worked on', () => this.load.bodyBytes);
+    metrics.gauge('quiver_http_answer_bytes', 'Bytes that answers hold, from when they are read until clients have taken them', () => this.load.answerBytes());
     metrics.counter('quiver_http_requests_shed_total', 'Requests refused because the process was busy', () => this.load.refused);
   }
 }

@@ -2,6 +2,7 @@
 // and nothing keeps state between calls. So the addon may be loaded in any number of contexts.
 #include <fcntl.h>
 #include <node_api.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -498,6 +499,27 @@ napi_value send_now(napi_env env, napi_callback_info info) {
   return result;
 }
 
+// untakenBytes(handle: number): number
+napi_value untaken_bytes(napi_env env, napi_callback_info info) {
+  size_t argument_count = 1;
+  napi_value argument;
+  int32_t handle = -1;
+  if (napi_get_cb_info(env, info, &argument_count, &argument, nullptr, nullptr) != napi_ok || argument_count < 1 ||
+      napi_get_value_int32(env, argument, &handle) != napi_ok) {
+    return refuse(env, "untakenBytes: a handle is needed");
+  }
+  int bytes = 0;
+#ifdef __APPLE__
+  socklen_t size = sizeof bytes;
+  if (getsockopt(handle, SOL_SOCKET, SO_NWRITE, &bytes, &size) != 0) bytes = 0;
+#else
+  if (ioctl(handle, TIOCOUTQ, &bytes) != 0) bytes = 0;
+#endif
+  napi_value result = nullptr;
+  napi_create_double(env, bytes < 0 ? 0 : static_cast<double>(bytes), &result);
+  return result;
+}
+
 }  // namespace
 
 NAPI_MODULE_INIT() {
@@ -510,6 +532,7 @@ NAPI_MODULE_INIT() {
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"writeHits", nullptr, write_hits, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"sendNow", nullptr, send_now, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"untakenBytes", nullptr, untaken_bytes, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
   napi_define_properties(env, exports, sizeof properties / sizeof properties[0], properties);
   return exports;

@@ -36,6 +36,8 @@ export interface BodyScannerAddon {
    * connection fails, which who sends them in another way finds out.
    */
   sendNow(handle: number, bytes: Uint8Array, from: number, to: number): number;
+  /** Bytes that an open connection was given and that the other side has not acknowledged; 0 where the system does not say it. */
+  untakenBytes(handle: number): number;
 }
 
 /** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room. */

@@ -6,18 +6,18 @@ import { inTime } from '../../shared/time/deadline';
 import { inSlices } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
-import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
+import { OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 import { chosenMetadata } from './chosen-metadata';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 
-/** Items whose contents are read at once, and bytes of their vectors. */
-const PAGE_ITEMS_MAX = 1000;
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** Bytes of items that are read at once. */
+const ROUND_BYTES = 2 * 1024 * 1024;
 
 /** What one answer may hold. */
 export interface SampleBounds {
@@ -38,7 +38,7 @@ export class ShardedSamplesService implements SamplesService {
   private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
-  private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly clock: Clock;
   private readonly places: DeepReads;
   private readonly bounds: SampleBounds;
@@ -57,14 +57,14 @@ export class ShardedSamplesService implements SamplesService {
     this.shards = options.shards;
     this.scatter = options.scatter;
     this.sets = new ShardSets(options);
-    this.deep = options.deep;
+    this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.clock = options.clock;
     this.places = new DeepReads(options.clock);
     this.bounds = options.bounds ?? BOUNDS;
     this.workerFile = options.workerFile ?? PROJECTION_WORKER;
   }
 
-  async sample(name: string, request: SampleInput): Promise<SampleView> {
+  async sample(name: string, request: SampleInput, hold: AnswerHold = NO_HOLD): Promise<SampleView> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { dimensions } = request;
@@ -74,8 +74,20 @@ export class ShardedSamplesService implements SamplesService {
     return this.places.run(Infinity, call, async () => {
       const { population, drawn } = await this.sets.inOne(collection, call, (current) => this.draw(current, request, call));
       if (request.vectors) this.checkVectorBytes(drawn.length, collection.dim);
-      return { population, dim: collection.dim, ...(await this.contents(collection, drawn, request, call)) };
+      const room = hold.reserve(this.bytesMax(collection, drawn.length, request, hold));
+      if (room !== undefined) await room;
+      const contents = await this.contents(collection, drawn, request, call);
+      hold.keep(bytesOf(contents));
+      return { population, dim: collection.dim, ...contents };
     });
+  }
+
+  /** The most that the answer and what is read for it hold. */
+  private bytesMax(collection: CollectionRecord, count: number, { vectors, fields, dimensions }: SampleInput, hold: AnswerHold): number {
+    const { itemCharactersMax } = this.bounds;
+    const characters = fields?.length === 0 ? 0 : Math.min(count * hold.itemBytesMax(false), itemCharactersMax);
+    const floats = count * ((vectors ? collection.dim : 0) + (dimensions ?? 0));
+    return characters + floats * Float32Array.BYTES_PER_ELEMENT + roundBytesMax(collection, collection.shards, { vectors: vectors || dimensions !== null, texts: false }, hold, ROUND_BYTES);
   }
 
   private async draw(collection: CollectionRecord, { size, seed, filter }: SampleInput, call: CallOptions): Promise<{ population: number; drawn: SampledItem[] }> {
@@ -120,31 +132,16 @@ export class ShardedSamplesService implements SamplesService {
 
   /** The items as they are stored now, without those that are gone; the next page is read while one is worked on. */
   private async *pages(collection: CollectionRecord, drawn: SampledItem[], vectors: boolean, call: CallOptions): AsyncGenerator<StoredItem[]> {
-    const pageItems = vectors ? Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES_MAX / (collection.dim * Float32Array.BYTES_PER_ELEMENT)))) : PAGE_ITEMS_MAX;
-    const readFrom = (from: number): Promise<StoredItem[]> | null => (from < drawn.length ? this.page(collection, drawn.slice(from, from + pageItems), vectors, call) : null);
-    let next = readFrom(0);
-    for (let from = pageItems; next !== null; from += pageItems) {
-      const page = await next;
-      next = readFrom(from);
-      // It is awaited later, or never if this page can't be used.
-      next?.catch(() => undefined);
-      yield page;
-    }
-  }
-
-  private page(collection: CollectionRecord, drawn: SampledItem[], vectors: boolean, call: CallOptions): Promise<StoredItem[]> {
     const ids = drawn.map(({ externalId }) => externalId);
-    const read = async (current: CollectionRecord): Promise<StoredItem[]> => {
-      const groups = groupByShard(ids, current.shards, (externalId) => externalId);
-      const answers = await this.scatter.read(
-        current,
-        groups.map(({ shard }) => shard),
-        call,
-        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors, texts: false }, call),
-      );
-      return inCallOrder(groups, answers).filter((item) => item !== null);
-    };
-    return this.deep.run(ids.length * HITS_PER_ITEM, call, () => this.sets.inOne(collection, call, read));
+    const pages = this.ordered.read(collection, ids, { vectors, texts: false }, { begin: () => call, hold: NO_HOLD, roundBytes: ROUND_BYTES });
+    for (let next = pages.next(); ;) {
+      const { done, value } = await next;
+      if (done) return;
+      next = pages.next();
+      // It is awaited later, or never if this page can't be used.
+      next.catch(() => undefined);
+      yield value.filter((item) => item !== null);
+    }
   }
 
   private timely<Result>(work: Promise<Result>, { deadlineMs }: CallOptions): Promise<Result> {
@@ -168,6 +165,11 @@ export class ShardedSamplesService implements SamplesService {
       `the ids and metadata of the sample have more than the maximum of ${this.bounds.itemCharactersMax} characters: name the metadata_fields that are needed, or take a smaller size`,
     );
   }
+}
+
+function bytesOf({ items, vectors, projection }: Pick<SampleView, 'items' | 'vectors' | 'projection'>): number {
+  const characters = items.reduce((sum, { externalId, metadata }) => sum + externalId.length + metadata.length, 0);
+  return characters + (vectors?.byteLength ?? 0) + (projection?.coordinates.byteLength ?? 0);
 }
 
 /** The items of a page with the metadata that are wanted. In steps: the metadata of one item may be long. */

@@ -30,7 +30,11 @@ export interface HybridRequest {
   filter: Filter | null;
   /** Whether hits carry their places in the two lists. */
   explain?: boolean | undefined;
+  /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
+  contentBytes?: number;
 }
+
+type ListManner = Pick<HybridRequest, 'filter' | 'contentBytes'>;
 
 /**
  * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
@@ -51,22 +55,22 @@ export class HybridSearch {
     // A single list keeps its order, so hits beyond the last requested place change nothing.
     const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
     const [vector, keyword] = await Promise.all([
-      request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
-      request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),
+      request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request, depth, call),
+      request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request, depth, call),
     ]);
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
 
-  private vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
-    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort: CALIBRATED, texts: false }, call)).hits;
+  private vectorList(collection: ShardedCollection, vector: Float32Array, { filter, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort: CALIBRATED, texts: false, bytesMax }, call)).hits;
     return this.list(collection, depth, call, ask);
   }
 
-  private async keywordList(collection: SearchedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
+  private async keywordList(collection: SearchedCollection, text: string, { filter, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
     const terms = queryTerms(analyserFor(collection.language), text);
     if (terms.length === 0) return [];
     const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)));
-    return this.list(collection, depth, call, (id, k) => this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter }, call));
+    return this.list(collection, depth, call, (id, k) => this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter, bytesMax }, call));
   }
 
   /**

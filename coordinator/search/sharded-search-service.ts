@@ -8,19 +8,41 @@ import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { type DeepReads, isDeep } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { HybridInput, ScoredHit, SearchAnswer, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
+import type { FoundHits, HybridInput, ScoredHit, SearchAnswer, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
+import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
+import { bytesOfHits, contentBound, contentBytesOf, foundHits, HIT_BYTES, hitBytesMax } from './later-hits';
 import { mergeHits } from './merge';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+/** Bytes of contents that come with each of the two lists of a hybrid search: its answer has few of the hits in them. */
+const LIST_CONTENT_BYTES = 512 * 1024;
+
+interface SearchManner {
+  /** Whether the hits may come as bytes. */
+  packed: boolean;
+  hold: AnswerHold;
+}
+
+/** How the best hits are asked for. */
+interface NearestManner {
+  texts: boolean;
+  /** Absent: who asks has counted it. */
+  hold?: AnswerHold;
+  isPacked?: boolean;
+  /** Bytes of contents that come from each shard. */
+  contentBytes?: number;
+}
 
 /** The best hits of all shards; `packedHits` in their place, where they were asked for so. */
 interface Nearest {
@@ -42,6 +64,7 @@ export class ShardedSearchService implements SearchService {
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly hybrid: HybridSearch;
   private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
 
@@ -60,28 +83,29 @@ export class ShardedSearchService implements SearchService {
     this.scatter = options.scatter;
     this.sets = new ShardSets(options);
     this.deep = options.deep;
+    this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
   }
 
   /** Errors are thrown, or the promise is rejected with them. */
-  search(name: string, request: SearchInput, { packed = false }: { packed?: boolean } = {}): SearchAnswer | Promise<SearchAnswer> {
+  search(name: string, request: SearchInput, { packed = false, hold = NO_HOLD }: { packed?: boolean; hold?: AnswerHold } = {}): SearchAnswer | Promise<SearchAnswer> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name);
     return collection === null || request.source.vector === undefined
-      ? this.searchLater(name, request, packed, call, startMs)
-      : this.searchIn(collection, this.givenVector(collection, request.source)!, request, packed, call, startMs, null);
+      ? this.searchLater(name, request, { packed, hold }, call, startMs)
+      : this.searchIn(collection, this.givenVector(collection, request.source)!, request, { packed, hold }, call, startMs, null);
   }
 
-  private async searchLater(name: string, request: SearchInput, packed: boolean, call: CallOptions, startMs: number): Promise<SearchAnswer> {
+  private async searchLater(name: string, request: SearchInput, manner: SearchManner, call: CallOptions, startMs: number): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = this.givenVector(collection, request.source);
-    if (given !== null) return this.searchIn(collection, given, request, packed, call, startMs, null);
+    if (given !== null) return this.searchIn(collection, given, request, manner, call, startMs, null);
     this.noteStep(call, 'route', startMs);
     const vector = await this.embedOne(collection, request.source, call);
-    return this.searchIn(collection, vector, request, packed, call, startMs, this.clock.monotonicMs());
+    return this.searchIn(collection, vector, request, manner, call, startMs, this.clock.monotonicMs());
   }
 
   /** `embeddedMs`: when the vector was made of a text; null where it was given. */
@@ -89,7 +113,7 @@ export class ShardedSearchService implements SearchService {
     collection: CollectionRecord,
     vector: Float32Array,
     request: SearchInput,
-    packed: boolean,
+    { packed, hold }: SearchManner,
     call: CallOptions,
     startMs: number,
     embeddedMs: number | null,
@@ -97,18 +121,19 @@ export class ShardedSearchService implements SearchService {
     if (embeddedMs === null) this.noteStep(call, 'route', startMs);
     // Without anything left out, what shards answer is put together as it is.
     const isWhole = packed && request.offset === 0 && request.minScore === undefined;
-    const found = this.nearest(collection, vector, request, false, call, isWhole);
-    const answered = ({ hits, packedHits, totalCount }: Nearest): SearchAnswer => ({
-      hits: atLeast(hits, request.minScore),
-      packedHits,
-      totalCount,
-      timing: this.timingFrom(startMs, embeddedMs),
-    });
+    const found = this.nearest(collection, vector, request, { texts: false, hold, isPacked: isWhole }, call);
+    const answered = ({ hits, packedHits, totalCount }: Nearest): SearchAnswer => {
+      const timing = this.timingFrom(startMs, embeddedMs);
+      if (packedHits === undefined) return { ...this.found(collection, atLeast(hits, request.minScore), request.filter, false, hold), totalCount, timing };
+      // It is counted when it is sent.
+      hold.keep(0);
+      return { hits, packedHits, totalCount, timing };
+    };
     return found instanceof Promise ? found.then(answered) : answered(found);
   }
 
   /** All texts are embedded in one call, then all queries run at once. */
-  async bulkSearch(name: string, queries: SearchInput[]): Promise<{ results: ScoredHit[][]; timing: SearchTiming }> {
+  async bulkSearch(name: string, queries: SearchInput[], hold: AnswerHold = NO_HOLD): Promise<{ results: FoundHits[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -119,12 +144,17 @@ export class ShardedSearchService implements SearchService {
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
-    const results = await Promise.all(queries.map(async (query, i) => this.nearest(collection, vectors[i], query, false, queryCall(call, i))));
-    return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
+    const contentBytes = contentBytesOf(queries.length * collection.shards);
+    await hold.reserve(queries.reduce((sum, { k, offset }) => sum + hitBytesMax(k + offset, collection.shards, contentBytes, false, hold), 0));
+    const found = await Promise.all(queries.map(async (query, i) => this.nearest(collection, vectors[i], query, { texts: false, contentBytes }, queryCall(call, i))));
+    const lists = found.map(({ hits }, i) => atLeast(hits, queries[i].minScore));
+    const bytes = lists.reduce((sum, hits) => sum + bytesOfHits(hits), 0);
+    const results = lists.map((hits, i) => this.found(collection, hits, queries[i].filter, false, hold, bytes - bytesOfHits(hits)));
+    return { results, timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
   }
 
   /** A list of weight 0 is not needed: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
-  async hybridSearch(name: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+  async hybridSearch(name: string, request: HybridInput, hold: AnswerHold = NO_HOLD): Promise<FoundHits & { timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -133,14 +163,20 @@ export class ShardedSearchService implements SearchService {
     this.noteStep(call, 'route', startMs);
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source, call) : null);
     const embeddedMs = this.clock.monotonicMs();
-    const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector }, call)));
+    const depth = fusionDepth(request.offset + request.k);
+    const contentBytes = contentBytesOf(collection.shards, LIST_CONTENT_BYTES);
+    await hold.reserve(2 * hitBytesMax(depth, collection.shards, contentBytes, false, hold));
+    const hits = await this.deep.run(depth, call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector, contentBytes }, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.noteStep(call, 'node', embeddedMs);
-    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, given === null && vector !== null ? embeddedMs : null) };
+    return {
+      ...this.found(collection, atLeast(hits, request.minScore), request.filter, false, hold),
+      timing: this.timingFrom(startMs, given === null && vector !== null ? embeddedMs : null),
+    };
   }
 
   /** A candidate named twice counts once; one that does not exist is left out. */
-  async rerank(name: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+  async rerank(name: string, request: { source: VectorSource; candidates: string[] }, hold: AnswerHold = NO_HOLD): Promise<FoundHits & { timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -149,6 +185,8 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (await this.embedOne(collection, request.source, call));
     const embeddedMs = this.clock.monotonicMs();
     const candidates = [...new Set(request.candidates)];
+    const bytesMax = contentBytesOf(collection.shards);
+    await hold.reserve(Math.min(candidates.length * (hold.itemBytesMax(false) + HIT_BYTES), hitBytesMax(candidates.length, collection.shards, bytesMax, false, hold)));
     const scored = await this.deep.run(request.candidates.length, call, () =>
       this.sets.inOne(collection, call, (current) => {
         const groups = groupByShard(candidates, current.shards, (externalId) => externalId);
@@ -156,7 +194,7 @@ export class ShardedSearchService implements SearchService {
           current,
           groups.map((group) => group.shard),
           call,
-          (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items }, call),
+          (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items, bytesMax: contentBound(groups[i].items.length, bytesMax, false, hold) }, call),
         );
       }),
     );
@@ -164,18 +202,19 @@ export class ShardedSearchService implements SearchService {
     const hits = scored.flat().sort(compareHits);
     this.noteStep(call, 'node', embeddedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
-    return { hits, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
+    return { ...this.found(collection, hits, null, false, hold), timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
   }
 
   /** Errors: not_found when the source vector does not exist. */
-  async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }> {
+  async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }, hold: AnswerHold = NO_HOLD): Promise<FoundHits> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { vector } = await this.fetchOne(collection, externalId, call);
     // One more than requested: the source itself is most likely the best hit, and is removed.
     const places = request.offset + request.k;
-    const { hits } = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, false, call);
-    return { hits: hits.filter((hit) => hit.externalId !== externalId).slice(request.offset, places) };
+    const { hits } = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, { texts: false, hold }, call);
+    const others = hits.filter((hit) => hit.externalId !== externalId).slice(request.offset, places);
+    return this.found(collection, others, request.filter, false, hold);
   }
 
   /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
@@ -186,33 +225,35 @@ export class ShardedSearchService implements SearchService {
     return scoreOf('cosine', first.vector, second.vector);
   }
 
-  async query(name: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+  async query(name: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }, hold: AnswerHold = NO_HOLD): Promise<FoundHits & { timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     this.noteStep(call, 'route', startMs);
     const vector = await this.embedOne(collection, request, call);
     const embeddedMs = this.clock.monotonicMs();
-    const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
-    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
+    const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, { texts: true, hold }, call);
+    return { ...this.found(collection, atLeast(hits, request.minScore), request.filter, true, hold), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   private nearest(
     collection: CollectionRecord,
     vector: Float32Array,
     request: { k: number; offset: number; filter: Filter | null; effort: SearchEffort },
-    texts: boolean,
+    { texts, hold = NO_HOLD, isPacked = false, contentBytes = contentBytesOf(collection.shards) }: NearestManner,
     call: CallOptions,
-    isPacked = false,
   ): Nearest | Promise<Nearest> {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = isPacked ? { vector, k, filter, effort, texts, packed: true } : { vector, k: offset + k, filter, effort, texts };
+    const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
+    if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
     const askedMs = this.clock.monotonicMs();
     const now = this.atOnce(collection, shardRequest, call);
     if (now !== null) return this.merged(now, offset, k, call, askedMs);
-    const asked = this.deep.run(shardRequest.k, call, () =>
-      this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
-    );
+    const ask = (): Promise<VectorSearchResult[]> =>
+      this.deep.run(shardRequest.k, call, () => this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))));
+    const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
+    const asked = room === undefined ? ask() : room.then(ask);
     return asked.then((results) => this.merged(results, offset, k, call, askedMs));
   }
 
@@ -238,10 +279,15 @@ export class ShardedSearchService implements SearchService {
     return results;
   }
 
+  /** Hits of an answer, and how what was left out of them is read. */
+  private found(collection: CollectionRecord, hits: ScoredHit[], filter: Filter | null, texts: boolean, hold: AnswerHold, more = 0): FoundHits {
+    return foundHits(hits, { ordered: this.ordered, begin: () => this.scatter.begin(), collection, texts, filter, hold }, more);
+  }
+
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
     const [[item]] = await this.sets.inOne(collection, call, (current) => {
       const shard = shardOf(externalId, current.shards);
-      return this.scatter.read(current, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true }, call));
+      return this.scatter.read(current, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call));
     });
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };

@@ -23,7 +23,7 @@ export interface NodeCalls {
 }
 
 /** What a front thread does at present, and how much it has refused. */
-export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & { nodeCalls: number; nodeBytes: number };
+export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & { answerBytes: number; nodeCalls: number; nodeBytes: number };
 
 /** What a front thread has counted since its last report. */
 export interface FrontReport {
@@ -99,11 +99,12 @@ export class FrontReports implements RequestObserver, SearchObserver {
   /** Sends what has been counted. */
   flush(): void {
     const { requests, bodyBytes, refused } = this.load;
+    const answerBytes = this.load.answerBytes();
     const { open, queuedBytes } = this.nodeCalls();
-    const load = `${requests} ${bodyBytes} ${refused} ${open} ${queuedBytes}`;
+    const load = `${requests} ${bodyBytes} ${answerBytes} ${refused} ${open} ${queuedBytes}`;
     if (this.facts.length === 0 && load === this.sentLoad) return;
     this.sentLoad = load;
-    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, refused, nodeCalls: open, nodeBytes: queuedBytes } });
+    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, answerBytes, refused, nodeCalls: open, nodeBytes: queuedBytes } });
     this.names = [];
     this.facts = [];
   }

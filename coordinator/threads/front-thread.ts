@@ -9,6 +9,8 @@ import { openTracer } from '../../shared/trace/open-tracer';
 import type { TraceOrigin } from '../../shared/trace/trace-origin';
 import { dashboardFolderOf } from '../http/dashboard-folder';
 import { HttpLoad } from '../http/http-load';
+import { AnswerMemory } from '../http/answer-memory';
+import { V8HeapGrowth } from '../http/heap-growth';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import { type ApiCertificate, TlsDoor } from '../http/tls-door';
 import type { AnsweredRequest } from '../http/observer';
@@ -45,6 +47,9 @@ export interface FrontThreadData {
   place: number;
   /** Bytes of the bodies that each thread holds, by its place; float64 in shared memory. Its length is how many threads share the limits of the process. */
   bodyBytes: Float64Array;
+  /** What the answers of each thread hold, and the most of all (answer-memory.ts). */
+  answerBytes: Float64Array;
+  answerBytesMax: number;
   /** Of the whole process. */
   connectionsMax: number;
   /** What traces are sent with; null: none are. */
@@ -139,6 +144,8 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
+  const answerMemory = new AnswerMemory({ ...config, bytesMax: data.answerBytesMax, growth: new V8HeapGrowth() }, data.answerBytes, data.place);
+  load.answerBytes = () => answerMemory.bytes;
   const { delayMsMax = bounds.delayMsMax } = data;
   const server = createHttpServer({
     service,
@@ -160,6 +167,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     noting,
     slowMs: config.logSlowMs,
     limits: config,
+    answerMemory,
     trustedProxies: config.trustedProxies,
     audit: config.auditLog === '' ? null : { isRefusing: () => isRefusingChanges },
     overload: { ...bounds, delayMsMax, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },

@@ -3,19 +3,20 @@ import type { Logger } from '../../shared/logs/logger';
 import { ServingThreads } from '../../shared/threads/serving-threads';
 import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 import { sharedMs } from '../../shared/time/shared-clock';
+import { forgetAnswerPart, answerParts } from '../http/answer-memory';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
 import { listen } from '../http/http-server';
 import { type FrontLoad, type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, FRONT_WORDS, MAIN_BEAT_MS } from './front-state';
 import type { FrontThreadData } from './front-thread';
 
-const NO_LOAD: FrontLoad = { requests: 0, bodyBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
+const NO_LOAD: FrontLoad = { requests: 0, bodyBytes: 0, answerBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
 
 export interface FrontThreadsParts {
   /** The JavaScript file of a worker that calls serveFrontThread. */
   entry: string;
   threads: number;
-  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes'>;
+  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes' | 'answerBytes'>;
   /** The environment of the threads; default: none. */
   environment?: Readonly<Record<string, string>>;
   /** What the threads may ask. `peer` is the one that asks. */
@@ -56,6 +57,7 @@ export class FrontThreads {
   private constructor(private readonly parts: FrontThreadsParts) {
     this.server = createServer({ pauseOnConnect: true }, (socket) => this.deal(socket));
     const bodyBytes = new Float64Array(new SharedArrayBuffer(parts.threads * Float64Array.BYTES_PER_ELEMENT));
+    const answerBytes = answerParts(parts.threads);
     this.threads = new ServingThreads<Front>({
       task: 'serves the API',
       entry: parts.entry,
@@ -64,7 +66,7 @@ export class FrontThreads {
       own: () => ({ reader: new FrontReportReader(parts.reader), load: NO_LOAD, dealtTurnedAway: 0 }),
       data: (state, place): FrontThreadData => {
         showBeat(state);
-        return { ...parts.data, state, place, bodyBytes };
+        return { ...parts.data, state, place, bodyBytes, answerBytes };
       },
       environment: parts.environment,
       handlers: (thread) => ({
@@ -75,6 +77,7 @@ export class FrontThreads {
       onEnded: ({ own }, place) => {
         this.refused += own.load.refused;
         bodyBytes[place] = 0;
+        forgetAnswerPart(answerBytes, place);
         this.sumLoads();
       },
       duplicateHandle: parts.duplicateHandle,

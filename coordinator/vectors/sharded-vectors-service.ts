@@ -3,7 +3,7 @@ import type { Filter } from '../../shared/filter/filter';
 import type { WritesEncoded } from '../routing/encoded-writes';
 import { type Expiring, expiryTime } from '../../shared/shard/expiry';
 import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
-import type { StoredItem } from '../../shared/shard/shard-read';
+import { itemBytes, type StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
@@ -11,9 +11,9 @@ import type { QuotaGate } from '../collections/quota-ledger';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-mark';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
-import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, EncodedItems, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
@@ -24,13 +24,30 @@ import { writeMatchingOnce } from './filtered-write-once';
 import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { type ItemResult, ItemWrites, type Judged } from './item-writes';
+import { OrderedItems } from './ordered-items';
 import { vectorNotFound } from './vector-not-found';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
-/** Vector bytes in one page of an export over all shards: large enough for few round trips, small enough for memory. */
-const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
-/** Items in one page of an export over all shards: vectors may be short while metadata are long. */
-const EXPORT_PAGE_ITEMS_MAX = 1000;
+/** Items in one page that is read over all shards. */
+const PAGE_ITEMS_MAX = 1000;
+/** Bytes in one: few at first, and more for whoever takes them, which saves round trips. */
+const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
+/** Of them from one shard at least: fewer would cost more calls than they save memory. */
+const SHARD_BYTES_MIN = 32 * 1024;
+/** After so many bytes of items, a page of a scroll ends. */
+export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What pages in insertion order are made of, and where they begin and end. */
+interface OrderedPages {
+  after: ScrollPosition | null;
+  limit: number;
+  bytesMax: number;
+  filter: Filter | null;
+  vectors: boolean;
+  texts: boolean;
+  hold: AnswerHold;
+  ended: ((last: ScrollPosition | null) => void) | null;
+}
 
 const NOT_EMBEDDED: PassageVectors = { vectors: [], unsettled: null };
 const NO_ERRORS: ReadonlyMap<number, QuiverError> = new Map();
@@ -46,6 +63,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly writes: ItemWrites;
   private readonly bounded: BoundedWrites;
   private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
 
@@ -70,6 +88,7 @@ export class ShardedVectorsService implements VectorsService {
     this.writes = new ItemWrites({ ...options, sets: this.sets });
     this.bounded = new BoundedWrites({ ...options, sets: this.sets, writes: this.writes });
     this.deep = options.deep;
+    this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.stamps = options.stamps;
     this.clock = options.clock;
   }
@@ -197,68 +216,93 @@ export class ShardedVectorsService implements VectorsService {
     return once === undefined ? writeMatching({ shards, scatter, sets }, collection, write, call) : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
   }
 
-  async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {
-    const call = this.scatter.begin();
+  async fetch(name: string, externalIds: string[], { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    if (externalIds.length === 0) return [];
-    const found = await this.sets.inOne(collection, call, async (current) => {
-      const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
-      const answers = await this.scatter.read(
-        current,
-        groups.map((group) => group.shard),
-        call,
-        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors, versions: true, expiries: true }, call),
-      );
-      return inCallOrder(groups, answers);
-    });
-    return found.filter((item) => item !== null).map(viewOf);
+    return begun(this.fetchedPages(collection, externalIds, vectors, hold));
   }
 
-  async scroll(name: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
-    const call = this.scatter.begin();
+  private async *fetchedPages(collection: CollectionRecord, externalIds: string[], vectors: boolean, hold: AnswerHold): AsyncGenerator<VectorView[]> {
+    const wanted = { vectors, versions: true, expiries: true };
+    for await (const page of this.ordered.read(collection, externalIds, wanted, { begin: () => this.scatter.begin(), hold })) yield page.filter((item) => item !== null).map(viewOf);
+  }
+
+  async scroll(
+    name: string,
+    { cursor, limit, filter, vectors, hold = NO_HOLD }: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const after = page.cursor === null ? null : positionFromCursor(collection.identity, page.cursor);
-    return this.sets.inOne(collection, call, async (current) => {
-      // One more than requested shows whether there is a next page.
-      const pageItems = itemsPerShard(page.limit + 1, current.shards);
-      const reader = this.readerOf(current, { after, pageItems, filter: page.filter, vectors: page.vectors }, () => call);
-      const items = await reader.take(page.limit);
-      const last = items.at(-1);
-      const nextCursor = last === undefined || (await reader.atEnd()) ? null : cursorFromPosition(current.identity, last);
-      return { vectors: items.map(viewOf), nextCursor };
-    });
+    const after = cursor === null ? null : positionFromCursor(collection.identity, cursor);
+    let next: string | null = null;
+    const ended = (last: ScrollPosition | null): void => void (next = last === null ? null : cursorFromPosition(collection.identity, last));
+    const pages = this.pagesOf(collection, { after, limit, bytesMax: SCROLL_BYTES_MAX, filter, vectors, texts: true, hold, ended });
+    return { pages: await begun(pages), nextCursor: () => next };
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */
-  async export(name: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
+  async export(name: string, limit: number, hold: AnswerHold = NO_HOLD): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
     const collection = await this.catalog.find(name);
     const view = await this.collections.get(name);
-    const pageLimit = Math.max(1, Math.min(limit, EXPORT_PAGE_ITEMS_MAX, Math.floor(EXPORT_PAGE_BYTES / (collection.dim * Float32Array.BYTES_PER_ELEMENT))));
-    return { collection: view, pages: this.pagesOf(collection, limit, pageLimit) };
+    return { collection: view, pages: this.pagesOf(collection, { after: null, limit, bytesMax: Infinity, filter: null, vectors: true, texts: false, hold, ended: null }) };
   }
 
-  /** An export whose shards are replaced meanwhile continues with the new ones after the last item that it gave: places in the insertion order stay. */
-  private async *pagesOf(collection: CollectionRecord, limit: number, pageLimit: number): AsyncGenerator<VectorView[]> {
+  /**
+   * Items in insertion order, the next page when the one before was taken. If shards are replaced meanwhile, it continues with the new ones
+   * after the last item that it gave: places in the insertion order stay. `ended` gets the last item, where more follow; null: none do.
+   */
+  private async *pagesOf(collection: CollectionRecord, wanted: OrderedPages): AsyncGenerator<VectorView[]> {
+    const { limit, bytesMax, hold, ended } = wanted;
     let current = collection;
-    let after: ScrollPosition | null = null;
+    let { after } = wanted;
     let reader: InsertionOrderReader | null = null;
-    for (let left = limit; left > 0;) {
-      const wanted = Math.min(left, pageLimit);
+    let pageBytes = PAGE_BYTES.first;
+    let leftBytes = bytesMax;
+    for (let left = limit; left > 0 && leftBytes > 0;) {
+      const most = this.pageBytesMax(current, pageBytes, wanted);
+      // Whoever waits holds nothing meanwhile, or all might wait for each other.
+      if (!hold.hasRoom(most)) {
+        reader = null;
+        hold.keep(0);
+        pageBytes = PAGE_BYTES.first;
+      }
+      const room = hold.reserve(Math.min(most, this.pageBytesMax(current, pageBytes, wanted)));
+      if (room !== undefined) await room;
+      const count = Math.min(left, PAGE_ITEMS_MAX);
+      const bytes = Math.min(pageBytes, leftBytes);
       const items: StoredItem[] = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
         // What one had taken when it failed is lost with it: another begins after what was given.
-        const present = (now === current ? reader : null) ?? this.readerOf(now, { after, pageItems: itemsPerShard(pageLimit, now.shards), filter: null, vectors: true }, () => this.scatter.begin());
+        const present = (now === current ? reader : null) ?? this.readerOf(now, { ...wanted, after, pageBytes });
         reader = null;
         current = now;
-        const taken = await present.take(wanted);
+        present.pageBytes = shardBytes(pageBytes, now.shards);
+        const taken = await present.take(count, bytes);
         reader = present;
         return taken;
       });
       const last = items.at(-1);
-      if (last === undefined) return;
+      if (last === undefined) break;
       after = { stamp: last.stamp, externalId: last.externalId };
       left -= items.length;
+      const taken = items.reduce((sum, item) => sum + itemBytes(item), 0);
+      leftBytes -= taken;
+      hold.keep(reader!.bytes + taken);
       yield items.map(viewOf);
+      pageBytes = Math.min(2 * pageBytes, PAGE_BYTES.most);
     }
+    if (ended !== null) ended(after === null || (await this.isAtEnd(current, reader, { ...wanted, after })) ? null : after);
+  }
+
+  /** Whether nothing follows behind what `reader` gave; null: behind the place `after`. */
+  private async isAtEnd(collection: CollectionRecord, reader: InsertionOrderReader | null, wanted: OrderedPages): Promise<boolean> {
+    return this.sets.inOne(collection, this.scatter.begin(), (now) => {
+      const present = (now === collection ? reader : null) ?? this.readerOf(now, { ...wanted, limit: 1, pageBytes: 1, vectors: false, texts: false });
+      return present.atEnd();
+    });
+  }
+
+  /** The most that a page and what is read for it hold. */
+  private pageBytesMax(collection: CollectionRecord, pageBytes: number, { vectors, texts, hold }: OrderedPages): number {
+    const itemMax = hold.itemBytesMax(texts) + (vectors ? collection.dim * Float32Array.BYTES_PER_ELEMENT : 0);
+    return pageBytes + itemMax + collection.shards * (shardBytes(pageBytes, collection.shards) + itemMax);
   }
 
   private writeUpserts(
@@ -310,29 +354,41 @@ export class ShardedVectorsService implements VectorsService {
     return operations;
   }
 
-  private readerOf(
-    collection: CollectionRecord,
-    request: { after: ScrollPosition | null; pageItems: number; filter: Filter | null; vectors: boolean },
-    begin: () => CallOptions,
-  ): InsertionOrderReader {
-    const { filter, vectors } = request;
+  private readerOf(collection: CollectionRecord, { after, limit, pageBytes, filter, vectors, texts }: OrderedPages & { pageBytes: number }): InsertionOrderReader {
     return new InsertionOrderReader({
       shards: collection.shards,
-      after: request.after,
-      pageItems: request.pageItems,
-      readPages: (positions, limit) => {
-        const call = begin();
-        return this.deep.run(positions.length * limit * HITS_PER_ITEM, call, () =>
+      after,
+      // One more than wanted shows whether there is a next page.
+      pageItems: itemsPerShard(Math.min(limit, PAGE_ITEMS_MAX) + 1, collection.shards),
+      pageBytes: shardBytes(pageBytes, collection.shards),
+      readPages: (positions, items, bytesMax) => {
+        const call = this.scatter.begin();
+        return this.deep.run(positions.length * items * HITS_PER_ITEM, call, () =>
           this.scatter.read(
             collection,
             positions.map((position) => position.shard),
             call,
-            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors, versions: true, expiries: true }, call),
+            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit: items, filter, vectors, texts, versions: true, expiries: true, bytesMax }, call),
           ),
         );
       },
     });
   }
+}
+
+/** Bytes to read from each shard for a page of `pageBytes`. */
+function shardBytes(pageBytes: number, shardCount: number): number {
+  return Math.max(SHARD_BYTES_MIN, Math.floor(pageBytes / shardCount));
+}
+
+/** The same pages, the first of which is read now: what is wrong is known before an answer begins. */
+async function begun<Page>(pages: AsyncGenerator<Page>): Promise<AsyncIterable<Page>> {
+  const first = await pages.next();
+  return (async function* () {
+    if (first.done) return;
+    yield first.value;
+    yield* pages;
+  })();
 }
 
 /**

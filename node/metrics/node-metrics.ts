@@ -29,6 +29,7 @@ export class NodeMetrics implements OperationObserver {
     });
     for (const operation of NODE_OPERATIONS) this.failures.inc({ operation }, 0);
     metrics.gauge('quiver_node_reads_running', 'Reads of coordinators being worked on', () => limits.reads.used);
+    metrics.gauge('quiver_node_answer_bytes', 'Bytes of answers to coordinators, from when they are read until they are taken', () => limits.answers.held);
     metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => limits.writeBytes.used);
   }
 

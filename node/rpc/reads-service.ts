@@ -12,6 +12,7 @@ import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-rea
 import type { Clock } from '../../shared/time/clock';
 import { inTurn } from '../../shared/time/work-slices';
 import type { Tracer } from '../../shared/trace/span';
+import type { AnswerBytes } from './answer-bytes';
 import { NotedCall } from './noted-call';
 import type { NodeCall, ReadShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
@@ -34,17 +35,19 @@ export class ReadsService implements RpcService {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
+  private readonly answers: AnswerBytes;
   private readonly stallMs: number;
   private readonly observer: OperationObserver;
   private readonly tracer: Tracer | null;
 
-  /** `limit` bounds the reads that run at once, over all coordinators. A reader that takes nothing for `stallMs` is cut off. */
-  constructor(parts: { shards: ReadShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
+  /** `limit` bounds the reads that run at once, over all coordinators, `answers` what they are answered. A reader that takes nothing for `stallMs` is cut off. */
+  constructor(parts: { shards: ReadShards; clock: Clock; logger: Logger; limit: RunningLimit; answers: AnswerBytes; stallMs: number; observer: OperationObserver; tracer: Tracer | null }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
     this.stallMs = parts.stallMs;
     this.limit = parts.limit;
+    this.answers = parts.answers;
     this.observer = parts.observer;
     this.tracer = parts.tracer;
   }
@@ -69,6 +72,7 @@ export class ReadsService implements RpcService {
       stallMs: this.stallMs,
       signOfLifeMs: SIGN_OF_LIFE_MS,
       cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of reads'),
+      queued: (bytes) => this.answers.add(bytes),
     });
     this.streams.add(stream);
   }
@@ -84,7 +88,9 @@ export class ReadsService implements RpcService {
     try {
       const kind = readKindOf(request);
       noted = request.noted === null ? null : this.noted(kind, request);
-      const answer = this.limited(kind, request, noted);
+      const bytes = expectedBytes(kind, request);
+      if (bytes > 0) this.answers.mustHaveRoom(stream.queuedBytes, bytes);
+      const answer = this.limited(kind, request, noted, bytes);
       if (!(answer instanceof Promise)) return this.send(kind, answer, noted, { request, stream, taken });
       answer.then(
         (later) => this.send(kind, later, noted, { request, stream, taken }),
@@ -101,7 +107,11 @@ export class ReadsService implements RpcService {
     try {
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
       noted?.end(null);
-      if (taken.has(request.id)) for (const part of readAnswerToProto(request.id, kind, answer, noted?.note.served)) send(stream, part);
+      if (taken.has(request.id)) {
+        const parts = readAnswerToProto(request.id, kind, answer, noted?.note.served);
+        this.answers.mustHaveRoom(stream.queuedBytes, bytesOf(parts));
+        for (const part of parts) send(stream, part);
+      }
     } catch (error) {
       return this.fail(error, noted, to);
     }
@@ -124,18 +134,20 @@ export class ReadsService implements RpcService {
   }
 
   /**
-   * Answers a read unless too many are running: with the answer itself where nothing had to be waited for. A malformed read has no
+   * Answers a read unless too many are running; `bytes` are counted meanwhile: with the answer itself where nothing had to be waited for. A malformed read has no
    * kind, so metrics do not count it. Errors are thrown, or come with the promise.
    */
-  private limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  private limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output, noted: NotedCall | null, bytes: number): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
+    if (bytes > 0) this.answers.add(bytes);
     const startMs = this.clock.monotonicMs();
     let outcome: 'malformed' | 'answered' | 'failed' = 'malformed';
     let isUnderWay = false;
     const end = (): void => {
       this.limit.giveBack(1);
+      if (bytes > 0) this.answers.add(-bytes);
       if (outcome !== 'malformed') this.observer.done(kind, this.clock.monotonicMs() - startMs, outcome);
     };
     const ask = (request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> => {
@@ -158,6 +170,16 @@ export class ReadsService implements RpcService {
       if (!isUnderWay) end();
     }
   }
+}
+
+/** What a long read is expected to be answered with; 0 for one that says no bound: nearly all of these are short. */
+function expectedBytes(kind: ReadKind, request: ReadRequest__Output): number {
+  const asked = request[kind] as { bytesMax?: number } | null | undefined;
+  return asked?.bytesMax ?? 0;
+}
+
+function bytesOf(parts: readonly SizedAnswer[]): number {
+  return parts.length === 1 ? parts[0].bytes : parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /** A request, and where its answer goes. */

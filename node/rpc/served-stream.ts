@@ -27,6 +27,7 @@ export class ServedStream<In, Out> {
   private lifeTimer: NodeJS.Timeout | null = null;
   private hasSpoken = false;
   private onQuiet: (() => void)[] = [];
+  private toldBytes = 0;
 
   /**
    * `frame` is called with each frame; `ended` once, when nobody reads answers any more; `cut` before that, if this
@@ -43,6 +44,8 @@ export class ServedStream<In, Out> {
       stallMs: number;
       /** While requests run and nothing else is sent, an empty frame this often says that this side is there. Not given: none. */
       signOfLifeMs?: number;
+      /** How many bytes more, or fewer, wait to be taken. */
+      queued?: (bytes: number) => void;
     },
   ) {
     const { call, emptyFrame, frame } = parts;
@@ -52,7 +55,10 @@ export class ServedStream<In, Out> {
       write: (out, taken) => void call.write(out, (error) => error || taken()),
       stallMs: parts.stallMs,
       stalled: () => this.cut('the reader takes no answers'),
-      taken: () => this.resumeWhenRoom(),
+      taken: () => {
+        this.tellQueued();
+        this.resumeWhenRoom();
+      },
     });
     call.on('data', (incoming: In) => {
       if (!this.isOver && !this.isDraining) frame(incoming);
@@ -69,7 +75,13 @@ export class ServedStream<In, Out> {
     if (this.isOver) return;
     this.hasSpoken = true;
     this.sender.push(entry);
+    this.tellQueued();
     if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
+  }
+
+  /** Bytes that wait to be taken. */
+  get queuedBytes(): number {
+    return this.sender.queuedBytes;
   }
 
   /** Too much waits to be sent to add a large answer. */
@@ -123,9 +135,16 @@ export class ServedStream<In, Out> {
     this.isOver = true;
     this.stopShowingLife();
     this.sender.close();
+    this.tellQueued();
     // Further frames are read and dropped.
     this.call.resume();
     this.parts.ended();
+  }
+
+  private tellQueued(): void {
+    const { queuedBytes } = this.sender;
+    if (queuedBytes !== this.toldBytes) this.parts.queued?.(queuedBytes - this.toldBytes);
+    this.toldBytes = queuedBytes;
   }
 
   private resumeWhenRoom(): void {

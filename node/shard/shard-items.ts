@@ -1,7 +1,9 @@
-import type { RequestOf, ScanRequest, StoredItem } from '../../shared/shard/shard-read';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { itemBytes, type RequestOf, type ScanRequest, type StoredItem } from '../../shared/shard/shard-read';
 import { matches } from '../filter/matches';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
+import { ReadSteps } from './read-steps';
 import { type ShardIndexes, parsedMetadata } from './shard-indexes';
 import type { ShardCounters } from './shard-writer';
 
@@ -9,8 +11,8 @@ import type { ShardCounters } from './shard-writer';
 const SCAN_PAGE = 1000;
 /** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
-/** Items read at once where their bytes are counted: texts may be long. */
-const COUNTED_PAGE = 64;
+/** An item replaced while it is read is read again. Every round needs a write that overtakes the read, so there are few. */
+const ROUNDS_MAX = 64;
 
 interface ItemPlace {
   stamp: number;
@@ -33,17 +35,24 @@ export class ShardItems {
       records: RecordStore;
       indexes: ShardIndexes;
       counters: ShardCounters;
+      /** See ShardWriter. */
+      bringForward(slots: number[]): boolean;
     },
   ) {}
 
+  /** Errors: unavailable when the items change faster than they can be read. */
   async fetch(request: RequestOf<'fetch'>): Promise<(StoredItem | null)[]> {
-    const { externalIds, bytesMax = Infinity } = request;
-    const page = bytesMax === Infinity ? externalIds.length : COUNTED_PAGE;
+    const { externalIds, filter, bytesMax = Infinity } = request;
+    const steps = new ReadSteps(bytesMax);
     const items: (StoredItem | null)[] = [];
-    for (let bytes = 0; items.length < externalIds.length && bytes < bytesMax;) {
-      const found = await this.read(externalIds.slice(items.length, items.length + page), request);
-      for (const entry of found) items.push(entry?.item ?? null);
-      if (bytesMax !== Infinity) for (const entry of found) bytes += entry === null ? 0 : bytesOf(entry.item);
+    while (items.length < externalIds.length && !steps.isFull) {
+      const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request);
+      for (const entry of found) {
+        if (steps.isFull) break;
+        const item = entry === null || (filter !== undefined && !matches(filter, parsedMetadata(entry.item.metadata))) ? null : entry.item;
+        items.push(item);
+        if (item !== null) steps.add(itemBytes(item));
+      }
     }
     return items;
   }
@@ -52,13 +61,12 @@ export class ShardItems {
     const { indexes, counters } = this.parts;
     const { directory } = indexes;
     const { limit, bytesMax = Infinity } = request;
-    const page = bytesMax === Infinity ? limit : COUNTED_PAGE;
+    const steps = new ReadSteps(bytesMax);
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
     // Resolved once; items stored after that are checked one by one.
     const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
     const lastRecno = counters.lastRecno;
     const items: StoredItem[] = [];
-    let bytes = 0;
     for await (const some of this.places(request, allowed)) {
       const candidates = some.filter(({ stamp, externalId }) => {
         const slot = directory.slotOf(externalId);
@@ -66,21 +74,21 @@ export class ShardItems {
         if (slot < 0 || directory.stampOf(slot) !== stamp) return false;
         return allowed === null || allowed.has(slot) || directory.recnoOf(slot) > lastRecno;
       });
-      while (candidates.length > 0 && items.length < limit && bytes < bytesMax) {
-        const places = candidates.splice(0, Math.min(page, limit - items.length));
+      while (candidates.length > 0 && items.length < limit && !steps.isFull) {
+        const places = candidates.splice(0, Math.min(steps.next(), limit - items.length));
         const found = await this.read(
           places.map(({ externalId }) => externalId),
           request,
         );
         found.forEach((entry, i) => {
-          if (entry === null || entry.item.stamp !== places[i].stamp) return;
+          if (entry === null || entry.item.stamp !== places[i].stamp || steps.isFull) return;
           const isNewer = entry.recno > lastRecno;
           if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata))) return;
           items.push(entry.item);
-          if (bytesMax !== Infinity) bytes += bytesOf(entry.item);
+          steps.add(itemBytes(entry.item));
         });
       }
-      if (items.length === limit || bytes >= bytesMax) break;
+      if (items.length === limit || steps.isFull) break;
     }
     return items;
   }
@@ -104,22 +112,35 @@ export class ShardItems {
     return places.sort(inInsertionOrder);
   }
 
-  /** The items as they are at the call, null where absent; text, vector and metadata of each are of the same version. */
+  /** The items as they are now, null where absent; text, vector and metadata of each are of the same version. */
   private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
-    const { directory } = indexes;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
-    const known = externalIds.map((externalId, i) => ({ i, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
-    const items = this.itemsAt(
-      known.map(({ slot }) => slot),
-      parts,
-    );
-    known.forEach(({ i }, n) => (found[i] = items[n]));
-    const withText = parts.texts === false ? [] : items.filter((_, n) => directory.hasText(known[n].slot));
-    if (withText.length === 0) return found;
-    // Begun in the same turn: the store has the texts of what the directory names now.
-    const texts = await records.readTexts(withText.map(({ recno }) => recno));
-    withText.forEach(({ item }, n) => (item.text = texts[n]));
+    let left = externalIds.map((_, i) => i);
+    for (let round = 1; left.length > 0; round++) {
+      if (round > ROUNDS_MAX) throw new QuiverError('unavailable', 'the items change faster than they can be read; the call may be retried');
+      const known = left.map((i) => ({ i, slot: indexes.directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
+      const withText = parts.texts === false ? [] : known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
+      const items = this.itemsAt(
+        known.map(({ slot }) => slot),
+        parts,
+      );
+      known.forEach(({ i }, n) => (found[i] = items[n]));
+      if (withText.length === 0) break;
+      const texts = await records.readTexts(withText.map((i) => (found[i] as ReadItem).recno));
+      left = [];
+      withText.forEach((i, n) => {
+        const text = texts[n];
+        if (text !== undefined) {
+          (found[i] as ReadItem).item.text = text;
+          return;
+        }
+        // The record is gone: the item was replaced or deleted, and the directory knows that by the time of the next look.
+        found[i] = null;
+        left.push(i);
+      });
+      if (left.length > 0) this.parts.bringForward(left.map((i) => indexes.directory.slotOf(externalIds[i])));
+    }
     return found;
   }
 
@@ -142,11 +163,6 @@ export class ShardItems {
       return { recno: directory.recnoOf(slot), item };
     });
   }
-}
-
-/** In bytes of the vector, and characters. */
-function bytesOf({ externalId, vector, metadata, text }: StoredItem): number {
-  return externalId.length + (vector?.byteLength ?? 0) + metadata.length + (text?.length ?? 0);
 }
 
 function* pagesOf(places: ItemPlace[]): Iterable<ItemPlace[]> {

@@ -41,7 +41,7 @@ export class SharedShard {
 
   /** As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form (`sentHits`). */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
-    const { vector, k, filter, effort, texts, counted, packed } = request;
+    const { vector, k, filter, effort, texts, counted, packed, bytesMax } = request;
     if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
     if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
     const counter = counted === true ? new SearchCounter() : null;
@@ -56,8 +56,8 @@ export class SharedShard {
     if (found === null) return null;
     counter?.searched(found);
     const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? packedHitsOf : null;
-    const bytes = toBytes === null ? null : toBytes(this.directory, found, k);
-    const hits = bytes === null ? hitsNow(this.directory, found, k) : NO_HITS;
+    const bytes = toBytes === null ? null : toBytes(this.directory, found, k, bytesMax);
+    const hits = bytes === null ? hitsNow(this.directory, found, k, bytesMax) : NO_HITS;
     const vectorCount = this.changes.liveCount;
     const { nextExpiryMs } = this.changes;
     if (nextExpiryMs !== Infinity && nextExpiryMs <= this.wallMs()) return null;

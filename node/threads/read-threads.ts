@@ -26,6 +26,10 @@ export interface ReadThreadData {
   address: string;
   /** null: nothing is traced. */
   traces: TraceOrigin | null;
+  /** What the node may hold of answers, what its threads hold of them (answer-bytes.ts), and the place of this one. */
+  answerBytesMax: number;
+  answerBytes: Float64Array;
+  place: number;
 }
 
 export interface ReadThreadsParts {
@@ -36,6 +40,9 @@ export interface ReadThreadsParts {
   replicas: ReplicaPublisher;
   shards: Pick<NodeShards, 'read'>;
   limit: RunningLimit;
+  /** Of the node: the main thread's is the first of the numbers, those of the threads follow. */
+  answerBytesMax: number;
+  answerBytes: Float64Array;
   observer: OperationObserver;
   onSearches: (counts: SearchCounts) => void;
   traces: TraceOrigin | null;
@@ -59,7 +66,16 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
     entry: parts.entry,
     threads: parts.threads,
     own: () => undefined,
-    data: (state): ReadThreadData => ({ state, credentials: threadCredentials(credentials), address, traces }),
+    data: (state, thread): ReadThreadData => ({
+      state,
+      credentials: threadCredentials(credentials),
+      address,
+      traces,
+      answerBytesMax: parts.answerBytesMax,
+      answerBytes: parts.answerBytes,
+      place: thread + 1,
+    }),
+    onEnded: (_thread, place) => (parts.answerBytes[place + 1] = 0),
     environment: variables,
     handlers: (thread) => ({
       ...readHandlers(parts),

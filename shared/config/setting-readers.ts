@@ -29,6 +29,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   backupS3Encryption: ROLES,
   backupSecret: ROLES,
   backupSecretOther: ROLES,
+  answerBytesMax: ROLES,
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],

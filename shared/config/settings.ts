@@ -352,6 +352,15 @@ export const SETTINGS = {
     name: 'STALL_TIMEOUT_MS', kind: 'integer', fallback: 30_000, minimum: 100, maximum: 3_600_000,
     meaning: 'Longest that a client may go without sending any of its body, or taking any of its answer, in milliseconds; then the connection ends',
   },
+  stallBytesPerSecond: {
+    // A modem's line; whoever is slower keeps the memory of an answer for hours.
+    name: 'STALL_BYTES_PER_SECOND', kind: 'integer', fallback: 4096, minimum: 0, maximum: 1_000_000_000,
+    meaning: 'Bytes of its answer that a client must take in a second, on the mean over STALL_TIMEOUT_MS, while it is waited for; else the connection ends. 0: any number',
+  },
+  answerBytesMax: {
+    name: 'MAX_ANSWER_MEMORY_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
+    meaning: 'Memory for answers from when they are read until clients have taken them, of all of a process; beyond it reads wait, and are refused after a second (429). 0: an eighth of the memory that there is, at most 512 MiB',
+  },
   apiMetrics: {
     name: 'API_METRICS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
     meaning: '`false`: no `/metrics` on the API port, where it needs no key; OPS_PORT has it all the same',

@@ -41,6 +41,18 @@ const COLLECTIONS_MIN = 100;
 /** One call lists all collections, and creating one reads all of them. */
 const COLLECTIONS_MAX = 10_000;
 
+/** Answers may take an eighth of the memory, and of the address space that a limit leaves; a quarter of one thread's heap, where all may be. */
+const ANSWER_PARTS = { memory: 8, addressSpace: 8, heap: 4 };
+/** Far more than clients need that read; on a machine with little memory they wait for each other. */
+const ANSWER_BYTES = { most: 512 * 1024 * 1024, least: 16 * 1024 * 1024 };
+
+/** What answers may hold in this process, by the setting, where 0 means as much as the machine allows. */
+export function answerBytesOf(setting: number, { memoryBytes, addressSpaceLeft, heapBytes }: Pick<MachineLimits, 'memoryBytes' | 'addressSpaceLeft' | 'heapBytes'>): number {
+  if (setting > 0) return setting;
+  const byMachine = Math.min(memoryBytes / ANSWER_PARTS.memory, addressSpaceLeft / ANSWER_PARTS.addressSpace, heapBytes / ANSWER_PARTS.heap);
+  return Math.floor(Math.max(ANSWER_BYTES.least, Math.min(ANSWER_BYTES.most, byMachine)));
+}
+
 /**
  * The capacity by the settings, where 0 means as much as the machine allows. Files are divided between connections and
  * shards, so that neither can use up the other's: a process full of shards still answers.

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { availableParallelism, totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 
 /** The limits that the system sets for this process. */
 export interface MachineLimits {
@@ -10,6 +11,10 @@ export interface MachineLimits {
   memoryBytes: number;
   /** Processors whose time it may take: those that it may run on, or the container's share of them, which may be a fraction. */
   processors: number;
+  /** Bytes of address space that are left (ulimit -v); Infinity: it is not limited. */
+  addressSpaceLeft: number;
+  /** Bytes that the heap of a thread may have. */
+  heapBytes: number;
 }
 
 /** Used if the system gives no limit: the usual soft limit of a login. */
@@ -24,7 +29,13 @@ export function readMachineLimits(): MachineLimits {
   // Without a container limit, some systems answer a number larger than the memory.
   const bound = process.constrainedMemory?.() ?? 0;
   const all = totalmem();
-  return { openFilesMax: openFilesMax(), memoryBytes: bound > 0 && bound < all ? bound : all, processors: Math.min(availableParallelism(), processorQuota()) };
+  return {
+    openFilesMax: openFilesMax(),
+    memoryBytes: bound > 0 && bound < all ? bound : all,
+    processors: Math.min(availableParallelism(), processorQuota()),
+    addressSpaceLeft: addressSpaceLeft(),
+    heapBytes: getHeapStatistics().heap_size_limit,
+  };
 }
 
 /** Where a container finds its own quota of processor time: cgroup version 2, then 1. */
@@ -41,6 +52,18 @@ export function processorQuota(read: (file: string) => string = (file) => readFi
     } catch {
       // This version is not there.
     }
+  }
+  return Infinity;
+}
+
+/** Bytes of address space that this process may still take; Infinity: any number, or it is not known. */
+export function addressSpaceLeft(read: (file: string) => string = (file) => readFileSync(file, 'latin1')): number {
+  try {
+    const [, soft] = /^Max address space\s+(\d+)/m.exec(read('/proc/self/limits')) ?? [];
+    const [, taken] = /^VmSize:\s+(\d+) kB/m.exec(read('/proc/self/status')) ?? [];
+    if (soft !== undefined && taken !== undefined) return Math.max(0, Number(soft) - Number(taken) * 1024);
+  } catch {
+    // Not Linux.
   }
   return Infinity;
 }

@@ -6,6 +6,8 @@ import { portRefused } from '../errors/port-refused';
 const REQUEST_TIMEOUT_MS = 5000;
 /** Enough for probes and a few scrapers; it bounds what a stray client can hold open. */
 const CONNECTIONS_MAX = 64;
+/** For the whole of an answer: who takes longer than any scraper waits keeps a connection from others. */
+const ANSWER_TIMEOUT_MS = 30_000;
 const PLAIN = 'text/plain; charset=utf-8';
 
 /** Whether the process accepts traffic; if not, what is missing. */
@@ -26,16 +28,18 @@ export class OpsServer {
   private readonly readiness: () => Readiness;
   private readonly metrics: () => Promise<{ contentType: string; text: string | Buffer }>;
   private readonly onError: (error: unknown) => void;
+  private readonly answerTimeoutMs: number;
   private readonly server: Server;
 
   /**
    * `onError` gets the error of a failed `/metrics`, which is answered with 500, and of connections that could not be
    * accepted.
    */
-  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string | Buffer }>; onError: (error: unknown) => void }) {
+  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string | Buffer }>; onError: (error: unknown) => void; answerTimeoutMs?: number }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
     this.onError = options.onError;
+    this.answerTimeoutMs = options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS;
     this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, (request, response) => void this.handle(request, response));
     this.server.maxConnections = CONNECTIONS_MAX;
   }
@@ -66,6 +70,8 @@ export class OpsServer {
       this.onError(error);
       return plain(500, 'failed');
     });
+    const patience = setTimeout(() => response.destroy(), this.answerTimeoutMs);
+    response.once('close', () => clearTimeout(patience));
     response.writeHead(answer.status, {
       'content-type': answer.contentType,
       'content-length': Buffer.byteLength(answer.text),

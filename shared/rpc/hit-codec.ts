@@ -59,19 +59,19 @@ export interface ScoredSlots {
 /**
  * What {@link hitsToBytes} makes of the best `k` of these slots, without making a string of any. null: it is to be done in that way,
  * because a slot has no text in memory, two have the same score, whose order is that of their ids, or a text is not ASCII, whose
- * bytes are its code units.
+ * bytes are its code units, or there are more than `bytesMax`.
  */
-export function sentHitsOf(items: TextsBySlot, found: ScoredSlots, k: number): Buffer | null {
-  const bytes = bytesOf(items, found, k, ENCODING.utf8);
+export function sentHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, bytesMax?: number): Buffer | null {
+  const bytes = bytesOf(items, found, k, ENCODING.utf8, bytesMax);
   return bytes !== null && isAscii(bytes.subarray(HEADER_BYTES + bytes.readUInt32LE(0) * HIT_BYTES)) ? bytes : null;
 }
 
 /** The same for whoever makes text of them in this process, with texts of all kinds, whose lengths count bytes. */
-export function packedHitsOf(items: TextsBySlot, found: ScoredSlots, k: number): Buffer | null {
-  return bytesOf(items, found, k, ENCODING.bytes);
+export function packedHitsOf(items: TextsBySlot, found: ScoredSlots, k: number, bytesMax?: number): Buffer | null {
+  return bytesOf(items, found, k, ENCODING.bytes, bytesMax);
 }
 
-function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: number, encoding: number): Buffer | null {
+function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: number, encoding: number, bytesMax = Infinity): Buffer | null {
   const hits = Math.min(count, k);
   let textBytes = 0;
   for (let i = 0; i < hits; i++) {
@@ -81,6 +81,7 @@ function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: n
     textBytes += bytes;
   }
   if (count > hits && hits > 0 && scores[hits] === scores[hits - 1]) return null;
+  if (textBytes > bytesMax) return null;
   const textsAt = HEADER_BYTES + hits * HIT_BYTES;
   const bytes = slab.take(textsAt + textBytes);
   bytes.writeUInt32LE(hits, 0);
@@ -104,14 +105,15 @@ function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: n
   return textAt === bytes.length ? bytes : null;
 }
 
-/** What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII, or are malformed. */
+/** What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII, or some have no metadata, or they are malformed. */
 export function packedFromSent(bytes: Buffer): Buffer | null {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);
   let end = HEADER_BYTES + count * HIT_BYTES;
   if (count < 0 || end > bytes.length || bytes.readUInt32LE(4) !== ENCODING.utf8) return null;
   for (let i = 0, at = HEADER_BYTES; i < count; i++, at += HIT_BYTES) {
-    if (bytes.readUInt32LE(at + 16) !== NO_TEXT) return null;
-    end += bytes.readUInt32LE(at + 8) + bytes.readUInt32LE(at + 12);
+    const metadataBytes = bytes.readUInt32LE(at + 12);
+    if (bytes.readUInt32LE(at + 16) !== NO_TEXT || metadataBytes === 0) return null;
+    end += bytes.readUInt32LE(at + 8) + metadataBytes;
   }
   // Of several bytes, a character is fewer code units.
   if (end !== bytes.length) return null;

@@ -59,7 +59,7 @@ const PROGRESS_BYTES = 80;
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
-    requestToProto: ({ vector, k, filter, effort, texts, counted }) => ({
+    requestToProto: ({ vector, k, filter, effort, texts, counted, bytesMax }) => ({
       vector: vectorToProto(vector),
       k,
       filter: filterToProto(filter),
@@ -67,14 +67,16 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       exact: effort.type === 'exact',
       texts,
       counted,
+      ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted }) => ({
+    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted, bytesMax }) => ({
       vector: vectorFromProto(vector),
       k,
       filter: filterFromProto(filter),
       effort: effortFromProto(ef, exact),
       texts,
       ...(counted && { counted }),
+      ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
     answerToProto: ({ hits, sentHits, vectorCount, cost }) => {
@@ -89,17 +91,17 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     },
   },
   score: {
-    requestToProto: ({ vector, externalIds }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds) }),
-    requestFromProto: ({ vector, externalIds }) => ({ vector: vectorFromProto(vector), externalIds: stringsFromBytes(externalIds) }),
+    requestToProto: ({ vector, externalIds, bytesMax }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds), ...(bytesMax !== undefined && { bytesMax }) }),
+    requestFromProto: ({ vector, externalIds, bytesMax }) => ({ vector: vectorFromProto(vector), externalIds: stringsFromBytes(externalIds), ...(bytesMax !== undefined && { bytesMax }) }),
     requestBytes: ({ vector, externalIds }) => vector.byteLength + stringsBytes(externalIds),
     answerToProto: (hits) => hitsToProto(hits, 0),
     answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
   },
   keywordSearch: {
-    requestToProto: ({ terms, statistics, k, filter }) => ({ terms: stringsToBytes(terms), statistics, k, filter: filterToProto(filter) }),
-    requestFromProto: ({ terms, statistics, k, filter }) => {
+    requestToProto: ({ terms, statistics, k, filter, bytesMax }) => ({ terms: stringsToBytes(terms), statistics, k, filter: filterToProto(filter), ...(bytesMax !== undefined && { bytesMax }) }),
+    requestFromProto: ({ terms, statistics, k, filter, bytesMax }) => {
       if (statistics === null) throw malformed('keyword search');
-      return { terms: stringsFromBytes(terms), statistics, k, filter: filterFromProto(filter) };
+      return { terms: stringsFromBytes(terms), statistics, k, filter: filterFromProto(filter), ...(bytesMax !== undefined && { bytesMax }) };
     },
     requestBytes: ({ terms, filter }) => stringsBytes(terms) + terms.length * VARINT_BYTES + filterBytes(filter),
     answerToProto: (hits) => hitsToProto(hits, 0),
@@ -113,23 +115,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, versions, expiries, bytesMax }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, expiries, bytesMax, filter }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(filter !== undefined && { filter: filterToProto(filter) }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, bytesMax }) => ({
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, expiries, bytesMax, filter }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
       ...(versions && { versions }),
       ...(expiries && { expiries }),
       ...(bytesMax !== undefined && { bytesMax }),
+      ...(filter !== '' && { filter: filterFromProto(filter)! }),
     }),
-    requestBytes: ({ externalIds }) => stringsBytes(externalIds),
+    requestBytes: ({ externalIds, filter }) => stringsBytes(externalIds) + filterBytes(filter ?? null),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },

@@ -13,7 +13,8 @@ import type { StreamMethod } from './rpc-stream';
  *                          uid, filter, vector
  *   form 1    its answer   u32 id, f64 vectors of the shard; hits (hit-codec.ts)
  *
- * Little-endian. Flags: 1 exact, 2 texts, 4 counted. A form that is not known ends the stream: others are only sent to whom says
+ * Little-endian. Flags: 1 exact, 2 texts, 4 counted; the higher five bits are n where hits behind 2^n KiB have no metadata and texts, 0: all
+ * have them. An earlier version does not look at these. A form that is not known ends the stream: others are only sent to whom says
  * that it knows them.
  */
 const FORM = { proto: 0, plain: 1 } as const;
@@ -22,6 +23,10 @@ const SEARCH_BYTES = 34;
 const HITS_BYTES = 12;
 const UID_BYTES_MAX = 255;
 const FLAGS = { exact: 1, texts: 2, counted: 4 } as const;
+const BYTES_SHIFT = 3;
+const KIB = 1024;
+/** More bytes than this are no bound. */
+const EXPONENT_MAX = 31;
 
 /** Names the stream in proofs. */
 const PATH = '/quiver.v1.Reads/Frames';
@@ -105,7 +110,7 @@ function plainSearch(request: ReadRequest): Buffer | null {
   at = bytes.writeUInt32LE(shard.shard ?? 0, at);
   at = bytes.writeUInt32LE(search.k ?? 0, at);
   at = bytes.writeUInt32LE(search.ef ?? 0, at);
-  bytes[at++] = (search.exact === true ? FLAGS.exact : 0) | (search.texts === true ? FLAGS.texts : 0) | (search.counted === true ? FLAGS.counted : 0);
+  bytes[at++] = (search.exact === true ? FLAGS.exact : 0) | (search.texts === true ? FLAGS.texts : 0) | (search.counted === true ? FLAGS.counted : 0) | (exponentOf(search.bytesMax) << BYTES_SHIFT);
   bytes[at++] = uidBytes;
   at = bytes.writeUInt32LE(filterBytes, at);
   at += bytes.write(uid, at);
@@ -130,6 +135,7 @@ function searchFrom(part: Buffer): ReadRequest__Output {
     exact: (flags & FLAGS.exact) !== 0,
     texts: (flags & FLAGS.texts) !== 0,
     ...((flags & FLAGS.counted) !== 0 && { counted: true }),
+    ...(flags >> BYTES_SHIFT !== 0 && { bytesMax: KIB * 2 ** (flags >> BYTES_SHIFT) }),
   };
   return {
     id: part.readUInt32LE(0),
@@ -140,6 +146,12 @@ function searchFrom(part: Buffer): ReadRequest__Output {
     call: 'search',
     search,
   } as unknown as ReadRequest__Output;
+}
+
+/** n of the least 2^n KiB that are no fewer bytes. */
+function exponentOf(bytes: number | undefined): number {
+  if (bytes === undefined) return 0;
+  return Math.max(1, Math.min(EXPONENT_MAX, Math.ceil(Math.log2(bytes / KIB))));
 }
 
 /** The part of hits that are whole, and of which nothing else is said; null for any other answer. */

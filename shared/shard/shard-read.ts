@@ -13,8 +13,8 @@ import type { ShardStage } from './shard-stage';
 export interface ShardReads {
   /** The best `k` in the order of {@link compareHits}; fewer only if fewer match. */
   search: { request: VectorSearch; answer: VectorSearchResult };
-  /** Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. */
-  score: { request: { vector: Float32Array; externalIds: string[] }; answer: Hit[] };
+  /** Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. `bytesMax`: as in a search. */
+  score: { request: { vector: Float32Array; externalIds: string[]; bytesMax?: number | undefined }; answer: Hit[] };
   /**
    * The best `k` by BM25 with the given statistics, in the order of search. Items without any of the terms are not
    * returned.
@@ -24,10 +24,19 @@ export interface ShardReads {
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
   /**
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
-   * With `bytesMax` the answer may be of the first ids only, of one at least.
+   * With `bytesMax` the answer may be of the first ids only, of one at least. With a `filter`, an item that does not pass it counts
+   * as absent.
    */
   fetch: {
-    request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined; bytesMax?: number | undefined };
+    request: {
+      externalIds: string[];
+      vectors: boolean;
+      texts?: boolean | undefined;
+      versions?: boolean | undefined;
+      expiries?: boolean | undefined;
+      bytesMax?: number | undefined;
+      filter?: Filter | undefined;
+    };
     answer: (StoredItem | null)[];
   };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
@@ -85,6 +94,11 @@ export interface VectorSearch {
   counted?: true;
   /** Whether whoever asks takes `packedHits`, too. */
   packed?: true;
+  /**
+   * Once the hits have so many bytes of ids, metadata and texts, those behind have only their ids and scores (see {@link Hit}). A node of an
+   * earlier version does not heed it.
+   */
+  bytesMax?: number | undefined;
 }
 
 export interface VectorSearchResult {
@@ -144,6 +158,8 @@ export interface KeywordSearch {
   statistics: KeywordStatistics;
   k: number;
   filter: Filter | null;
+  /** As in a search. */
+  bytesMax?: number | undefined;
 }
 
 export interface KeywordStatistics {
@@ -157,11 +173,14 @@ export interface KeywordStatistics {
 export interface Hit {
   externalId: string;
   score: number;
-  /** JSON object text. */
+  /** JSON object text; {@link LEFT_OUT}: neither it nor the text is here, because there were too many bytes of them. */
   metadata: string;
   /** Present if requested; "" if the item has none. */
   text?: string;
 }
+
+/** In the place of the metadata of a hit whose contents are still to be fetched. No metadata are so. */
+export const LEFT_OUT = '';
 
 /**
  * The order of every answer: descending score, then ascending external_id by UTF-16 code units. Negative if `a` comes
@@ -186,6 +205,11 @@ export interface StoredItem {
   version?: number;
   /** Present if requested, and if the item expires. */
   expiry?: Expiry;
+}
+
+/** What bounds on bytes count of an item: the bytes of its vector, and characters. */
+export function itemBytes({ externalId, vector, metadata, text }: StoredItem): number {
+  return externalId.length + (vector?.byteLength ?? 0) + metadata.length + (text?.length ?? 0);
 }
 
 export interface ScanRequest {

@@ -12,7 +12,7 @@ import {
 } from '../../shared/shard/shard-client';
 import type { MetadataPlace } from '../../shared/shard/metadata-place';
 import type { VectorPlace } from '../../shared/vector/vector-place';
-import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
+import { type Hit, LEFT_OUT, type RequestOf, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
 import { sampleKey } from '../../shared/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
 
@@ -438,6 +438,45 @@ export function describeShardClient(
         expect(fetched.length).toBeLessThan(200);
         expect(fetched.map((item) => item?.externalId)).toEqual([undefined, ...names.slice(0, fetched.length - 1)]);
         expect(await client.read(id, 'fetch', { externalIds: ['i0'], vectors: true, bytesMax: 1 }, IN_TIME())).toHaveLength(1);
+      });
+
+      test('hits behind so many bytes have neither metadata nor texts, and are the same otherwise', async () => {
+        const id = await opened();
+        const names = Array.from({ length: 300 }, (_, i) => `i${i}`);
+        await write(id, ...names.map((name, i) => put(name, [1, i / 1000, 0, 0], { metadata: JSON.stringify({ long: 'y'.repeat(1000) }), text: `word ${'x'.repeat(1000)}` })));
+        const bytesMax = 64 * 1024;
+        const leftOut = ({ metadata, text = '' }: Hit): boolean => metadata === LEFT_OUT && text === '';
+        const contents = (hits: Hit[]): number => hits.reduce((sum, { metadata, text = '' }) => sum + metadata.length + text.length, 0);
+        const terms = ['word'];
+        const statistics = await client.read(id, 'keywordStatistics', { terms }, IN_TIME());
+        const lists: [Hit[], Hit[]][] = [];
+        for (const texts of [false, true]) {
+          for (const k of [200, 300]) {
+            const request = near([1, 0, 0, 0], { k, texts });
+            lists.push([(await client.read(id, 'search', { ...request, bytesMax }, IN_TIME())).hits, (await client.read(id, 'search', request, IN_TIME())).hits]);
+          }
+        }
+        const asked = { vector: Float32Array.of(1, 0, 0, 0), externalIds: names };
+        lists.push([await client.read(id, 'score', { ...asked, bytesMax }, IN_TIME()), await client.read(id, 'score', asked, IN_TIME())]);
+        const keywords = { terms, statistics, k: 300, filter: null };
+        lists.push([await client.read(id, 'keywordSearch', { ...keywords, bytesMax }, IN_TIME()), await client.read(id, 'keywordSearch', keywords, IN_TIME())]);
+        for (const [bounded, whole] of lists) {
+          const first = bounded.findIndex(leftOut);
+          expect(first).toBeGreaterThan(10);
+          expect(bounded.slice(0, first)).toEqual(whole.slice(0, first));
+          expect(bounded.slice(first).every(leftOut)).toBe(true);
+          expect(bounded.map(({ externalId, score }) => [externalId, score])).toEqual(whole.map(({ externalId, score }) => [externalId, score]));
+          expect(contents(bounded)).toBeLessThan(bytesMax + 10_000);
+        }
+        // Few hits come whole, whatever the bound.
+        expect((await client.read(id, 'search', near([1, 0, 0, 0], { k: 20, bytesMax }), IN_TIME())).hits.some(leftOut)).toBe(false);
+      });
+
+      test('a fetch with a filter answers no item that does not pass it', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}' }), put('b', [1, 0, 0, 0], { metadata: '{"n":2}' }));
+        const fetched = await client.read(id, 'fetch', { externalIds: ['a', 'b', 'c'], vectors: false, filter: parseFilter({ n: 2 })! }, IN_TIME());
+        expect(fetched.map((item) => item?.externalId)).toEqual([undefined, 'b', undefined]);
       });
 
       test('a shard that is asked to take fewer writes a second has clients wait, but nobody who copies', async () => {

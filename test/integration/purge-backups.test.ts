@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually';
 import { item, newCollection } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { backedUp, Drivers, restoredBy, RestoringNode } from '../support/restoring-node';
+import { scrolledPage } from '../support/whole-pages';
 
 /** What backups of a shard name of those before them, over real shards and a folder. */
 
@@ -52,7 +53,7 @@ function objectsWith(words: readonly string[]): string[] {
 }
 
 const contents = async (name: string): Promise<unknown[]> =>
-  (await service.vectors.scroll(name, { cursor: null, limit: 10_000, filter: null, vectors: true })).vectors.map(({ vector, ...rest }) => ({ ...rest, vector: [...vector!] }));
+  (await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 10_000, filter: null, vectors: true }))).vectors.map(({ vector, ...rest }) => ({ ...rest, vector: [...vector!] }));
 
 async function write(from: number, to: number, named: (n: number) => string): Promise<void> {
   for (let at = from; at < to; at += 500) {

@@ -24,6 +24,7 @@ import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { ReadThreads } from '../../node/threads/read-threads';
 import { systemClock } from '../../shared/time/clock';
 import { silentLogger } from '../../shared/logs/logger';
+import { sharedAnswerBytes } from '../../node/rpc/answer-bytes';
 import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
 import { ReplicaPublisher } from '../../node/threads/replica-publisher';
 import { dealerTo, startReadThreads } from '../../node/threads/read-threads';
@@ -105,6 +106,8 @@ async function start(
     replicas: new ReplicaPublisher(),
     shards,
     limit: limits.reads,
+    answerBytesMax: 256 * 1024 * 1024,
+    answerBytes: sharedAnswerBytes(1 + 2),
     observer: { done: (operation) => onThreads.push(operation) },
     onSearches: () => undefined,
     traces: null,

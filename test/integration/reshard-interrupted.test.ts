@@ -16,6 +16,7 @@ import { PlainShardClient } from '../support/plain-shard-client';
 import { item, newCollection, plainService } from '../support/plain-service';
 import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 import { callsOf } from '../support/shard-calls';
+import { fetched } from '../support/whole-pages';
 
 /** What happens to a collection when its reshard is interrupted where clients wait for it. */
 
@@ -66,7 +67,7 @@ test('a process that ends when the new shards were opened and the collection doe
     expect(performance.now() - startMs).toBeLessThan(30_000);
     expect(await new UploadJournal(store).list()).toEqual([]);
     await eventually('it has three shards', async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3);
-    expect((await service.vectors.fetch('c', ['a', 'b'], { vectors: false })).map(({ externalId }) => externalId)).toEqual(['a', 'b']);
+    expect((await fetched(service.vectors.fetch('c', ['a', 'b'], { vectors: false }))).map(({ externalId }) => externalId)).toEqual(['a', 'b']);
   } finally {
     await resharder.close();
     service.close();
@@ -113,10 +114,10 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
     await eventually('the shards were sealed in vain', () => closings > 0);
     await eventually('the other one is copied', () => node.host.shardCount === 6);
     await service.vectors.upsert('c', [item('a', [5, 6])]);
-    expect(await service.vectors.fetch('c', ['a'], { vectors: true })).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
+    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
     release();
     await eventually('both have two shards', async () => (await service.collections.list()).every(({ shards }) => shards === 2));
-    expect(await service.vectors.fetch('c', ['a'], { vectors: true })).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
+    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: true }))).toMatchObject([{ vector: Float32Array.of(5, 6) }]);
   } finally {
     release();
     await resharder.close();

@@ -13,7 +13,16 @@ const anyNumber = fc.nat(2 ** 32 - 1);
 const anyVector = fc.array(fc.nat(255), { maxLength: 12 }).map((bytes) => Buffer.from(bytes.slice(0, bytes.length - (bytes.length % 4))));
 const anyHead = fc.record({ id: anyNumber, shard: fc.record({ collectionUid: fc.string({ unit: 'binary' }), shard: anyNumber }), epoch: fc.maxSafeNat(), remainingMs: anyNumber });
 const anySearch = fc.record(
-  { vector: anyVector, k: anyNumber, filter: fc.string({ unit: 'binary' }), ef: anyNumber, exact: fc.boolean(), texts: fc.boolean(), counted: fc.constant(true as const) },
+  {
+    vector: anyVector,
+    k: anyNumber,
+    filter: fc.string({ unit: 'binary' }),
+    ef: anyNumber,
+    exact: fc.boolean(),
+    texts: fc.boolean(),
+    counted: fc.constant(true as const),
+    bytesMax: fc.integer({ min: 1, max: 21 }).map((n) => 1024 * 2 ** n),
+  },
   { requiredKeys: ['vector', 'k', 'filter', 'ef', 'exact', 'texts'], noNullPrototype: true },
 );
 const anyRequest = fc.oneof(
@@ -32,7 +41,7 @@ const anyAnswerFrame: fc.Arbitrary<AnswerFrame> = fc.record({ answers: fc.array(
 
 /** Fields that say nothing are absent in one form and null in the other; `_counted` is only protobuf's own. */
 function plain(message: unknown): unknown {
-  return JSON.parse(JSON.stringify(message, (key, value) => (value === null || key === '_counted' ? undefined : value)));
+  return JSON.parse(JSON.stringify(message, (key, value) => (value === null || key === '_counted' || key === '_bytesMax' ? undefined : value)));
 }
 
 function byId<Each extends { id: number }>(list: Each[]): Each[] {
@@ -49,6 +58,12 @@ test('requests arrive as over protobuf, whatever shares their frame', () => {
     }),
     { numRuns: 500 },
   );
+});
+
+test('a bound on bytes becomes the next power of two KiB', () => {
+  const sent = (bytesMax: number): unknown =>
+    readFrameFromBytes(readFrameToBytes({ requests: [{ id: 1, shard: { collectionUid: 'u', shard: 0 }, search: { vector: Buffer.alloc(4), bytesMax } }] })).requests[0].search?.bytesMax;
+  expect([1, 1024, 2048, 2049, 65_536, 4_194_304].map(sent)).toEqual([2048, 2048, 2048, 4096, 65_536, 4_194_304]);
 });
 
 test('answers arrive as over protobuf, in their order', () => {

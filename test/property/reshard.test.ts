@@ -16,6 +16,7 @@ import { runSeed, seededRandom } from '../support/random';
 import { contradictionsOf, type RegisterOperation } from '../support/register-history';
 import { openMemoryStore, plainFactories, ShardNode } from '../support/shard-node';
 import { callsOf } from '../support/shard-calls';
+import { fetched, scrolledPage } from '../support/whole-pages';
 
 /**
  * Histories of clients while a collection changes its number of shards again and again, driven by two processes at once,
@@ -257,7 +258,7 @@ class Schedule {
     try {
       if (kind === 'write') await vectors.upsert(COLLECTION, [{ externalId: id, source: { vector: Float32Array.from([1, value!]) }, metadata: JSON.stringify({ value }), text: `text ${value}` }]);
       else if (kind === 'delete') await vectors.delete(COLLECTION, [id]);
-      else operation.value = valueOf((await vectors.fetch(COLLECTION, [id], { vectors: true }))[0]);
+      else operation.value = valueOf((await fetched(vectors.fetch(COLLECTION, [id], { vectors: true })))[0]);
       operation.returnedMs = performance.now();
       operation.outcome = 'ok';
     } catch (error) {
@@ -275,7 +276,7 @@ class Schedule {
       found.set(one.externalId, valueOf(one));
     };
     try {
-      if (how === 'scroll') (await vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false })).vectors.forEach(note);
+      if (how === 'scroll') (await scrolledPage(vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors.forEach(note);
       else {
         const source = { vector: Float32Array.from([1, 1]) };
         const { hits, totalCount } = await search.search(COLLECTION, { source, k: 100, offset: 0, filter: null, effort: { type: 'exact' } });

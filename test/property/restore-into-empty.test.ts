@@ -11,6 +11,7 @@ import { item, newCollection } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { backedUp, Drivers, restoreEnded, RestoringNode } from '../support/restoring-node';
 import { callsOf } from '../support/shard-calls';
+import { scrolledPage } from '../support/whole-pages';
 
 /**
  * Backups are restored into a collection again and again while clients write to it and empty it, the restores are given up
@@ -226,7 +227,7 @@ class Life {
   }
 
   private items() {
-    return this.patiently(async () => (await this.service.vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false })).vectors);
+    return this.patiently(async () => (await scrolledPage(this.service.vectors.scroll(COLLECTION, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors);
   }
 
   /** One driver after the other; each is left at any moment. */

@@ -4,6 +4,7 @@ import type { Filter } from '../../shared/filter/filter';
 import { METRICS, type Metric } from '../../shared/vector/metric';
 import { newCollection, plainService } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
+import { fetched, scrolledPage } from '../support/whole-pages';
 
 /** The number of shards never shows: the same writes into 1, 3 and 8 shards give the same answers to everything. */
 
@@ -68,7 +69,7 @@ async function answers(service: RunningService, work: Workload): Promise<unknown
     const [id1, id2] = [work.id(), work.id()];
     told.push(await search.recommend('c', id1, { k, offset, filter }).catch(String));
     told.push(await search.similarity('c', id1, id2).catch(String));
-    told.push(await vectors.fetch('c', [id1, id2, id1], { vectors: true }));
+    told.push(await fetched(vectors.fetch('c', [id1, id2, id1], { vectors: true })));
     told.push(await scrolled(service, 1 + work.below(30), filter), await exported(service, 1 + work.below(250)));
   }
   return told;
@@ -78,7 +79,7 @@ async function scrolled(service: RunningService, limit: number, filter: Filter |
   const pages: VectorView[][] = [];
   let cursor: string | null = null;
   do {
-    const page: { vectors: VectorView[]; nextCursor: string | null } = await service.vectors.scroll('c', { cursor, limit, filter, vectors: true });
+    const page: { vectors: VectorView[]; nextCursor: string | null } = await scrolledPage(service.vectors.scroll('c', { cursor, limit, filter, vectors: true }));
     pages.push(page.vectors);
     cursor = page.nextCursor;
   } while (cursor !== null);

@@ -1,11 +1,8 @@
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory } from '../../node/kv/key-value-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/**
- * How writes end: as the store does, failed with nothing stored, failed with all in the log: there once it is opened again, or
- * failed with all of it there already.
- */
-export type WriteFault = 'none' | 'before' | 'after' | 'shown';
+/** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
+export type WriteFault = 'none' | 'before' | 'after';
 
 /** A store whose disk fails when told to. The faults are shared by every store of a node, and outlive restarts. */
 export class FailingKeyValueStore implements KeyValueStore {
@@ -24,7 +21,6 @@ export class FailingKeyValueStore implements KeyValueStore {
       throw diskError();
     }
     await this.store.write(changes, options);
-    if (this.faults.writes === 'shown') throw diskError();
   }
 
   async load(pages: AsyncIterable<Buffer>): Promise<void> {
@@ -46,25 +42,9 @@ export class FailingKeyValueStore implements KeyValueStore {
     return this.store.getMany(keys);
   }
 
-  snapshot(): StoreSnapshot {
-    const snapshot = this.store.snapshot();
-    return {
-      getMany: async (keys) => {
-        if (this.faults.reads) throw diskError();
-        return snapshot.getMany(keys);
-      },
-      scan: (range) => this.scanned(snapshot, range),
-      free: () => snapshot.free(),
-    };
-  }
-
-  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
-    return this.scanned(this.store, range);
-  }
-
-  private async *scanned(from: Pick<KeyValueStore, 'scan'>, range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     if (this.faults.reads) throw diskError();
-    yield* from.scan(range);
+    yield* this.store.scan(range);
   }
 
   clear(range: { from: Buffer; to: Buffer }): Promise<void> {

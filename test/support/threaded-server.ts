@@ -13,6 +13,8 @@ import { systemClock } from '../../shared/time/clock';
 import type { ApiTarget } from './api-target';
 import { plainParts } from './plain-parts';
 import { LogMemory } from './shard-node';
+import { answerBytesOf } from '../../shared/process/capacity';
+import { readMachineLimits } from '../../shared/process/machine-limits';
 
 export interface ThreadedServer extends ApiTarget {
   /** The threads that ever started, in order. */
@@ -39,7 +41,7 @@ export async function startThreadedServer(
   const threads = await FrontThreads.start({
     entry: options.entry ?? join(__dirname, 'front-thread-worker.js'),
     threads: config.httpThreads,
-    data: { config, connectionsMax: options.connectionsMax ?? 1_000, stampMemory, delayMsMax: Infinity },
+    data: { config, answerBytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), connectionsMax: options.connectionsMax ?? 1_000, stampMemory, delayMsMax: Infinity },
     handlers: (started, peer) => frontHandlers(main, started, peer),
     reader: {
       request: (endpoint, code) => counted.push(`${endpoint} ${code}`),

@@ -52,7 +52,7 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['idempotency/', 'keys/quota/key-quota.ts'],
+    ['answer-hold.ts', 'idempotency/', 'keys/quota/key-quota.ts'],
   ],
   node: [
     ['main.ts'],
@@ -78,6 +78,7 @@ const FLOORS: Record<string, string[][]> = {
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
 const PURE_CORE = [
+  /^coordinator\/answer-hold\.ts$/,
   /^coordinator\/idempotency\/(store-mark|write-mark|moved-marks)\.ts$/,
   /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/collections\/collection-record\.ts$/,

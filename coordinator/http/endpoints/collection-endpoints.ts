@@ -285,8 +285,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       query: schemas.exportQuery,
       answer: { type: 'data', schema: schemas.exportAnswer },
       errors: [404],
-      handle: async ({ path, query }) => {
-        const { collection, pages } = await vectors.export(path.collection_name, query.limit);
+      handle: async ({ path, query, hold }) => {
+        const { collection, pages } = await vectors.export(path.collection_name, query.limit, hold);
         return { type: 'pieces', pieces: exportPieces(collection, pages, formats[query.vector_format]) };
       },
     }),

@@ -31,9 +31,9 @@ export function sampleEndpoints(parts: { samples: SamplesService; limits: HttpLi
       },
       answer: { type: 'data', schema: schemas.sampleAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, hold }) => {
         const { size, seed, filters: filter, metadata_fields: fields, include_vectors: vectors, projection } = body;
-        const view = await samples.sample(path.name, { size, seed, filter, fields: fields ?? null, vectors, dimensions: projection?.dimensions ?? null });
+        const view = await samples.sample(path.name, { size, seed, filter, fields: fields ?? null, vectors, dimensions: projection?.dimensions ?? null }, hold);
         return { type: 'pieces', pieces: samplePieces(view, seed) };
       },
     }),

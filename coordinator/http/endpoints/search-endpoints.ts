@@ -1,5 +1,5 @@
 import type { SearchAnswer, SearchService } from '../../service';
-import { hitJson, hitListsPieces, listPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
+import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
@@ -9,7 +9,6 @@ import * as schemas from '../schema/search-schemas';
 import { vectorPath } from '../schema/vector-schemas';
 
 const tag = 'Search';
-const PACKED = { packed: true };
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
 
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
@@ -29,14 +28,15 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
-      handle: ({ path, body, profile }) => {
-        const answer = ({ hits, packedHits, totalCount, timing }: SearchAnswer): Answer => {
+      handle: ({ path, body, hold, profile }) => {
+        const answer = (found: SearchAnswer): Answer => {
+          const { packedHits, totalCount, timing } = found;
           const { k, offset } = body.search;
           const behind = `,"total_count":${totalCount},"k":${k},"offset":${offset}${timingMember(timing, body.includeTiming)}${profile()}}`;
           if (packedHits !== undefined) return { type: 'hits', before: '{"results":', hits: packedHits, behind, worked: timing };
-          return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, behind), worked: timing };
+          return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, behind), worked: timing };
         };
-        const found = search.search(path.name, body.search, PACKED);
+        const found = search.search(path.name, body.search, { packed: true, hold });
         return found instanceof Promise ? found.then(answer) : answer(found);
       },
     }),
@@ -62,8 +62,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
-      handle: async ({ path, body, profile }) => {
-        const { results, timing } = await search.bulkSearch(path.name, body.queries);
+      handle: async ({ path, body, hold, profile }) => {
+        const { results, timing } = await search.bulkSearch(path.name, body.queries, hold);
         return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
     }),
@@ -81,10 +81,10 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
-      handle: async ({ path, body, profile }) => {
+      handle: async ({ path, body, hold, profile }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
-        const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain });
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
+        const found = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain }, hold);
+        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
       },
     }),
     defineEndpoint({
@@ -100,9 +100,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: async ({ path, body, profile }) => {
-        const { hits, timing } = await search.rerank(path.name, { source: body.source, candidates: body.candidates });
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.includeTiming)}${profile()}}`), worked: timing };
+      handle: async ({ path, body, hold, profile }) => {
+        const found = await search.rerank(path.name, { source: body.source, candidates: body.candidates }, hold);
+        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.includeTiming)}${profile()}}`), worked: found.timing };
       },
     }),
     defineEndpoint({
@@ -118,11 +118,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
       answer: { type: 'data', schema: schemas.recommendAnswer },
       errors: [404],
-      handle: async ({ path, query, body, profile }) => {
+      handle: async ({ path, query, body, hold, profile }) => {
         const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
-        const { hits } = await search.recommend(path.name, path.id, { k, offset, filter: body.filters });
+        const found = await search.recommend(path.name, path.id, { k, offset, filter: body.filters }, hold);
         const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
-        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${source},"k":${k},"offset":${offset}${profile()}}`) };
+        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `,${source},"k":${k},"offset":${offset}${profile()}}`) };
       },
     }),
     defineEndpoint({
@@ -153,11 +153,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
-      handle: async ({ body, profile }) => {
+      handle: async ({ body, hold, profile }) => {
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
-        const { hits, timing } = await search.query(collection, { text, k, filter, minScore });
+        const found = await search.query(collection, { text, k, filter, minScore }, hold);
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
-        return { type: 'pieces', pieces: listPieces(`{${head},"results":`, hits, textHitJson, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
+        return { type: 'pieces', pieces: foundPieces(`{${head},"results":`, found, textHitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
       },
     }),
   ];

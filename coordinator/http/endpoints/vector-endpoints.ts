@@ -4,7 +4,7 @@ import { writerOf } from '../../keys/caller';
 import { EncodedUpserts } from '../../vectors/encoded-upserts';
 import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
-import { listPieces, timingMember, vectorJson, versionMember } from '../answer-json';
+import { listPieces, pagedPieces, timingMember, vectorJson, versionMember } from '../answer-json';
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -144,10 +144,11 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       query: schemas.vectorQuery,
       answer: { type: 'data', schema: schemas.vectorAnswer },
       errors: [404],
-      handle: async ({ path, query }) => {
-        const [view] = await vectors.fetch(path.name, [path.id], { vectors: true });
-        if (view === undefined) throw vectorNotFound(path.name, path.id);
-        return { type: 'data', json: vectorJson(view, formats[query.vector_format]) };
+      handle: async ({ path, query, hold }) => {
+        for await (const [view] of await vectors.fetch(path.name, [path.id], { vectors: true, hold })) {
+          if (view !== undefined) return { type: 'data', json: vectorJson(view, formats[query.vector_format]) };
+        }
+        throw vectorNotFound(path.name, path.id);
       },
     }),
     defineEndpoint({
@@ -197,9 +198,9 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.fetchBody, example: { ids: ['a-1'], include_vectors: true } },
       answer: { type: 'data', schema: schemas.fetchAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const views = await vectors.fetch(path.name, body.ids, { vectors: body.include_vectors });
-        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson(body.vector_format), '}') };
+      handle: async ({ path, body, hold }) => {
+        const pages = await vectors.fetch(path.name, body.ids, { vectors: body.include_vectors, hold });
+        return { type: 'pieces', pieces: pagedPieces('{"vectors":', pages, viewJson(body.vector_format), () => '}') };
       },
     }),
     defineEndpoint({
@@ -208,19 +209,20 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       access: 'readonly',
       tag,
       summary: 'Read a collection page by page, in insertion order',
-      description: 'A cursor stays valid while the collection changes; next_cursor is null at the end.',
+      description: 'A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.',
       path: collectionParameters,
       body: { type: 'json', required: false, schema: schemas.scrollBody(limits), example: { limit: 100, include_vectors: false } },
       answer: { type: 'data', schema: schemas.scrollAnswer },
       errors: [404],
-      handle: async ({ path, body }) => {
-        const { vectors: views, nextCursor } = await vectors.scroll(path.name, {
+      handle: async ({ path, body, hold }) => {
+        const { pages, nextCursor } = await vectors.scroll(path.name, {
           cursor: body.cursor ?? null,
           limit: body.limit,
           filter: body.filters,
           vectors: body.include_vectors,
+          hold,
         });
-        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson(body.vector_format), `,"next_cursor":${JSON.stringify(nextCursor)}}`) };
+        return { type: 'pieces', pieces: pagedPieces('{"vectors":', pages, viewJson(body.vector_format), () => `,"next_cursor":${JSON.stringify(nextCursor())}}`) };
       },
     }),
   ];

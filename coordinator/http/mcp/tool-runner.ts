@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Caller } from '../../keys/caller';
+import type { AnswerHold } from '../../answer-hold';
 import { hitsPieces } from '../answer-json';
 import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
@@ -16,10 +17,15 @@ type Arguments = Record<string, unknown>;
 export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outcomes' | 'clock'>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | keyof HandlerOnce> & { key: Caller };
+export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
+
+/** A text of more is counted while it grows. */
+const COUNTED_CHARACTERS = 16 * 1024;
+/** It becomes a string of a message, the message, and its bytes. */
+const COPIES = 4;
 
 const IDEMPOTENCY_KEY: JsonSchema = {
   type: 'string',
@@ -76,7 +82,7 @@ export class ToolRunner {
     const once = await this.once(owner, body, call, () => (isReplayed = true));
     const answer = await endpoint.handle({ ...call, ...once, path, query: {}, body: checked, profile: NO_PROFILE });
     if (isReplayed) warnings.push('this was done by an earlier call with the same idempotency_key, and is answered as then');
-    return { json: await textOf(answer), warnings, isReplayed };
+    return { json: await textOf(answer, call.hold), warnings, isReplayed };
   }
 
   /** A repetition is told by the tool, its collection and what it was given; its message has a number of its own. Errors: invalid_parameter, unavailable. */
@@ -109,13 +115,17 @@ export class ToolRunner {
   }
 }
 
-async function textOf(answer: Answer): Promise<string> {
+async function textOf(answer: Answer, hold: AnswerHold): Promise<string> {
   if (answer.type === 'data') return answer.json;
   assert(answer.type === 'pieces' || answer.type === 'hits');
   let text = '';
+  let counted = COUNTED_CHARACTERS;
   for await (const piece of answer.type === 'hits' ? hitsPieces(answer) : answer.pieces) {
     text += piece;
     if (text.length > ANSWER_CHARACTERS_MAX) throw new QuiverError('limit_exceeded', `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`);
+    if (text.length <= counted) continue;
+    counted = 2 * text.length;
+    await hold.reserveText(COPIES * counted);
   }
   return text;
 }

@@ -9,6 +9,7 @@ import { newCollection } from '../../support/plain-service';
 import type { Chance } from '../chance';
 import type { Schedule } from '../schedule';
 import type { SimulatedCoordinator } from './simulated-coordinator';
+import { fetched, scrolledPage } from '../../support/whole-pages';
 
 export const COLLECTION = 'ledger';
 export const IDS = Array.from({ length: 8 }, (_, i) => `id-${i}`);
@@ -169,8 +170,9 @@ export class ReshardingClient {
       kind: ids.length === 1 ? 'get' : 'fetch',
       ids,
       run: async ({ vectors }) => {
-        found = await vectors.fetch(this.collection, ids, { vectors: true });
-        return { items: found.map(itemSeen) };
+        const views = await fetched(vectors.fetch(this.collection, ids, { vectors: true }));
+        found = views;
+        return { items: views.map(itemSeen) };
       },
     });
     return found;
@@ -205,7 +207,7 @@ export class ReshardingClient {
         const items: SeenItem[] = [];
         let cursor: string | null = null;
         do {
-          const page: Awaited<ReturnType<typeof vectors.scroll>> = await vectors.scroll(this.collection, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true });
+          const page: Awaited<ReturnType<typeof scrolledPage>> = await scrolledPage(vectors.scroll(this.collection, { cursor, limit: SCROLL_PAGE, filter: filterOf(group), vectors: true }));
           items.push(...page.vectors.map(itemSeen));
           cursor = page.nextCursor;
         } while (cursor !== null);

@@ -1143,7 +1143,7 @@ export interface Operations {
   /**
    * Read a collection page by page, in insertion order: POST /v1/collections/{name}/scroll
    *
-   * A cursor stays valid while the collection changes; next_cursor is null at the end.
+   * A cursor stays valid while the collection changes; next_cursor is null at the end, and only there: a page ends at `limit` vectors, or before that soon after 16 MiB of them.
    *
    * Role: any.
    *

@@ -12,6 +12,7 @@ import { systemClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
 import { item, markingModel, newCollection, PlainEmbedding, textItem } from '../../../support/plain-service';
 import { backedUp, Drivers, restoredBy, restoreEnded, RestoringNode } from '../../../support/restoring-node';
+import { fetched, scrolledPage } from '../../../support/whole-pages';
 
 /** Restores into collections that are there and empty, over real shards. */
 
@@ -74,7 +75,8 @@ afterEach(async () => {
   await held.end();
 });
 
-const idsOf = async (name: string): Promise<string[]> => (await service.vectors.scroll(name, { cursor: null, limit: 100, filter: null, vectors: false })).vectors.map(({ externalId }) => externalId);
+const idsOf = async (name: string): Promise<string[]> =>
+  (await scrolledPage(service.vectors.scroll(name, { cursor: null, limit: 100, filter: null, vectors: false }))).vectors.map(({ externalId }) => externalId);
 const recordOf = async (name: string) => collectionFromEntry((await held.store.get(collectionPath(name)))!);
 const reshards = async () => (await held.store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry);
 const isSeal = (operations: Parameters<ShardClient['write']>[1]): boolean => operations[0].type === 'stage' && operations[0].stage === 'sealed';
@@ -107,12 +109,12 @@ test.each([1, 3, 4])('into %i shards, if the restore says so', async (shards) =>
 
 test('a collection under its own name, emptied before: versions go on above all that were given', async () => {
   await service.vectors.upsert('things', [item('later', [1, 1])]);
-  const [{ version }] = await service.vectors.fetch('things', ['later'], { vectors: false });
+  const [{ version }] = await fetched(service.vectors.fetch('things', ['later'], { vectors: false }));
   await service.vectors.delete('things', [...BEFORE, 'later']);
   expect((await restoredBy(service, { backup })).state).toBe('done');
   expect(await idsOf('things')).toEqual(BEFORE);
   await service.vectors.upsert('things', [item('later', [1, 1])]);
-  const [again] = await service.vectors.fetch('things', ['later'], { vectors: false });
+  const [again] = await fetched(service.vectors.fetch('things', ['later'], { vectors: false }));
   expect(again.version).toBeGreaterThan(version!);
 });
 
@@ -122,7 +124,7 @@ test('a collection whose items have all expired is empty, also while they are no
   await eventually('it has expired', async () => (await idsOf('hollow')).length === 0);
   expect((await restoredBy(service, into('hollow'))).state).toBe('done');
   expect(await idsOf('hollow')).toEqual(BEFORE);
-  expect(await service.vectors.fetch('hollow', ['a'], { vectors: false })).toMatchObject([{ metadata: '{"i":0}' }]);
+  expect(await fetched(service.vectors.fetch('hollow', ['a'], { vectors: false }))).toMatchObject([{ metadata: '{"i":0}' }]);
 });
 
 test('new names and empty ones in one restore', async () => {

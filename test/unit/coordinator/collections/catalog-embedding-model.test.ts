@@ -5,6 +5,7 @@ import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-val
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
+import { fetched } from '../../../support/whole-pages';
 
 /** coordinator/collections/collection-embedder.ts, through whole services that share a store. */
 
@@ -40,10 +41,12 @@ describe('the embedding model of a collection', () => {
     await Promise.all(Array.from({ length: 12 }, (_, i) => services[i % 2].vectors.upsert('c', [textItem(`t${i}`, `text ${i}`)])));
     const { embeddingModel } = await services[0].collections.get('c');
     const mark = embeddingModel === 'one' ? 1 : 2;
-    const stored = await services[0].vectors.fetch(
-      'c',
-      Array.from({ length: 12 }, (_, i) => `t${i}`),
-      { vectors: true },
+    const stored = await fetched(
+      services[0].vectors.fetch(
+        'c',
+        Array.from({ length: 12 }, (_, i) => `t${i}`),
+        { vectors: true },
+      ),
     );
     expect(stored.map(({ vector }) => vector?.[0])).toEqual(new Array(12).fill(mark));
   });
@@ -107,7 +110,7 @@ describe('the embedding model of a collection', () => {
     await first.collections.create(newCollection('c'));
     await first.vectors.upsert('c', [item('a', [9, 9])]);
     await first.vectors.patch('c', { externalId: 'a', vector: undefined, text: 'text', embeds: true, metadata: undefined });
-    const stored = await first.vectors.fetch('c', ['a', 'b'], { vectors: true });
+    const stored = await fetched(first.vectors.fetch('c', ['a', 'b'], { vectors: true }));
     expect(stored.map(({ vector }) => vector?.[0])).toEqual([2, 2]);
   });
 

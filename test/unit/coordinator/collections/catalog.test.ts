@@ -7,6 +7,7 @@ import { ManualClock, systemClock } from '../../../../shared/time/clock';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, newCollection, plainService } from '../../../support/plain-service';
+import { fetched, scrolledPage } from '../../../support/whole-pages';
 
 const down = (): never => {
   throw new QuiverError('unavailable', 'down');
@@ -152,8 +153,8 @@ describe('a collection', () => {
       service.collections.delete('nope'),
       service.vectors.upsert('nope', []),
       service.vectors.delete('nope', ['a']),
-      service.vectors.fetch('nope', [], { vectors: true }),
-      service.vectors.scroll('nope', { cursor: null, limit: 1, filter: null, vectors: true }),
+      fetched(service.vectors.fetch('nope', [], { vectors: true })),
+      scrolledPage(service.vectors.scroll('nope', { cursor: null, limit: 1, filter: null, vectors: true })),
       service.vectors.export('nope', 1),
       (async () => service.search.search('nope', { source: { vector }, k: 1, offset: 0, filter: null, effort }))(),
       service.search.bulkSearch('nope', []),
@@ -178,7 +179,7 @@ describe('a collection', () => {
     await service.collections.delete('c');
     await expect(other.vectors.upsert('c', [item('a', [1, 0])])).rejects.toMatchObject({ kind: 'not_found' });
     await other.collections.create(newCollection('c'));
-    expect(await service.vectors.fetch('c', ['a'], { vectors: false })).toEqual([]);
+    expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: false }))).toEqual([]);
   });
 
   test('is out of reach, not partly answered, while one of its shards is', async () => {
@@ -191,7 +192,7 @@ describe('a collection', () => {
     await expect(service.collections.list()).rejects.toMatchObject(refusal);
     await expect(service.search.search('c', request)).rejects.toMatchObject(refusal);
     await expect(service.search.hybridSearch('c', { ...request, queryText: 'x', vector: request.source.vector, alpha: 0 })).rejects.toMatchObject(refusal);
-    await expect(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false })).rejects.toMatchObject(refusal);
+    await expect(scrolledPage(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false }))).rejects.toMatchObject(refusal);
     const states = (await service.readShards()).map(({ collection, shard, status }) => [collection, shard, status?.vectorCount ?? 'missing']);
     expect(states).toEqual([
       ['c', 0, 0],
@@ -437,7 +438,7 @@ describe('after a crash', () => {
     const restarted = await plainService({ store, shards, clock: yearsBehind });
     expect(opened.sort((a, b) => a - b)).toEqual([0, 1, 2]);
     await restarted.service.vectors.upsert('c', [item('a', [1, 0])]);
-    const { vectors } = await restarted.service.vectors.scroll('c', { cursor: null, limit: 10, filter: null, vectors: false });
+    const { vectors } = await scrolledPage(restarted.service.vectors.scroll('c', { cursor: null, limit: 10, filter: null, vectors: false }));
     expect(vectors.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z', 'a']);
   });
 

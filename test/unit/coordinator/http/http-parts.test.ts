@@ -86,7 +86,12 @@ describe('answers as text', () => {
     expect([...listPieces('', [], hitJson, '')].join('')).toBe('[]');
     const lists = [hits.slice(0, 2), [], hits.slice(3, 4)];
     for (const given of [lists, [], [[]]]) {
-      expect([...hitListsPieces('{"results":', given, '}')].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
+      const listed = hitListsPieces(
+        '{"results":',
+        given.map((found) => ({ hits: found })),
+        '}',
+      ) as Iterable<string>;
+      expect([...listed].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
     }
   });
 

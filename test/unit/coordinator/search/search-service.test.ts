@@ -93,7 +93,7 @@ describe('a least score', () => {
     }
     expect((await search.search('c', vectorSearch(at(0), { minScore: 1.5 }))).hits).toEqual([]);
     const { results } = await search.bulkSearch('c', [vectorSearch(at(0), { minScore: 0.7 }), vectorSearch(at(0))]);
-    expect(results.map(ids)).toEqual([['at-0', 'at-30'], ids(all.hits)]);
+    expect(results.map(({ hits }) => ids(hits))).toEqual([['at-0', 'at-30'], ids(all.hits)]);
   });
 
   test('is one of the fused score in a hybrid search', async () => {
@@ -115,7 +115,7 @@ describe('bulk search', () => {
       vectorSearch([], { source: { text: 'cat' }, k: 1 }),
       vectorSearch(new Array<number>(256).fill(2), { filter: { type: 'exists', path: 'nothing' } }),
     ]);
-    expect(results.map(ids)).toEqual([['tax'], ['v'], ['cat'], []]);
+    expect(results.map(({ hits }) => ids(hits))).toEqual([['tax'], ['v'], ['cat'], []]);
     expect(embedding.calls.filter(({ kind }) => kind === 'query')).toEqual([{ model: 'builtin', kind: 'query', texts: ['tax', 'cat'] }]);
     expect((await search.bulkSearch('c', [])).results).toEqual([]);
   });

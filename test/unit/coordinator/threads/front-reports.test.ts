@@ -74,7 +74,7 @@ test('what a thread counts arrives in order, over several reports', () => {
     ['request', READ, 204, 1.5],
     ['repetition'],
   ]);
-  expect(sent[0].load).toEqual({ requests: 2, bodyBytes: 0, refused: 1, nodeCalls: 3, nodeBytes: 40 });
+  expect(sent[0].load).toEqual({ requests: 2, bodyBytes: 0, answerBytes: 0, refused: 1, nodeCalls: 3, nodeBytes: 40 });
   // A name goes over once.
   expect(sent.flatMap(({ names }) => names)).toEqual([`POST ${READ}`, READ, '/v1/health']);
 });

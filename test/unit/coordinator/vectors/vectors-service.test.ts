@@ -7,6 +7,7 @@ import { NO_VERSION, ANY_VERSION } from '../../../../shared/shard/shard-client';
 import { eventually } from '../../../support/eventually';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
 import type { Service, VectorView } from '../../../../coordinator/service';
+import { fetched, scrolledPage } from '../../../support/whole-pages';
 
 /** coordinator/vectors/sharded-vectors-service.ts over shards by brute force. */
 
@@ -30,7 +31,7 @@ describe('upsert', () => {
     const { vectors } = await setUp();
     const { statuses } = await vectors.upsert('c', [item('a', [1, 0]), item('b', [0, 1]), item('a', [2, 0])]);
     expect(statuses).toEqual(['inserted', 'inserted', 'updated']);
-    const [a] = await vectors.fetch('c', ['a'], { vectors: true });
+    const [a] = await fetched(vectors.fetch('c', ['a'], { vectors: true }));
     expect([...(a.vector as Float32Array)]).toEqual([2, 0]);
     expect((await vectors.upsert('c', [])).statuses).toEqual([]);
   });
@@ -39,9 +40,9 @@ describe('upsert', () => {
     const { vectors } = await setUp();
     await vectors.upsert('c', [{ ...item('a', [1, 0], { metadata: { n: 1 } }), source: { vector: Float32Array.of(1, 0), text: 'hello' } }]);
     await vectors.upsert('c', [item('a', [0, 1])]);
-    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello', version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello', version: expect.any(Number) }]);
     await vectors.upsert('c', [item('a', [0, 1], { metadata: {}, text: '' })]);
-    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{}', text: '', version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['a'], { vectors: false }))).toEqual([{ externalId: 'a', metadata: '{}', text: '', version: expect.any(Number) }]);
   });
 
   test('refuses the whole batch for one vector of another dimension, before anything is embedded or written', async () => {
@@ -71,7 +72,7 @@ describe('upsert', () => {
     expect([again, now.embeddingMs]).toEqual([first, 0]);
     expect(await vectors.patch('c', patch, { once: onceOf('2') })).toEqual(patched);
     expect([embedding.calls.length, repetitions]).toEqual([2, 2]);
-    const [b] = await vectors.fetch('c', ['b'], { vectors: true });
+    const [b] = await fetched(vectors.fetch('c', ['b'], { vectors: true }));
     expect([...(b.vector as Float32Array)]).toEqual([9, 9]);
     // A refusal is known as well, and another request under the same key.
     const bound = [
@@ -90,7 +91,7 @@ describe('upsert', () => {
     const { vectors, embedding } = await setUp({ embedding: new PlainEmbedding([markingModel('m', null, 7)]) });
     await vectors.upsert('c', [textItem('t1', 'one'), { ...item('v', [1, 2]), source: { vector: Float32Array.of(1, 2), text: 'given' } }, textItem('t2', 'two')]);
     expect(embedding.calls).toEqual([{ model: 'm', kind: 'passage', texts: ['one', 'two'] }]);
-    const stored = await vectors.fetch('c', ['t1', 'v', 't2'], { vectors: true });
+    const stored = await fetched(vectors.fetch('c', ['t1', 'v', 't2'], { vectors: true }));
     expect(stored.map(({ vector, text }) => [...(vector as Float32Array), text])).toEqual([
       [7, 7, 'one'],
       [1, 2, 'given'],
@@ -104,7 +105,7 @@ describe('upsert', () => {
       kind: 'dimension_mismatch',
       message: 'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
-    expect(await vectors.fetch('c', ['v'], { vectors: false })).toEqual([]);
+    expect(await fetched(vectors.fetch('c', ['v'], { vectors: false }))).toEqual([]);
   });
 
   test('tells how long it took', async () => {
@@ -135,7 +136,7 @@ describe('conditions over several shards', () => {
   test('nothing is written anywhere while one item is not as expected', async () => {
     const { vectors, shards } = await setUp();
     await vectors.upsert('c', numbered(5));
-    const [{ version }] = await vectors.fetch('c', ['item-3'], { vectors: false });
+    const [{ version }] = await fetched(vectors.fetch('c', ['item-3'], { vectors: false }));
     let writes = 0;
     shards.intercept = (call) => void (call === 'write' && (writes += 1));
     const batch = numbered(20).map((one, i) => ({ ...one, expected: i < 3 || i === 4 ? ANY_VERSION : NO_VERSION }));
@@ -161,7 +162,9 @@ describe('conditions over several shards', () => {
     const { written } = (error as QuiverError).shown as { written: string[] };
     shards.intercept = undefined;
     expect(
-      (await vectors.fetch('c', ids((await vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: false })).vectors), { vectors: false })).map(({ externalId }) => externalId),
+      (await fetched(vectors.fetch('c', ids((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: false }))).vectors), { vectors: false }))).map(
+        ({ externalId }) => externalId,
+      ),
     ).toEqual(expect.arrayContaining(written));
     expect(written.length).toBeGreaterThan(0);
   });
@@ -250,10 +253,10 @@ describe('fetch', () => {
   test('answers in the order asked and leaves out what is missing', async () => {
     const { vectors } = await setUp();
     await vectors.upsert('c', numbered(10));
-    expect(ids(await vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false }))).toEqual(['item-7', 'item-1', 'item-9']);
-    const [withVector] = await vectors.fetch('c', ['item-3'], { vectors: true });
+    expect(ids(await fetched(vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false })))).toEqual(['item-7', 'item-1', 'item-9']);
+    const [withVector] = await fetched(vectors.fetch('c', ['item-3'], { vectors: true }));
     expect(withVector.vector).toEqual(Float32Array.of(1, 3));
-    expect(await vectors.fetch('c', ['item-3'], { vectors: false })).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null, version: expect.any(Number) }]);
+    expect(await fetched(vectors.fetch('c', ['item-3'], { vectors: false }))).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null, version: expect.any(Number) }]);
   });
 });
 
@@ -262,12 +265,14 @@ describe('scroll', () => {
     const pages: string[][] = [];
     let cursor: string | null = null;
     do {
-      const page: { vectors: VectorView[]; nextCursor: string | null } = await service.vectors.scroll('c', {
-        cursor,
-        limit,
-        filter: parseFilter(given.filters),
-        vectors: false,
-      });
+      const page: { vectors: VectorView[]; nextCursor: string | null } = await scrolledPage(
+        service.vectors.scroll('c', {
+          cursor,
+          limit,
+          filter: parseFilter(given.filters),
+          vectors: false,
+        }),
+      );
       pages.push(ids(page.vectors));
       cursor = page.nextCursor;
       await given.between?.();
@@ -310,19 +315,19 @@ describe('scroll', () => {
   test('refuses a cursor that is broken, of another collection, or of one deleted under this name', async () => {
     const { service, vectors } = await setUp();
     await vectors.upsert('c', numbered(5));
-    const { nextCursor } = await vectors.scroll('c', { cursor: null, limit: 2, filter: null, vectors: false });
+    const { nextCursor } = await scrolledPage(vectors.scroll('c', { cursor: null, limit: 2, filter: null, vectors: false }));
     const cursor = nextCursor as string;
     const encoded = (json: unknown): string => Buffer.from(JSON.stringify(json)).toString('base64url');
     const [, uid] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [number, string];
     const broken = ['', ' ', 'x', cursor.slice(1), `${cursor}=`, cursor.slice(0, -2), encoded(null), encoded({}), encoded([1]), encoded([2, uid, 1, 'a'])];
     broken.push(encoded([1, uid, 1.5, 'a']), encoded([1, uid, 1, 2]), encoded([1, uid, 1, 'a', 0]), encoded([1, 'else', 1, 'a']), 'A'.repeat(10_000), '漢');
     for (const one of broken) {
-      const refusal = vectors.scroll('c', { cursor: one, limit: 2, filter: null, vectors: false });
+      const refusal = scrolledPage(vectors.scroll('c', { cursor: one, limit: 2, filter: null, vectors: false }));
       await expect(refusal).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('cursor') });
     }
     await service.collections.delete('c');
     await service.collections.create(newCollection('c'));
-    await expect(vectors.scroll('c', { cursor, limit: 2, filter: null, vectors: false })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await expect(scrolledPage(vectors.scroll('c', { cursor, limit: 2, filter: null, vectors: false }))).rejects.toMatchObject({ kind: 'invalid_parameter' });
   });
 
   test('cursors carry any id', async () => {
@@ -379,9 +384,9 @@ describe('update by filter', () => {
   test('changes each match once, though it still matches, in pages', async () => {
     const { vectors } = await setUp();
     await vectors.upsert('c', numbered(5000));
-    const before = await vectors.fetch('c', ['item-8', 'item-9'], { vectors: true });
+    const before = await fetched(vectors.fetch('c', ['item-8', 'item-9'], { vectors: true }));
     expect(await vectors.updateByFilter('c', even, marked)).toEqual({ updatedCount: 2500 });
-    const [changed, other] = await vectors.fetch('c', ['item-8', 'item-9'], { vectors: true });
+    const [changed, other] = await fetched(vectors.fetch('c', ['item-8', 'item-9'], { vectors: true }));
     expect(changed).toEqual({ ...before[0], metadata: '{"even":true,"seen":true}', version: changed.version });
     expect(other).toEqual(before[1]);
   });
@@ -400,7 +405,7 @@ describe('update by filter', () => {
     };
     try {
       expect(await vectors.updateByFilter('c', even, marked)).toEqual({ updatedCount: 2500 });
-      expect((await vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false })).vectors).toHaveLength(2500);
+      expect((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }))).vectors).toHaveLength(2500);
     } finally {
       await resharder.close();
     }
@@ -417,6 +422,6 @@ describe('update by filter', () => {
     shards.intercept = undefined;
     const [count] = /^\d+/.exec(error.message)!;
     expect(error).toMatchObject({ kind: 'commit_unknown', message: expect.stringContaining('vectors were updated, then: ') });
-    expect((await vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false })).vectors).toHaveLength(Number(count));
+    expect((await scrolledPage(vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false }))).vectors).toHaveLength(Number(count));
   });
 });

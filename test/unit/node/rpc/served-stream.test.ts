@@ -39,6 +39,37 @@ function answer(text: string): void {
   stream.push({ bytes: text.length, addTo: (frame) => frame.push(text) });
 }
 
+test('it tells what waits to be taken, until it ends', () => {
+  let held = 0;
+  const takers: (() => void)[] = [];
+  const call = Object.assign(new EventEmitter(), {
+    sendMetadata: () => undefined,
+    write: (_frame: string[], taken: () => void) => takers.push(taken),
+    end: () => undefined,
+    pause: () => undefined,
+    resume: () => undefined,
+    isPaused: () => false,
+  });
+  const counted = new ServedStream<string, string[]>({
+    call: call as unknown as ServerDuplexStream<string, string[]>,
+    emptyFrame: () => [],
+    frame: () => undefined,
+    ended: () => undefined,
+    cut: () => undefined,
+    stallMs: 10_000,
+    queued: (bytes) => (held += bytes),
+  });
+  counted.push({ bytes: 100, addTo: () => undefined });
+  counted.push({ bytes: 50, addTo: () => undefined });
+  expect(held).toBe(150);
+  jest.advanceTimersByTime(1);
+  takers.shift()!();
+  expect(held).toBe(0);
+  counted.push({ bytes: 7, addTo: () => undefined });
+  call.emit('close');
+  expect(held).toBe(0);
+});
+
 test('a stream without requests is silent', () => {
   jest.advanceTimersByTime(10_000);
   expect(written).toEqual([]);

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { capacityOf, FILES_PER_SHARD } from '../../../../shared/process/capacity';
-import { countOpenFiles, processorQuota, readMachineLimits } from '../../../../shared/process/machine-limits';
+import { answerBytesOf, capacityOf, FILES_PER_SHARD } from '../../../../shared/process/capacity';
+import { addressSpaceLeft, countOpenFiles, processorQuota, readMachineLimits } from '../../../../shared/process/machine-limits';
 
 const MIB = 1024 * 1024;
 const DEFAULTS = { collectionsMax: 0, shardsMax: 0 };
@@ -63,5 +63,38 @@ describe('the quota of processor time', () => {
       return files[file];
     };
     expect(processorQuota(read)).toBe(quota);
+  });
+});
+
+describe('the memory for answers', () => {
+  const GIB = 1024 * MIB;
+  const large = { memoryBytes: 64 * GIB, addressSpaceLeft: Infinity, heapBytes: 4 * GIB };
+
+  test.each([
+    [0, large, 512 * MIB],
+    [0, { ...large, memoryBytes: 2 * GIB }, 256 * MIB],
+    [0, { ...large, addressSpaceLeft: 1.5 * GIB }, 192 * MIB],
+    [0, { ...large, heapBytes: 256 * MIB }, 64 * MIB],
+    [0, { ...large, memoryBytes: 64 * MIB }, 16 * MIB],
+    [12_345, large, 12_345],
+  ])('with the setting %d, of %j: %d', (setting, machine, bytes) => {
+    expect(answerBytesOf(setting, machine)).toBe(bytes);
+  });
+
+  test('follows what a limit on the address space leaves', () => {
+    const files = (limit: string): ((file: string) => string) => {
+      return (file) =>
+        file.endsWith('limits')
+          ? `Max data size             unlimited            unlimited            bytes\nMax address space         ${limit}          unlimited            bytes\n`
+          : 'VmPeak:\t 2000 kB\nVmSize:\t    1000 kB\n';
+    };
+    expect(addressSpaceLeft(files('5120000'))).toBe(5_120_000 - 1000 * 1024);
+    expect(addressSpaceLeft(files('1000'))).toBe(0);
+    expect(addressSpaceLeft(files('unlimited'))).toBe(Infinity);
+    expect(
+      addressSpaceLeft(() => {
+        throw new Error('no such file');
+      }),
+    ).toBe(Infinity);
   });
 });

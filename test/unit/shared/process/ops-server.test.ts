@@ -1,5 +1,6 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { OpsServer, type Readiness } from '../../../../shared/process/ops-server';
+import { eventually } from '../../../support/eventually';
 
 describe('the operations port', () => {
   let readiness: Readiness = { ready: true };
@@ -33,6 +34,21 @@ describe('the operations port', () => {
 
   test('serves metrics as they come', async () => {
     expect(await get('/metrics')).toEqual({ status: 200, text: 'up 1\n', type: 'text/plain; version=0.0.4; charset=utf-8' });
+  });
+
+  test('who takes no answer is cut off, and is in nobody’s way', async () => {
+    const text = 'x'.repeat(32 * 1024 * 1024);
+    const slow = new OpsServer({ readiness: () => readiness, metrics: async () => ({ contentType: 'text/plain', text }), onError: () => undefined, answerTimeoutMs: 100 });
+    const socket = connect(await slow.listen(0, '127.0.0.1'), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+    const serverSide = slow as unknown as { server: { getConnections(done: (error: Error | null, count: number) => void): void } };
+    const count = (): Promise<number> => new Promise((done) => serverSide.server.getConnections((_error, connections) => done(connections)));
+    await eventually('it is connected', async () => (await count()) === 1);
+    await eventually('it is cut off', async () => (await count()) === 0);
+    socket.destroy();
+    await slow.close();
   });
 
   test('metrics that fail are a 500 without the reason, which is told inside', async () => {

@@ -90,6 +90,7 @@ export interface Fetch {
   'versions'?: (boolean);
   'bytesMax'?: (number);
   'expiries'?: (boolean);
+  'filter'?: (string);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
@@ -103,6 +104,7 @@ export interface Fetch__Output {
   'versions'?: (boolean);
   'bytesMax'?: (number);
   'expiries'?: (boolean);
+  'filter': (string);
   '_withoutTexts'?: "withoutTexts";
   '_versions'?: "versions";
   '_expiries'?: "expiries";
@@ -134,6 +136,8 @@ export interface KeywordSearch {
   'statistics'?: (KeywordStatistics | null);
   'k'?: (number);
   'filter'?: (string);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface KeywordSearch__Output {
@@ -141,6 +145,8 @@ export interface KeywordSearch__Output {
   'statistics': (KeywordStatistics__Output | null);
   'k': (number);
   'filter': (string);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface KeywordStatistics {
@@ -307,11 +313,15 @@ export interface Scan__Output {
 export interface Score {
   'vector'?: (Buffer | Uint8Array | string);
   'externalIds'?: (Buffer | Uint8Array | string);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Score__Output {
   'vector': (Buffer);
   'externalIds': (Buffer);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Search {
@@ -322,7 +332,9 @@ export interface Search {
   'exact'?: (boolean);
   'texts'?: (boolean);
   'counted'?: (boolean);
+  'bytesMax'?: (number);
   '_counted'?: "counted";
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Search__Output {
@@ -333,7 +345,9 @@ export interface Search__Output {
   'exact': (boolean);
   'texts': (boolean);
   'counted'?: (boolean);
+  'bytesMax'?: (number);
   '_counted'?: "counted";
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface SearchCost {

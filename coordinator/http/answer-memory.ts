@@ -1,0 +1,331 @@
+import { createHash } from 'node:crypto';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { AnswerHold } from '../answer-hold';
+import type { HeapGrowth } from './heap-growth';
+import { ClientGone } from './body/client-gone';
+import { REQUEST_BOUNDS } from './http-limits';
+
+/**
+ * Where the threads of a process show what answers hold: each writes its own part, a sum, and then what each caller holds, by two
+ * hashes of its name. A caller holds no more than the lesser of its two sums; who shares one with another caller hardly ever shares both.
+ */
+const ROWS = 2;
+const CELLS = 1024;
+const PART = 1 + ROWS * CELLS;
+
+/** A request waits so long before the first byte of its answer, until it is refused. */
+const WAIT_MS = 1_000;
+/** Requests of one caller that wait on one thread; further ones are refused at once. */
+const WAITING_MAX = 64;
+/** How often it is looked whether another thread has given room back. */
+const LOOK_MS = 20;
+/**
+ * What is read is texts of JavaScript, some of which have two bytes for each character, of which pieces of the answer are made; and what is
+ * not needed any more stays in the heap for a while.
+ */
+const COPIES = 4;
+/** From this part of the bound on, heaps are kept small. */
+const TIGHT_PART = 1 / 32;
+/** One read counts for no more than this part of all, or it would never begin where memory is small. */
+const ONE_PART = 4;
+
+/** The memory by which `threads` share one bound. */
+export function answerParts(threads: number): Float64Array {
+  return new Float64Array(new SharedArrayBuffer(threads * PART * Float64Array.BYTES_PER_ELEMENT));
+}
+
+/** Takes back what a thread held that has ended. */
+export function forgetAnswerPart(shared: Float64Array, place: number): void {
+  shared.fill(0, place * PART, (place + 1) * PART);
+}
+
+export interface AnswerBounds {
+  /** What all answers of the process may hold. */
+  bytesMax: number;
+  /** Of one item: what was stored under other limits may have more, and is counted when it is there. */
+  metadataBytesMax: number;
+  textBytesMax: number;
+  /** How long a request waits for room before its answer has begun; default: a second. */
+  waitMs?: number | undefined;
+  /** Default: heaps grow as ever. */
+  growth?: HeapGrowth;
+}
+
+const NO_GROWTH: HeapGrowth = { be: () => undefined };
+
+interface Share {
+  caller: string;
+  /** Places of its two sums in a part. */
+  cells: readonly [number, number];
+  holds: number;
+  waiting: number;
+}
+
+/** The request that an answer is for. */
+export interface Asked {
+  /** Names who asked. */
+  readonly caller: string;
+  readonly isGone: boolean;
+  /** For how long room is waited for, once the answer has begun; null: it has not. */
+  readonly begunMs: number | null;
+}
+
+interface Waiter {
+  share: Share;
+  bytes: number;
+  begin: () => void;
+}
+
+/**
+ * Bounds what answers hold in all of a process. A caller may hold as much as is left free for all others: one alone half of all,
+ * and who comes after some that take all they can get still finds something.
+ */
+export class AnswerMemory {
+  private readonly shares = new Map<string, Share>();
+  private readonly waiting: Waiter[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  private readonly own: number;
+  private readonly growth: HeapGrowth;
+
+  /** `shared`: by which threads share the bound, and the place of this one. */
+  constructor(
+    private readonly parts: AnswerBounds,
+    private readonly shared: Float64Array = answerParts(1),
+    place = 0,
+  ) {
+    this.own = place * PART;
+    this.growth = parts.growth ?? NO_GROWTH;
+  }
+
+  /** What the answers of this thread hold. */
+  get bytes(): number {
+    return this.shared[this.own];
+  }
+
+  /** What all hold. */
+  private get all(): number {
+    let sum = 0;
+    for (let at = 0; at < this.shared.length; at += PART) sum += this.shared[at];
+    return sum;
+  }
+
+  holdOf(asked: Asked): RequestHold {
+    return new RequestHold(this, asked, this.parts);
+  }
+
+  /** Whether a caller may hold so many bytes more. */
+  hasRoom(share: Share | null, asked: Pick<Asked, 'caller'>, bytes: number): boolean {
+    const { all } = this;
+    const { bytesMax } = this.parts;
+    // What all hold together, each may hold.
+    if (all + bytes <= bytesMax / 2) return true;
+    return this.heldBy(share?.cells ?? cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all;
+  }
+
+  /** Whether a caller holds all that it may. */
+  isOverdrawn(share: Share | null, asked: Pick<Asked, 'caller'>): boolean {
+    const { all } = this;
+    const { bytesMax } = this.parts;
+    if (all <= bytesMax / 2) return false;
+    return this.heldBy(share?.cells ?? cellsOf(asked.caller)) >= bytesMax - all;
+  }
+
+  /** Of a caller that begins to hold something. */
+  open(caller: string): Share {
+    let share = this.shares.get(caller);
+    if (share === undefined) {
+      share = { caller, cells: cellsOf(caller), holds: 0, waiting: 0 };
+      this.shares.set(caller, share);
+    }
+    share.holds += 1;
+    return share;
+  }
+
+  close(share: Share): void {
+    share.holds -= 1;
+    if (share.holds === 0) this.shares.delete(share.caller);
+  }
+
+  /** Counts `bytes` more, or less. */
+  count({ cells }: Share, bytes: number): void {
+    const { shared, own } = this;
+    shared[own] += bytes;
+    for (const cell of cells) shared[own + cell] += bytes;
+    this.growth.be(this.all > this.parts.bytesMax * TIGHT_PART ? 'small' : 'fast');
+    if (bytes < 0 && this.waiting.length > 0) this.look();
+  }
+
+  /** Resolves when the bytes are counted. Errors: overloaded. */
+  wait(share: Share, bytes: number, patienceMs: number): Promise<void> {
+    if (share.waiting >= WAITING_MAX) return Promise.reject(busy());
+    share.waiting += 1;
+    return new Promise((done, fail) => {
+      const end = (): void => {
+        clearTimeout(patience);
+        share.waiting -= 1;
+      };
+      const waiter: Waiter = {
+        share,
+        bytes,
+        begin: () => {
+          end();
+          done();
+        },
+      };
+      const patience = setTimeout(() => {
+        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        end();
+        fail(busy());
+      }, patienceMs);
+      this.waiting.push(waiter);
+      this.timer ??= setInterval(() => this.look(), LOOK_MS);
+    });
+  }
+
+  /** Lets those begin for whom there is room, each caller's in their order. */
+  private look(): void {
+    const full = new Set<Share>();
+    for (const waiter of [...this.waiting]) {
+      const { share, bytes } = waiter;
+      if (full.has(share)) continue;
+      if (!this.hasRoom(share, share, bytes)) {
+        full.add(share);
+        continue;
+      }
+      this.waiting.splice(this.waiting.indexOf(waiter), 1);
+      this.count(share, bytes);
+      waiter.begin();
+    }
+    if (this.waiting.length > 0 || this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  private heldBy(cells: Share['cells']): number {
+    const { shared } = this;
+    let first = 0;
+    let second = 0;
+    for (let at = 0; at < shared.length; at += PART) {
+      first += shared[at + cells[0]];
+      second += shared[at + cells[1]];
+    }
+    return Math.min(first, second);
+  }
+}
+
+/** What one answer holds: what was read for it, and what was given to its connection and is not taken yet. */
+export class RequestHold implements AnswerHold {
+  private share: Share | null = null;
+  /** Of what is read, of texts made of it, and of what the connection was given. */
+  private readonly held = { read: 0, text: 0, sent: 0 };
+  private counted = 0;
+
+  constructor(
+    private readonly memory: AnswerMemory,
+    private readonly asked: Asked,
+    private readonly bounds: AnswerBounds,
+  ) {}
+
+  itemBytesMax(texts: boolean): number {
+    const { metadataBytesMax, textBytesMax } = this.bounds;
+    return REQUEST_BOUNDS.externalIdCharactersMax + metadataBytesMax + (texts ? textBytesMax : 0);
+  }
+
+  reserve(bytes: number): Promise<void> | undefined {
+    return this.resize('read', bytes * COPIES);
+  }
+
+  reserveText(bytes: number): Promise<void> | undefined {
+    return this.resize('text', bytes);
+  }
+
+  keep(bytes: number): void {
+    this.held.read = bytes * COPIES;
+    this.settle();
+  }
+
+  hasRoom(bytes: number): boolean {
+    const more = bytes * COPIES - this.held.read;
+    return more <= 0 || this.memory.hasRoom(this.share, this.asked, more);
+  }
+
+  /** Whether the caller holds so much already that nothing more is begun for it. */
+  isOverdrawn(): boolean {
+    return this.memory.isOverdrawn(this.share, this.asked);
+  }
+
+  /** Whether the caller may hold so many bytes more of an answer that is made. */
+  takes(bytes: number): boolean {
+    return this.memory.hasRoom(this.share, this.asked, bytes);
+  }
+
+  /** So many bytes are with the connection and not taken by the system. */
+  sending(bytes: number): void {
+    this.held.sent = bytes;
+    this.settle();
+  }
+
+  /** Nothing is held any more, but what the connection has. */
+  releaseRead(): void {
+    this.held.read = 0;
+    this.held.text = 0;
+    this.settle();
+  }
+
+  private resize(part: 'read' | 'text', bytes: number): Promise<void> | undefined {
+    const more = bytes - this.held[part];
+    const isBehind = this.share !== null && this.share.waiting > 0;
+    if (more > 0 && (isBehind || !this.memory.hasRoom(this.share, this.asked, more))) return this.waitFor(part, more);
+    this.held[part] = bytes;
+    this.settle();
+    return undefined;
+  }
+
+  private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
+    const share = (this.share ??= this.memory.open(this.asked.caller));
+    try {
+      await this.memory.wait(share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS);
+    } catch (error) {
+      if (this.counted === 0) this.forget();
+      throw error;
+    }
+    this.counted += more;
+    this.held[part] += more;
+    if (!this.asked.isGone) return;
+    this.releaseRead();
+    throw new ClientGone();
+  }
+
+  private settle(): void {
+    const { read, text, sent } = this.held;
+    const bytes = read + text + sent;
+    if (bytes === this.counted) return;
+    this.share ??= this.memory.open(this.asked.caller);
+    this.memory.count(this.share, bytes - this.counted);
+    this.counted = bytes;
+    if (bytes === 0) this.forget();
+  }
+
+  private forget(): void {
+    if (this.share !== null) this.memory.close(this.share);
+    this.share = null;
+  }
+}
+
+/** Of answers that there is no room for. */
+class AnswersBusy extends QuiverError {}
+
+/** Whether an error is one of {@link busy}. */
+export function isBusy(error: unknown): error is QuiverError {
+  return error instanceof AnswersBusy;
+}
+
+/** What is said where there is no room. */
+export function busy(): QuiverError {
+  return new AnswersBusy('overloaded', 'server busy: answers that wait for their readers take all the memory that is for them; try again in a moment');
+}
+
+function cellsOf(caller: string): readonly [number, number] {
+  const hash = createHash('sha256').update(caller).digest();
+  return [1 + (hash.readUInt32LE(0) % CELLS), 1 + CELLS + (hash.readUInt32LE(4) % CELLS)];
+}

@@ -1,0 +1,113 @@
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions } from '../../shared/shard/shard-client';
+import { type Hit, LEFT_OUT, type StoredItem } from '../../shared/shard/shard-read';
+import type { CollectionRecord } from '../collections/collection-record';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import type { FoundHits, LaterContents, ScoredHit } from '../service';
+import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
+
+/** Bytes of metadata and texts that come with the hits of a search, of all shards together. */
+const CONTENT_BYTES = 4 * 1024 * 1024;
+/** Of one shard at least. */
+const SHARD_BYTES_MIN = 64 * 1024;
+/** What a hit takes besides: its id and its objects. */
+export const HIT_BYTES = 600;
+/** Hits that are given on at once. */
+const PAGE_HITS = 256;
+/** Fewer bytes are held no longer than it takes to write them. */
+const COUNTED_BYTES = 16 * 1024;
+
+/** Bytes of contents that each of `shards` shards answers with. */
+export function contentBytesOf(shards: number, bytes = CONTENT_BYTES): number {
+  return Math.max(SHARD_BYTES_MIN, Math.floor(bytes / shards));
+}
+
+/** The bound that such a read needs; undefined: `k` hits can't have so many bytes. */
+export function contentBound(k: number, bytesMax: number, texts: boolean, hold: AnswerHold): number | undefined {
+  return k * hold.itemBytesMax(texts) > bytesMax || hold === NO_HOLD ? bytesMax : undefined;
+}
+
+/** The most that the hits of a read hold, which asks each of `shards` shards for `k`. */
+export function hitBytesMax(k: number, shards: number, bytesMax: number, texts: boolean, hold: AnswerHold): number {
+  const itemMax = hold.itemBytesMax(texts);
+  return shards * (Math.min(k * itemMax, bytesMax + itemMax) + k * HIT_BYTES);
+}
+
+/** What hits hold that are answered. */
+export function bytesOfHits(hits: readonly Hit[]): number {
+  let bytes = 0;
+  for (const { externalId, metadata, text } of hits) bytes += externalId.length + metadata.length + (text?.length ?? 0);
+  return bytes;
+}
+
+interface LaterParts {
+  ordered: OrderedItems<CollectionRecord>;
+  begin: () => CallOptions;
+  collection: CollectionRecord;
+  texts: boolean;
+  filter: Filter | null;
+  hold: AnswerHold;
+}
+
+/** Tells what the hits hold, and adds what completes them if some are not whole. `more`: bytes that are held besides. */
+export function foundHits(hits: ScoredHit[], parts: LaterParts, more = 0): FoundHits {
+  const bytes = bytesOfHits(hits) + more;
+  if (!hits.some(isLeftOut)) {
+    parts.hold.keep(bytes > COUNTED_BYTES ? bytes : 0);
+    return { hits };
+  }
+  const later = new LaterHits(parts);
+  parts.hold.keep(bytes + hits.length * HIT_BYTES + later.roundBytes);
+  return { hits, later };
+}
+
+function isLeftOut({ metadata }: Hit): boolean {
+  return metadata === LEFT_OUT;
+}
+
+/** Reads what was left out of hits, a part at a time. */
+class LaterHits implements LaterContents {
+  private readonly wanted: { vectors: false; texts: boolean; filter?: Filter };
+
+  constructor(private readonly parts: LaterParts) {
+    this.wanted = { vectors: false, texts: parts.texts, ...(parts.filter !== null && { filter: parts.filter }) };
+  }
+
+  /** The most that one part holds. */
+  get roundBytes(): number {
+    const { collection, hold } = this.parts;
+    return roundBytesMax(collection, collection.shards, this.wanted, hold);
+  }
+
+  async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
+    const { ordered, begin, collection, hold } = this.parts;
+    const ids = hits.filter(isLeftOut).map(({ externalId }) => externalId);
+    // What a part may hold is counted already.
+    const counted: AnswerHold = { itemBytesMax: (texts) => hold.itemBytesMax(texts), reserve: () => undefined, reserveText: () => undefined, keep: () => undefined, hasRoom: () => true };
+    const parts = ordered.read(collection, ids, this.wanted, { begin, hold: counted });
+    let items: (StoredItem | null)[] = [];
+    let next = 0;
+    let page: ScoredHit[] = [];
+    for (const hit of hits) {
+      if (!isLeftOut(hit)) {
+        page.push(hit);
+      } else {
+        if (next === items.length) {
+          if (page.length > 0) yield page;
+          page = [];
+          [items, next] = [(await parts.next()).value as (StoredItem | null)[], 0];
+        }
+        const item = items[next++];
+        if (item !== null) page.push(completed(hit, item, this.wanted.texts));
+      }
+      if (page.length < PAGE_HITS) continue;
+      yield page;
+      page = [];
+    }
+    if (page.length > 0) yield page;
+  }
+}
+
+function completed(hit: ScoredHit, { metadata, text }: StoredItem, texts: boolean): ScoredHit {
+  return { ...hit, metadata, ...(texts && { text: text ?? '' }) };
+}

@@ -1,0 +1,108 @@
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
+import { itemBytes, type StoredItem } from '../../shared/shard/shard-read';
+import type { AnswerHold } from '../answer-hold';
+import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import { groupByShard } from '../routing/shard-router';
+import type { ShardSets } from '../routing/shard-sets';
+
+/** Ids that are asked for at once. */
+const IDS_MAX = 1_000;
+/** Bytes that one shard may answer with at least: fewer would cost more calls than they save memory. */
+const SHARD_BYTES_MIN = 32 * 1024;
+/** Bytes that all shards together answer with at once, unless it is said. */
+const ROUND_BYTES = 512 * 1024;
+
+/** What is wanted of each item. */
+export interface WantedParts {
+  vectors: boolean;
+  /** Default: true. */
+  texts?: boolean;
+  versions?: boolean;
+  expiries?: boolean;
+  /** Items that do not pass it are as if they were not there. */
+  filter?: Filter | undefined;
+}
+
+type ItemCollection = ShardedCollection & { dim: number };
+
+/** Reads items in the order of their ids, as many at once as have so many bytes: the next when those were taken. */
+export class OrderedItems<Collection extends ItemCollection> {
+  constructor(private readonly parts: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; sets: ShardSets<Collection>; deep: Pick<DeepReads, 'run'> }) {}
+
+  /**
+   * Null for those that are not there; each as of a moment after it was asked for. Each read has a deadline that `begin` gives. What is held
+   * is told to `hold`. Errors: overloaded, and those of the shards.
+   */
+  async *read(
+    collection: Collection,
+    externalIds: readonly string[],
+    wanted: WantedParts,
+    { begin, hold, roundBytes = ROUND_BYTES }: { begin: () => CallOptions; hold: AnswerHold; roundBytes?: number },
+  ): AsyncGenerator<(StoredItem | null)[]> {
+    const known = new Map<number, StoredItem | null>();
+    let knownBytes = 0;
+    for (let given = 0; given < externalIds.length;) {
+      const most = roundBytesMax(collection, Math.min(externalIds.length - given, collection.shards), wanted, hold, roundBytes);
+      // Whoever waits holds nothing meanwhile, or all might wait for each other.
+      if (!hold.hasRoom(knownBytes + most)) {
+        known.clear();
+        knownBytes = 0;
+        hold.keep(0);
+      }
+      const room = hold.reserve(knownBytes + most);
+      if (room !== undefined) await room;
+      // Shards answer as much each, and what one has may come long after what another has: then that is waited for.
+      const places = knownBytes > roundBytes ? [given] : this.nextPlaces(given, externalIds.length, known);
+      for (const [place, item] of await this.round(collection, externalIds, places, wanted, begin(), roundBytes)) {
+        known.set(place, item);
+        knownBytes += item === null ? 0 : itemBytes(item);
+      }
+      hold.keep(knownBytes);
+      const page: (StoredItem | null)[] = [];
+      for (; known.has(given); given += 1) {
+        page.push(known.get(given)!);
+        known.delete(given);
+      }
+      if (page.length > 0) yield page;
+      for (const item of page) knownBytes -= item === null ? 0 : itemBytes(item);
+    }
+  }
+
+  private nextPlaces(from: number, end: number, known: ReadonlyMap<number, unknown>): number[] {
+    const places: number[] = [];
+    for (let place = from; place < end && places.length < IDS_MAX; place += 1) if (!known.has(place)) places.push(place);
+    return places;
+  }
+
+  /** What the shards answer at once: of each, the first of its items, by their places. */
+  private round(
+    collection: Collection,
+    externalIds: readonly string[],
+    places: number[],
+    { vectors, texts, versions, expiries, filter }: WantedParts,
+    call: CallOptions,
+    roundBytes: number,
+  ): Promise<[number, StoredItem | null][]> {
+    const { shards, scatter, sets, deep } = this.parts;
+    const ask = async (current: Collection): Promise<[number, StoredItem | null][]> => {
+      const groups = groupByShard(places, current.shards, (place) => externalIds[place]);
+      const bytesMax = Math.max(SHARD_BYTES_MIN, Math.floor(roundBytes / groups.length));
+      const answers = await scatter.read(
+        current,
+        groups.map(({ shard }) => shard),
+        call,
+        (id, i) => shards.read(id, 'fetch', { externalIds: groups[i].items.map((place) => externalIds[place]), vectors, texts, versions, expiries, bytesMax, filter }, call),
+      );
+      return groups.flatMap(({ items }, i) => answers[i].map((item, j): [number, StoredItem | null] => [items[j], item]));
+    };
+    return deep.run(places.length * HITS_PER_ITEM, call, () => sets.inOne(collection, call, ask));
+  }
+}
+
+/** The most that `shards` shards may answer at once: what they are asked for, and the last item of each. */
+export function roundBytesMax(collection: { dim: number }, shards: number, { vectors, texts }: Pick<WantedParts, 'vectors' | 'texts'>, hold: AnswerHold, roundBytes = ROUND_BYTES): number {
+  const itemMax = hold.itemBytesMax(texts !== false) + (vectors ? collection.dim * Float32Array.BYTES_PER_ELEMENT : 0);
+  return Math.max(roundBytes, shards * SHARD_BYTES_MIN) + shards * itemMax;
+}

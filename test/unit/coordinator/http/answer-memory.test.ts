@@ -1,0 +1,124 @@
+import { answerParts, AnswerMemory, type Asked, forgetAnswerPart, isBusy } from '../../../../coordinator/http/answer-memory';
+
+/** What answers hold: reads count four times what they are. */
+
+const COPIES = 4;
+const BYTES_MAX = 8_000;
+const BOUNDS = { bytesMax: BYTES_MAX, metadataBytesMax: 100, textBytesMax: 1000, waitMs: 10_000 };
+
+function asked(caller: string, more: Partial<Asked> = {}): Asked {
+  return { caller, isGone: false, begunMs: null, ...more };
+}
+
+/** As `bytes` of the memory. */
+function of(bytes: number): number {
+  return bytes / COPIES;
+}
+
+afterEach(() => jest.useRealTimers());
+
+test('one caller may hold half of all, and who comes after it half of what is left', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  memory.holdOf(asked('a')).keep(of(4000));
+  expect(memory.holdOf(asked('a')).hasRoom(of(8))).toBe(false);
+  memory.holdOf(asked('a')).keep(of(8));
+  expect(memory.holdOf(asked('a')).isOverdrawn()).toBe(true);
+  expect(memory.holdOf(asked('b')).isOverdrawn()).toBe(false);
+  memory.holdOf(asked('b')).keep(of(1996));
+  expect(memory.holdOf(asked('b')).hasRoom(of(8))).toBe(false);
+  expect(memory.holdOf(asked('c')).hasRoom(of(1000))).toBe(true);
+});
+
+test('one read that may be larger than all passes alone', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const hold = memory.holdOf(asked('a'));
+  expect(hold.reserve(of(50_000))).toBeUndefined();
+  expect(memory.holdOf(asked('b')).hasRoom(of(8))).toBe(false);
+  hold.keep(0);
+  expect(memory.bytes).toBe(0);
+});
+
+test('what was read, texts of it, and what the connection has are counted until they are given back', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const hold = memory.holdOf(asked('a'));
+  expect(hold.reserve(of(1000))).toBeUndefined();
+  hold.keep(of(400));
+  expect(hold.reserveText(300)).toBeUndefined();
+  hold.sending(50);
+  expect(memory.bytes).toBe(750);
+  hold.releaseRead();
+  expect(memory.bytes).toBe(50);
+  hold.sending(0);
+  expect(memory.bytes).toBe(0);
+});
+
+test('who finds no room waits until others give some back, each caller’s in their order', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const first = memory.holdOf(asked('a'));
+  first.keep(of(4000));
+  const begun: string[] = [];
+  const waiting = ['second', 'third'].map(async (name) => {
+    const hold = memory.holdOf(asked('a'));
+    await hold.reserve(of(2000));
+    begun.push(name);
+    return hold;
+  });
+  await new Promise((next) => setImmediate(next));
+  expect(begun).toEqual([]);
+  // A caller that holds little is not behind them.
+  expect(memory.holdOf(asked('b')).reserve(of(100))).toBeUndefined();
+  first.keep(0);
+  const holds = await Promise.all(waiting);
+  expect(begun).toEqual(['second', 'third']);
+  for (const hold of holds) hold.keep(0);
+});
+
+test('who waits in vain is refused, after a time or, where many wait, at once', async () => {
+  jest.useFakeTimers();
+  const memory = new AnswerMemory(BOUNDS);
+  memory.holdOf(asked('a')).keep(of(4000));
+  const results: unknown[] = [];
+  for (let i = 0; i < 65; i++)
+    memory
+      .holdOf(asked('a'))
+      .reserve(of(8))!
+      .catch((error: unknown) => results.push(error));
+  await jest.advanceTimersByTimeAsync(0);
+  expect(results).toHaveLength(1);
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(results).toHaveLength(65);
+  expect(results.every(isBusy)).toBe(true);
+  expect(memory.bytes).toBe(4000);
+});
+
+test('a read of a client that is gone by then does not begin, and holds nothing', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const first = memory.holdOf(asked('a'));
+  first.keep(of(4000));
+  const begins = memory.holdOf(asked('a', { isGone: true })).reserve(of(1000));
+  first.keep(0);
+  await expect(begins).rejects.toMatchObject({ name: 'ClientGone' });
+  expect(memory.bytes).toBe(0);
+});
+
+test('threads share the bound, and one that ends gives back what it held', async () => {
+  const parts = answerParts(2);
+  const [one, other] = [0, 1].map((place) => new AnswerMemory(BOUNDS, parts, place));
+  one.holdOf(asked('a')).keep(of(4000));
+  expect(other.holdOf(asked('a')).hasRoom(of(8))).toBe(false);
+  expect(other.holdOf(asked('b')).hasRoom(of(2000))).toBe(true);
+  const begins = other.holdOf(asked('a')).reserve(of(100));
+  forgetAnswerPart(parts, 0);
+  await begins;
+  expect([one.bytes, other.bytes]).toEqual([0, 100]);
+});
+
+test('heaps grow slowly only while answers hold much', () => {
+  const told: string[] = [];
+  const memory = new AnswerMemory({ ...BOUNDS, growth: { be: (growth) => told.push(growth) } });
+  const hold = memory.holdOf(asked('a'));
+  hold.keep(of(100));
+  hold.keep(of(1000));
+  hold.keep(0);
+  expect(told).toEqual(['fast', 'small', 'fast']);
+});
