@@ -7,6 +7,13 @@ export const DIM = 32;
 /** Items of `library`, with ids book-0, book-1 and so on. */
 export const BOOKS = 20_000;
 
+/** Items of the greatest size, and as many with texts alone, whose vectors are made of these. */
+export const GIANTS = 'giants';
+export const GIANT_TEXTS = 'giant-texts';
+export const GIANT_ITEMS = 150;
+export const GIANT_METADATA_BYTES = 64 * 1024;
+export const GIANT_TEXT_BYTES = 256 * 1024;
+
 /** One request of an attack, as it goes out. */
 export interface Shot {
   method: 'GET' | 'POST' | 'DELETE' | 'PATCH';
@@ -21,6 +28,8 @@ export interface Shot {
  *
  * - `shoot`: the answer is read to its end, then comes the next shot.
  * - `stall`: a request each on so many connections, whose answers nobody reads.
+ * - `sip`: the same, but a byte is read now and then.
+ * - `pace`: the same, but as much is read as a client must take (STALL_BYTES_PER_SECOND), and no more.
  * - `drip`: the head of a shot, then one byte of its body every now and then.
  * - `pipeline`: many shots at once on a connection, whatever the answers.
  * - `streams`: as many shots at once as HTTP/2 lets a connection have, again and again.
@@ -29,14 +38,16 @@ export interface Shot {
 export interface Attack {
   name: string;
   role: 'readonly' | 'readwrite';
-  manner: 'shoot' | 'stall' | 'drip' | 'pipeline' | 'streams' | 'cancel';
+  manner: 'shoot' | 'stall' | 'sip' | 'pace' | 'drip' | 'pipeline' | 'streams' | 'cancel';
   /** Connections of one client. */
   lanes: number;
+  /** Whether memory may grow by no more than what answers may hold: a run fails where it does. */
+  holdsAnswers: boolean;
   shots(random: () => number): Shot[];
 }
 
 export function attack(given: Pick<Attack, 'name' | 'shots'> & Partial<Attack>): Attack {
-  return { role: 'readonly', manner: 'shoot', lanes: 1, ...given };
+  return { role: 'readonly', manner: 'shoot', lanes: 1, holdsAnswers: false, ...given };
 }
 
 export function post(path: string, body: object | string | Buffer, headers: Record<string, string> = {}): Shot {
@@ -60,6 +71,10 @@ const UNITS_PER_MEMBER = 500_000;
 
 export function library(verb: string): string {
   return `/v1/collections/${LIBRARY}/${verb}`;
+}
+
+export function giants(verb: string): string {
+  return `/v1/collections/${GIANTS}/${verb}`;
 }
 
 export function scratch(verb: string): string {

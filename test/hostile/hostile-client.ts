@@ -19,6 +19,8 @@ const ERROR_CODE = /"status":"error".*?"code":(\d+)/s;
 const PIPELINED = 200;
 /** One byte of a slow body each: below every usual timeout, and thousands of connections could do it. */
 const DRIP_EVERY_MS = 200;
+/** How a client reads that keeps its answer for long: so many bytes, every so many milliseconds. */
+const READING = { sip: { bytes: 1, everyMs: 500 }, pace: { bytes: 4096, everyMs: 1000 } } as const;
 /** After a failed connection: a full backlog must not turn the attacker into a loop of its own. */
 const RECONNECT_MS = 20;
 
@@ -58,8 +60,10 @@ function shoot({ host, port, apiKey }: Address, agent: Agent, shot: Shot): Promi
 }
 
 /** A connection that is not used as intended; made again when the server ends it. */
-function holdOn(address: Address, manner: 'stall' | 'drip' | 'pipeline', shot: Shot, tally: Tally): void {
-  const socket = connect(address.port, address.host);
+function holdOn(address: Address, manner: Exclude<Attack['manner'], 'shoot' | 'streams' | 'cancel'>, shot: Shot, tally: Tally): void {
+  // What is read at once is what the buffer takes; then nothing is, until it goes on.
+  const onread = manner === 'sip' || manner === 'pace' ? { buffer: Buffer.alloc(READING[manner].bytes), callback: () => false } : undefined;
+  const socket = connect({ port: address.port, host: address.host, onread });
   const bytes = asBytes(shot, address.apiKey);
   let timer: NodeJS.Timeout | undefined;
   socket.on('error', () => undefined);
@@ -71,9 +75,10 @@ function holdOn(address: Address, manner: 'stall' | 'drip' | 'pipeline', shot: S
   socket.on('connect', () => {
     tally[0] = (tally[0] ?? 0) + 1;
     if (manner === 'pipeline') return pipelineOn(socket, bytes);
-    if (manner === 'stall') {
-      socket.pause();
+    if (manner === 'stall') socket.pause();
+    if (manner === 'stall' || manner === 'sip' || manner === 'pace') {
       socket.write(bytes);
+      if (manner !== 'stall') timer = setInterval(() => socket.resume(), READING[manner].everyMs);
       return;
     }
     const headEnd = bytes.indexOf('\r\n\r\n') + 4;

@@ -7,7 +7,7 @@ import { ATTACKS, attacksNamed } from './attacks/catalogue';
 import { HonestClient, quantile, type Waits } from './honest-client';
 import type { Tally } from './hostile-client';
 import { ProcessWatch } from './process-watch';
-import type { Stage } from './stage';
+import { ANSWER_BYTES_MAX, type Stage } from './stage';
 
 /** How many hostile clients of each role there are at once. */
 export const HOSTILE = { readonly: 8, readwrite: 2 } as const;
@@ -44,7 +44,7 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   const lateness = monitorEventLoopDelay({ resolution: 5 });
   const watch = new ProcessWatch(stage.members);
   const host = '127.0.0.1';
-  const key = { 'x-api-key': stage.keys.readonly };
+  const key = { 'x-api-key': stage.keys.honest };
   const body = JSON.stringify({ vector: Array.from({ length: DIM }, (_, i) => i / DIM), k: 3 });
   const search = new HonestClient(
     {
@@ -72,13 +72,15 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   const tally = (await party?.end()) ?? {};
   const [searchWaits, ...livezWaits] = await Promise.all(ending);
   lateness.disable();
-  const { peakMiB, gone } = watch.end();
+  const { peakMiB, grownMiB, gone } = watch.end();
   const failures = [
     ...gone.map((name) => `${name} is gone`),
     ...searchWaits.wrong.map((what) => `search: ${what}`),
     ...livezWaits.flatMap(({ wrong }, i) => wrong.map((what) => `livez of ${probes[i].name}: ${what}`)),
     ...stage.complaints().slice(0, 5),
+    ...memoryExcesses(round.attacks, grownMiB),
   ];
+  if (searchWaits.refused > 0 && onlyHoldAnswers(round.attacks)) failures.push(`${searchWaits.refused} honest searches were refused`);
   if ((tally[500] ?? 0) > 0) failures.push(`${tally[500]} answers with code 500`);
   const after =
     gone.length > 0
@@ -100,6 +102,21 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
     leadChanges,
     failures,
   };
+}
+
+/** What memory grows by for other reasons: heaps and caches of a process that begins to work, in mebibytes; and for each connection, in kibibytes. */
+const WORK_MIB = 128;
+const CONNECTION_KIB = 64;
+
+function onlyHoldAnswers(names: readonly string[]): boolean {
+  return names.length > 0 && ATTACKS.filter(({ name }) => names.includes(name)).every(({ holdsAnswers }) => holdsAnswers);
+}
+
+function memoryExcesses(names: readonly string[], grownMiB: Record<string, number>): string[] {
+  if (!onlyHoldAnswers(names)) return [];
+  const connections = ATTACKS.filter(({ name }) => names.includes(name)).reduce((sum, { lanes, role }) => sum + lanes * HOSTILE[role], 0);
+  const most = Math.ceil(ANSWER_BYTES_MAX / 1024 / 1024 + (connections * CONNECTION_KIB) / 1024 + WORK_MIB);
+  return Object.entries(grownMiB).flatMap(([name, grown]) => (grown > most ? [`the memory of ${name} grew by ${grown} MiB, more than ${most}`] : []));
 }
 
 /** Every hostile client of the roles that the attacks need; of several attacks each client takes its share. */

@@ -5,6 +5,7 @@ const SAMPLE_MS = 100;
 /** Watches the memory of processes. */
 export class ProcessWatch {
   private readonly peaks = new Map<string, number>();
+  private readonly first = new Map<string, number>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly members: readonly { name: string; pid: number }[]) {
@@ -12,18 +13,21 @@ export class ProcessWatch {
     this.sample();
   }
 
-  /** Highest resident memory of each process in mebibytes, and the names of those that are gone. */
-  end(): { peakMiB: Record<string, number>; gone: string[] } {
+  /** Highest resident memory of each process in mebibytes, by how much that is more than at first, and the names of those that are gone. */
+  end(): { peakMiB: Record<string, number>; grownMiB: Record<string, number>; gone: string[] } {
     clearInterval(this.timer);
     const gone = this.sample();
-    return { peakMiB: Object.fromEntries(this.peaks), gone };
+    const grownMiB = Object.fromEntries([...this.peaks].map(([name, peak]) => [name, peak - (this.first.get(name) ?? peak)]));
+    return { peakMiB: Object.fromEntries(this.peaks), grownMiB, gone };
   }
 
   private sample(): string[] {
     return this.members.flatMap(({ name, pid }) => {
       const kib = residentKiB(pid);
       if (kib === null) return [name];
-      this.peaks.set(name, Math.max(this.peaks.get(name) ?? 0, Math.round(kib / 1024)));
+      const mib = Math.round(kib / 1024);
+      if (!this.first.has(name)) this.first.set(name, mib);
+      this.peaks.set(name, Math.max(this.peaks.get(name) ?? 0, mib));
       return [];
     });
   }

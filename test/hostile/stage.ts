@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { seededRandom } from '../support/random';
-import { BOOKS, DIM, LIBRARY, randomVector, SCRATCH, words } from './attack';
+import { BOOKS, DIM, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
 
 /** What is attacked: one process, or a cluster's; with its collections and a key of each role. */
 export interface Stage {
   apiPort: number;
   adminKey: string;
-  keys: { readonly: string; readwrite: string };
+  /** `honest` is that of the clients that are to be served. */
+  keys: { honest: string; readonly: string; readwrite: string };
   /** Every process by name: its operations port and process id. */
   members: { name: string; opsPort: number; pid: number }[];
   /** What the processes have logged of failures. */
@@ -23,6 +24,13 @@ export interface Stage {
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
 
 const BATCH = 1_000;
+/** Of items of the greatest size. */
+const GIANT_BATCH = 25;
+/** Of vectors that are made of texts. */
+const TEXT_DIM = 384;
+/** What answers may hold in each process; far more than normal clients need. */
+export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+const ENVIRONMENT = { MAX_ANSWER_MEMORY_BYTES: String(ANSWER_BYTES_MAX) };
 const TAGS = 10;
 /** Lines that no client may cause. */
 const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":/;
@@ -41,17 +49,32 @@ async function furnish(call: Call, collection: object): Promise<Stage['keys']> {
     }));
     await call('POST', `/v1/collections/${LIBRARY}/bulk_upsert`, { items });
   }
-  const keyOf = async (role: string): Promise<string> => (await call('POST', '/v1/admin/keys', { name: role, role })).key;
-  return { readonly: await keyOf('readonly'), readwrite: await keyOf('readwrite') };
+  await call('POST', '/v1/collections', { name: GIANTS, dim: DIM, ...collection });
+  await call('POST', '/v1/collections', { name: GIANT_TEXTS, dim: TEXT_DIM, ...collection });
+  for (let from = 0; from < GIANT_ITEMS; from += GIANT_BATCH) {
+    const items = Array.from({ length: GIANT_BATCH }, (_, i) => ({
+      external_id: `giant-${from + i}`,
+      text: `giant ${String.fromCharCode(97 + (i % 26)).repeat(GIANT_TEXT_BYTES - 100)}`,
+      metadata: { long: String.fromCharCode(97 + (i % 26)).repeat(GIANT_METADATA_BYTES - 100) },
+    }));
+    await call('POST', `/v1/collections/${GIANT_TEXTS}/bulk_upsert`, { items });
+    await call('POST', `/v1/collections/${GIANTS}/bulk_upsert`, { items: items.map((item) => ({ ...item, vector: randomVector(random) })) });
+  }
+  const keyOf = async (name: string, role: string): Promise<string> => (await call('POST', '/v1/admin/keys', { name, role })).key;
+  return { honest: await keyOf('honest', 'readonly'), readonly: await keyOf('readonly', 'readonly'), readwrite: await keyOf('readwrite', 'readwrite') };
 }
 
 /** Embedded processes that all begin with the same data. */
 export class EmbeddedStages {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-hostile-'));
-  private keys: Stage['keys'] = { readonly: '', readwrite: '' };
+  private keys: Stage['keys'] = { honest: '', readonly: '', readwrite: '' };
   private opened = 0;
 
-  constructor(private readonly environment: Record<string, string>) {}
+  private readonly environment: Record<string, string>;
+
+  constructor(environment: Record<string, string>) {
+    this.environment = { ...ENVIRONMENT, ...environment };
+  }
 
   async open(): Promise<Stage> {
     if (this.opened === 0) {
@@ -97,7 +120,7 @@ export class ClusterStages {
   constructor(private readonly environment: Record<string, string>) {}
 
   async open(): Promise<Stage> {
-    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: this.environment });
+    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: { ...ENVIRONMENT, ...this.environment } });
     try {
       const keys = await furnish((method, path, body) => cluster.data(method, path, body), {});
       await cluster.settled();
