@@ -13,7 +13,7 @@ export const EXIT_CODES = {
   notFound: 5,
   /** The key is missing or wrong, or may not do this. */
   denied: 6,
-  /** Ctrl-C or SIGTERM; what can be resumed can be. */
+  /** Ctrl-C, SIGTERM or SIGHUP; what can be resumed can be. */
   interrupted: 130,
 } as const;
 

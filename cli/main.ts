@@ -4,8 +4,10 @@ import type { CommandContext } from './command-context';
 import { commandErrorFrom } from './connection/service-error';
 import { buildProgram } from './program';
 
-/** How long what was interrupted may take to leave everything in order. A second signal ends it at once. */
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes away. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** How long what it still had to say may take after that: nobody may read it. */
+const LAST_WORDS_MS = 500;
 
 /** Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs. */
 export async function main(words: string[]): Promise<void> {
@@ -16,7 +18,12 @@ export async function main(words: string[]): Promise<void> {
   };
   for (const name of SIGNALS) process.on(name, onSignal);
   // `quiver … | head` closes the pipe: nobody reads on.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT_CODES.done : EXIT_CODES.failed));
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.stderr.write(`standard output: ${error.message}\n`);
+    process.exit(error.code === 'EPIPE' ? EXIT_CODES.done : EXIT_CODES.failed);
+  });
+  // Bars and messages tell of the work, and do not end it.
+  process.stderr.on('error', () => undefined);
   const context: CommandContext = {
     environment: process.env,
     input: process.stdin,
@@ -35,6 +42,8 @@ export async function main(words: string[]): Promise<void> {
     process.exitCode = report(commandErrorFrom(error as Error), context);
   } finally {
     for (const name of SIGNALS) process.removeListener(name, onSignal);
+    // Node would wait for whoever reads standard output.
+    if (stop.signal.aborted) setTimeout(() => process.exit(), LAST_WORDS_MS).unref();
   }
 }
 

@@ -1,5 +1,6 @@
 // `npm run cluster`: a whole cluster on this machine: etcd, storage nodes and coordinators, each a process with its own
-// data folder. A process that dies is started again; Ctrl-C stops everything in order.
+// data folder. A process that dies is started again; Ctrl-C stops everything in order, and so does the end
+// of its terminal.
 import { parseArgs } from 'node:util';
 import { LocalCluster } from './local-cluster.mjs';
 import { setUpOrExit } from './setup.mjs';
@@ -62,6 +63,8 @@ async function main() {
     process.stdout.write(USAGE);
     return;
   }
+  // Whether somebody reads what is said here is nothing to the cluster.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   await setUpOrExit();
   await ensureEtcdOrExit();
   const cluster = new LocalCluster({ ...options, log: (line) => console.log(line) });
@@ -79,9 +82,15 @@ async function main() {
       },
     );
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  await cluster.start();
+  // SIGHUP: its terminal goes away.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop);
+  // Whatever ends this process, none of the others stays behind.
+  process.on('exit', () => cluster.signalAll());
+  await cluster.start().catch(async (error) => {
+    console.error(error.message);
+    await cluster.stop();
+    process.exit(1);
+  });
   if (isStopping) return;
   console.log(cluster.describe());
 }

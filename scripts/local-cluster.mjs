@@ -65,6 +65,12 @@ export class LocalCluster {
     }
   }
 
+  /** Asks all that still run to end, at once: for a process that ends without `stop`. */
+  signalAll() {
+    this.#isStopping = true;
+    for (const { child } of this.#members) child?.kill('SIGTERM');
+  }
+
   /** Coordinators stop first, so that clients get answers; etcd stops last. */
   async stop() {
     this.#isStopping = true;
@@ -154,10 +160,10 @@ export class LocalCluster {
   /** @param {Member} member */
   #spawn(member) {
     if (this.#isStopping) return;
-    const file = openSync(join(this.#folder, 'logs', `${member.id}.log`), 'a');
+    const file = this.#openLog(member);
     // A process group of its own: a Ctrl-C in the terminal must reach only this process, which stops the others in order.
     const child = spawn(member.command, member.words, { env: { ...process.env, ...member.environment }, stdio: ['ignore', file, file], detached: true });
-    closeSync(file);
+    if (typeof file === 'number') closeSync(file);
     member.child = child;
     member.ended = new Promise((/** @type {(value?: undefined) => void} */ done) => {
       child.once('error', (error) => {
@@ -174,6 +180,21 @@ export class LocalCluster {
       });
     });
     this.#writeState();
+  }
+
+  /**
+   * A member runs without its log where that can't be had.
+   * @param {Member} member
+   * @returns {number | 'ignore'}
+   */
+  #openLog({ id }) {
+    const path = join(this.#folder, 'logs', `${id}.log`);
+    try {
+      return openSync(path, 'a');
+    } catch (error) {
+      this.#log(`${id} runs without a log: ${error.message}`);
+      return 'ignore';
+    }
   }
 
   /** @param {Member} member */
@@ -209,8 +230,13 @@ export class LocalCluster {
   #writeState() {
     const processes = this.#members.map(({ role, id, port, child }) => ({ role, id, address: `${HOST}:${port}`, pid: child?.pid ?? null }));
     const file = join(this.#folder, 'cluster.json');
-    writeFileSync(`${file}.next`, `${JSON.stringify({ processes }, null, 2)}\n`);
-    renameSync(`${file}.next`, file);
+    try {
+      writeFileSync(`${file}.next`, `${JSON.stringify({ processes }, null, 2)}\n`);
+      renameSync(`${file}.next`, file);
+    } catch (error) {
+      // A full disk is no reason to leave the processes alone.
+      this.#log(`${file} is out of date: ${error.message}`);
+    }
   }
 
   /**

@@ -42,9 +42,22 @@ function become(role) {
   else void import('./setup.mjs').then(({ setUpNativeOrExit }) => setUpNativeOrExit()).then(load);
 }
 
+/**
+ * What is written to a reader that has gone (`| head`) or to a full disk ends what only prints, without a stack: nothing else
+ * is left to do. A service looks after that by itself, and so do the commands of cli/.
+ */
+function endWithOutput() {
+  process.stdout.on('error', (error) => {
+    if (error.code !== 'EPIPE') process.stderr.write(`standard output: ${error.message}\n`);
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+  process.stderr.on('error', () => undefined);
+}
+
 /** @param {string[]} words */
 function run([word = '', ...rest]) {
   const asksForHelp = rest.some((option) => option === '--help' || option === '-h');
+  if (OTHERS.includes(word)) endWithOutput();
   if (Object.hasOwn(ROLES, word) && rest.length === 0) {
     become(word);
   } else if (word === 'check-config' && !asksForHelp) {

@@ -4,6 +4,8 @@
 const { become, sizeThreadPool } = require('./quiver.cjs');
 
 sizeThreadPool('embedded');
+// Whether somebody reads what the set-up says is nothing to the service.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 void import('./setup.mjs').then(async ({ setUpOrExit }) => {
   await setUpOrExit();

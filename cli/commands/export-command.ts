@@ -74,7 +74,7 @@ async function exportCollection(context: CommandContext, name: string, options: 
 async function writerOf(context: CommandContext, format: ExportFormat, { to, vectors }: ExportOptions, dim: number): Promise<ItemWriter> {
   switch (format) {
     case 'jsonl':
-      return new JsonLinesWriter(to === '-' ? null : to, context.output);
+      return new JsonLinesWriter(to === '-' ? null : to, context.output, context.signal);
     case 'parquet':
       return ParquetItemWriter.open(to, { dim, hasVectors: vectors });
     case 'npy':

@@ -2,6 +2,8 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { unlessStopped } from '../../shared/time/deadline';
+import { CommandError, EXIT_CODES } from '../command-error';
 import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** An item a line, compressed when the name ends in .gz; to a file or to standard output. */
@@ -12,9 +14,11 @@ export class JsonLinesWriter implements ItemWriter {
   private readonly end: Promise<void>;
   private failure: Error | null = null;
 
+  /** `path`: null is `output`, whose reader may stand still; `stop` ends the wait for it. */
   constructor(
     private readonly path: string | null,
     output: Writable,
+    private readonly stop: AbortSignal,
   ) {
     this.part = path === null ? null : partOf(path);
     const sink = this.part === null ? output : createWriteStream(this.part);
@@ -34,9 +38,10 @@ export class JsonLinesWriter implements ItemWriter {
 
   async write(items: ExportedItem[]): Promise<void> {
     const text = items.map((item) => `${JSON.stringify(lineOf(item))}\n`).join('');
-    await new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done()))).catch((error: Error) => {
+    const written = new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done()))).catch((error: Error) => {
       throw this.failure ?? error;
     });
+    await (this.path === null ? unlessStopped(written, this.stop, () => new CommandError('interrupted', EXIT_CODES.interrupted)) : written);
   }
 
   async finish(): Promise<void> {

@@ -29,7 +29,7 @@ const FAILURE_CODE = 1;
 
 /**
  * Runs the process until a signal; the only place that ends it. SIGTERM or SIGINT stops the service and exits with 0, and so
- * does the SIGHUP of a terminal that goes away; others have files looked at or opened anew. A second signal (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a
+ * does SIGHUP, but where it has files looked at or opened anew and no terminal has gone. A second signal (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a
  * non-zero code. A failed start exits with 1: for a wrong configuration or environment (QuiverError) with one line on
  * standard error, and with the error in the log where it has details; otherwise with the error in the log. An uncaught exception or an unhandled rejection is a crash: it
  * is logged, the process exits with 1, and nothing else is attempted. With a thread that is stuck, the process ends by SIGKILL
@@ -97,14 +97,12 @@ export function runUntilSignal(options: { start: (ending: AbortSignal, refuse: (
     end(signal).catch((error: unknown) => crash(error, 'the stop failed'));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopBy(signal));
-  // Without a terminal it is left as it is: ignored under nohup.
   const terminals = STANDARD_FILES.filter((file) => isatty(file));
-  if (terminals.length > 0) {
-    process.on('SIGHUP', () => {
-      const isGone = !terminals.every((file) => isatty(file));
-      if (isGone || process.listenerCount('SIGHUP') === 1) stopBy('SIGHUP');
-    });
-  }
+  process.on('SIGHUP', () => {
+    // Whoever else listens looks at files that were changed. A terminal that has gone is none any more.
+    const isGone = !terminals.every((file) => isatty(file));
+    if (isGone || process.listenerCount('SIGHUP') === 1) stopBy('SIGHUP');
+  });
 
   const refuse = (error: QuiverError): never => {
     sayOnStandardError(error.message + placeOf(error));
