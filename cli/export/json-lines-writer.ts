@@ -2,7 +2,6 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { unlessStopped } from '../../shared/time/deadline';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
@@ -38,10 +37,17 @@ export class JsonLinesWriter implements ItemWriter {
 
   async write(items: ExportedItem[]): Promise<void> {
     const text = items.map((item) => `${JSON.stringify(lineOf(item))}\n`).join('');
-    const written = new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done()))).catch((error: Error) => {
-      throw this.failure ?? error;
+    await new Promise<void>((done, fail) => {
+      const interrupt = (): void => fail(new CommandError('interrupted', EXIT_CODES.interrupted));
+      if (this.path === null) this.stop.addEventListener('abort', interrupt);
+      // Of one that is aborted already, nobody tells.
+      if (this.path === null && this.stop.aborted) interrupt();
+      this.stream.write(text, (error) => {
+        this.stop.removeEventListener('abort', interrupt);
+        if (error) fail(this.failure ?? error);
+        else done();
+      });
     });
-    await (this.path === null ? unlessStopped(written, this.stop, () => new CommandError('interrupted', EXIT_CODES.interrupted)) : written);
   }
 
   async finish(): Promise<void> {
