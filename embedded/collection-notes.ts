@@ -2,8 +2,10 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
-import { collectionFromEntry, type CollectionRecord, collectionToValue } from '../coordinator/collections/collection-record';
+import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, dropFromEntry, DROPS_PREFIX } from '../coordinator/collections/collection-record';
+import { shardSetsOfReshards } from '../coordinator/collections/reshard/reshard-requests';
 import { COLLECTION_NOTE } from '../node/shard/shard-host';
+import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { replaceFile } from '../shared/files/stable-folder';
 import type { Logger } from '../shared/logs/logger';
 import { collectionFolders, SHARDS_FOLDER } from './cluster-folder';
@@ -96,6 +98,15 @@ export class CollectionNotes {
     }
     this.noted.set(name, { uid: record.uid, value });
   }
+}
+
+/** Folders of shards that belong to no collection, not even to one that is made or dropped; while nothing changes. Errors: those of the store and the file system. */
+export async function unknownShards(dataDir: string, store: ClusterStore): Promise<string[]> {
+  const uids = await collectionFolders(dataDir);
+  const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
+  const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+  const known = new Set([...collections, ...drops, ...(await shardSetsOfReshards(store))].map(({ uid }) => uid));
+  return uids.filter((uid) => !known.has(uid)).map((uid) => join(dataDir, SHARDS_FOLDER, uid));
 }
 
 /** What is noted beside the shards of this uid; null: nothing that can be used. */

@@ -44,7 +44,7 @@ import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
 import { ownBackupSecret } from './backup-secret';
 import { closeClusterFolder, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
-import { CollectionNotes } from './collection-notes';
+import { CollectionNotes, unknownShards } from './collection-notes';
 import { EmbeddedOperations } from './embedded-operations';
 import { InlineShards } from './inline-shards';
 
@@ -79,7 +79,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
 
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
   addStoreMetrics(metrics, stores);
-  const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER));
+  const notes = await StoreNotes.load(join(config.dataDir, NOTES_FOLDER), log);
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
   endings.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
   const openTarget = await targetsOf(config, log);
@@ -145,6 +145,8 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
         const backups = await service.driveBackups(ONLY_DRIVER, api.backupMetrics);
         endings.defer(() => backups.close());
       };
+      // Before anything makes or drops shards.
+      for (const folder of await unknownShards(config.dataDir, clusterStore)) log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
       await service.recover({ onOpened, stop: ending });
       const collections = new CollectionNotes({ dataDir: config.dataDir, catalog: service.catalog, log });
       await collections.start();

@@ -45,12 +45,13 @@ async function main(words: string[]): Promise<void> {
     return;
   }
   const { dataDir, storeCacheBytes, storeWriteBufferBytes } = readConfig(process.env, availableParallelism());
-  if (!existsSync(dataDir)) throw new QuiverError('storage_failed', `there is no data folder ${dataDir} (DATA_DIR)`);
+  if (!['cluster', 'node'].some((name) => existsSync(join(dataDir, name))))
+    throw new QuiverError('storage_failed', `${dataDir} (DATA_DIR) is no data folder of a service: neither cluster nor node is in it`);
   if (existsSync(join(dataDir, 'node', 'store.json')))
     throw new QuiverError('invalid_parameter', `${dataDir} is the data folder of a node of a cluster: what it lost, other replicas have, or a backup`);
   const folder: Folder = {
     dataDir,
-    notes: await StoreNotes.load(join(dataDir, NOTES_FOLDER)),
+    notes: await StoreNotes.load(join(dataDir, NOTES_FOLDER), { warn: (_fields, message) => void process.stderr.write(`${message}\n`) }),
     budget: new StoreBudget({ cacheBytes: storeCacheBytes, writeBufferBytes: storeWriteBufferBytes }),
   };
   if (option === '--rebuild-cluster') return rebuild(folder);

@@ -192,7 +192,7 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
   /** null: the main thread answers all reads. */
   const published = config.readThreads > 1 ? new ReplicaPublisher() : null;
   const permitReadings = new PermitReadings(clock, permitClocks);
-  const notes = await StoreNotes.load(join(folder, 'notes'), { mayBeReplaced: true });
+  const notes = await StoreNotes.load(join(folder, 'notes'), log, { mayBeReplaced: true });
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,

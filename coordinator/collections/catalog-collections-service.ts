@@ -30,6 +30,8 @@ export interface CollectionDefaults {
 const UID_BYTES = 16;
 /** Collections opened or counted at once: enough to keep disks and nodes busy, few enough to bound memory and sockets. */
 const COLLECTIONS_AT_ONCE = 16;
+/** How long the shards of a collection are asked for their stamps where not all of them can be opened. */
+const LEARN_MS = 5_000;
 
 /**
  * Creates, shows and deletes collections: first the catalog changes, then the shards. A collection becomes visible once
@@ -294,9 +296,9 @@ export class CatalogCollectionsService implements CollectionsService {
     }
   }
 
-  /** Of the shards that answer. */
+  /** Of the shards that answer soon. */
   private async learnStampsOfEach(record: CollectionRecord): Promise<void> {
-    const call = this.scatter.begin();
+    const call = this.scatter.begin(LEARN_MS);
     const shards = Array.from({ length: record.shards }, (_, shard) => shard);
     const answers = await Promise.allSettled(shards.map((shard) => this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call))));
     for (const answer of answers) if (answer.status === 'fulfilled') this.stamps.observe(answer.value[0].lastStamp);

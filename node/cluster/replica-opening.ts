@@ -5,8 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../kv/store-notes';
-import type { Shard } from '../shard/shard';
-import { isDamage } from '../shard/noted-opening';
+import { type ClosedShard, isDamage } from '../shard/noted-opening';
 import type { ReplicatedShard } from './replicated-shard';
 import type { ShardStores } from './shard-stores';
 
@@ -69,13 +68,10 @@ export class ReplicaOpening {
     this.condemned.set(shardKey(id), { epoch });
   }
 
-  /** Notes how far replicas were when they were closed; where that fails, what was noted before is enough to tell most. */
-  async noteClosed(shards: readonly Pick<Shard, 'spec' | 'lastOperation'>[]): Promise<void> {
-    const { notes, stores, log } = this.options;
-    for (const { spec, lastOperation } of shards) {
-      const noted = notes?.closed(shardNoteName(spec), join(stores.pathOf(spec), 'records'), lastOperation);
-      await noted?.catch((error: unknown) => log.warn({ error, ...spec }, 'how far a replica was when it was closed could not be noted'));
-    }
+  /** Notes how far replicas were when they were closed. What was noted before is enough to tell most. */
+  async noteClosed(shards: readonly ClosedShard[]): Promise<void> {
+    const { notes, stores } = this.options;
+    for (const { spec, lastOperation, isSaved } of shards) if (isSaved) await notes?.closed(shardNoteName(spec), join(stores.pathOf(spec), 'records'), lastOperation);
   }
 
   /** Whether another replica has every acknowledged write. */

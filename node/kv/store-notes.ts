@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
+import type { Logger } from '../../shared/logs/logger';
 import { isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
 
+/** Only the user of the process may read it. */
+const OWN = 0o700;
 const NAME = /^[A-Za-z0-9-]{1,64}(?:\.\d{1,9})?$/;
 
 /** Nothing in it: the store exists. */
@@ -22,23 +25,27 @@ interface Note {
  * closed last, and whether it was changed since. So data that are gone, or an earlier copy that was put in their place, are not
  * taken for a new store or for the latest state. An earlier copy that lacks nothing is as good as the latest.
  *
- * `<folder>/<name>` is a Note as JSON. That a store exists is on stable storage when it was noted first. The rest is not synced:
- * after a loss of power it may be of before, which refuses nothing that is sound.
+ * `<folder>/<name>` is a Note as JSON. Nothing of it is synced but an accepted loss: after a loss of power it may be of before,
+ * or be missing, which refuses nothing that is sound. What can't be noted, on a full disk, say, is logged and stops nothing.
  */
 export class StoreNotes {
   private constructor(
     private readonly folder: string,
     private readonly known: Set<string>,
+    private readonly log: Pick<Logger, 'warn'>,
     private readonly mayBeReplaced: boolean,
   ) {}
 
   /**
-   * Reads which stores are noted; makes the folder. `mayBeReplaced`: whether another store may come in the place of one by
-   * itself, as by a copy from another replica. Errors: those of the file system.
+   * Reads which stores are noted. `mayBeReplaced`: whether another store may come in the place of one by itself, as by a copy
+   * from another replica. Errors: storage_failed.
    */
-  static async load(folder: string, { mayBeReplaced = false } = {}): Promise<StoreNotes> {
-    await makeStableFolder(folder, 0o700);
-    return new StoreNotes(folder, new Set((await readdir(folder)).filter((name) => NAME.test(name))), mayBeReplaced);
+  static async load(folder: string, log: Pick<Logger, 'warn'>, { mayBeReplaced = false } = {}): Promise<StoreNotes> {
+    const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw new QuiverError('storage_failed', `${folder} cannot be read: ${error.message}`, { cause: error });
+    });
+    return new StoreNotes(folder, new Set(names.filter((name) => NAME.test(name))), log, mayBeReplaced);
   }
 
   isKnown(name: string): boolean {
@@ -61,35 +68,39 @@ export class StoreNotes {
    */
   async mustNotBeEarlier(name: string, folder: string): Promise<void> {
     const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (found !== null && !this.mayBe(found, noted)) throw earlier({ folder, found, ...noted });
+    if (found === null || this.mayBe(found, noted)) return;
+    if (noted.stamp !== undefined && isOtherStore(found, noted.stamp)) throw new QuiverError('storage_damaged', 'its data are those of another store', { details: { folder, found, ...noted } });
+    throw earlier({ folder, found, ...noted });
   }
 
   /**
    * Notes that the store in `folder` was opened, and how far it is: `operation`, the number of its last change. Errors:
-   * storage_damaged when it was further; storage_failed; those of the file system.
+   * storage_damaged when it was further; storage_failed.
    */
   async opened(name: string, folder: string, operation: number): Promise<void> {
     const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
     const isSame = noted.stamp !== undefined && found !== null && !isOtherStore(found, noted.stamp);
     if (isSame && operation < (noted.operation ?? 0)) throw earlier({ folder, found, lastOperation: operation, ...noted });
-    await this.write(name, { stamp: found ?? undefined, operation });
+    await this.tryToWrite(name, { stamp: found ?? undefined, operation });
   }
 
-  /** Notes how far the store was when it was closed, unless something else is in its place. Errors: as of `opened`. */
+  /** Notes how far the store was when it was closed, unless something else is in its place. */
   async closed(name: string, folder: string, operation: number): Promise<void> {
-    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    if (found !== null && this.mayBe(found, noted)) await this.write(name, { stamp: found, operation });
+    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder).catch(() => null)]);
+    if (found !== null && this.mayBe(found, noted)) await this.tryToWrite(name, { stamp: found, operation });
   }
 
-  /** Notes that the store, which is open, is about to be changed. Errors: those of the file system. */
+  /** Notes that the store, which is open, is about to be changed. */
   async written(name: string): Promise<void> {
-    await this.write(name, { ...(await this.read(name)), isWritten: true });
+    await this.tryToWrite(name, { ...(await this.read(name)), isWritten: true });
   }
 
-  /** The next opening of the store takes what is left of it, be it nothing. Errors: those of the file system. */
-  acceptLoss(name: string): Promise<void> {
-    this.known.delete(name);
-    return this.write(name, { acceptLoss: true });
+  /** The next opening of the store takes what is left of it, be it nothing. On stable storage when it resolves. Errors: those of the file system. */
+  async acceptLoss(name: string): Promise<void> {
+    await makeStableFolder(this.folder, OWN);
+    await replaceFile(join(this.folder, name), textOf({ acceptLoss: true }));
+    await syncFolder(this.folder);
+    this.known.add(name);
   }
 
   /** The store was dropped. */
@@ -102,18 +113,18 @@ export class StoreNotes {
     return isOtherStore(found, stamp) ? this.mayBeReplaced : !isWritten || found.opening >= stamp.opening;
   }
 
-  private async write(name: string, note: Note): Promise<void> {
+  private async tryToWrite(name: string, note: Note): Promise<void> {
     const path = join(this.folder, name);
-    const text = `${JSON.stringify(note)}\n`;
-    if (this.known.has(name)) {
-      const aside = `${path}.${randomUUID()}`;
-      await writeFile(aside, text, { mode: 0o600 });
+    const aside = `${path}.${randomUUID()}`;
+    try {
+      await mkdir(this.folder, { recursive: true, mode: OWN });
+      await writeFile(aside, textOf(note), { mode: 0o600 });
       await rename(aside, path);
-      return;
+      this.known.add(name);
+    } catch (error) {
+      this.log.warn({ error, store: name }, 'how far a store is could not be noted: an earlier copy of it may not be told');
+      await rm(aside, { force: true }).catch(() => undefined);
     }
-    await replaceFile(path, text);
-    await syncFolder(this.folder);
-    this.known.add(name);
   }
 
   private async read(name: string): Promise<Note> {
@@ -125,6 +136,10 @@ export class StoreNotes {
       return {};
     }
   }
+}
+
+function textOf(note: Note): string {
+  return `${JSON.stringify(note)}\n`;
 }
 
 function earlier(details: Record<string, unknown>): QuiverError {

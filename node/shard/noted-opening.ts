@@ -11,6 +11,9 @@ import type { ShardOptions } from './shard-options';
 /** What an operator can do about a shard that is lost, in the form without replicas. */
 const WAYS_OUT = 'put them back from a copy, restore the collection from a backup, or accept the loss (quiver repair --accept-loss; docs/operations.md)';
 
+/** What is noted of one that was closed. */
+export type ClosedShard = Pick<Shard, 'spec' | 'lastOperation' | 'isSaved'>;
+
 /**
  * Opens shards by what is noted of them apart from their data: one that was here is never made anew, unless somebody accepted
  * that it is lost.
@@ -41,11 +44,9 @@ export class NotedOpening {
     }
   }
 
-  /** Notes how far a shard was when it was closed; where that fails, what was noted before is enough to tell most. */
-  async noteClosed({ spec, lastOperation }: Pick<Shard, 'spec' | 'lastOperation'>, folder: string): Promise<void> {
-    await this.notes
-      .closed(shardNoteName(spec), join(folder, 'records'), lastOperation)
-      .catch((error: unknown) => this.options.logger.warn({ error, ...idOf(spec) }, 'how far a shard was when it was closed could not be noted'));
+  /** Notes how far a shard was when it was closed. What was noted before is enough to tell most. */
+  async noteClosed({ spec, lastOperation, isSaved }: ClosedShard, folder: string): Promise<void> {
+    if (isSaved) await this.notes.closed(shardNoteName(spec), join(folder, 'records'), lastOperation);
   }
 
   /** What is left of a shard whose loss was accepted: its records as they are, or nothing. */

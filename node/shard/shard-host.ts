@@ -64,7 +64,7 @@ export class ShardHost implements ShardPublications {
   static async start(folder: string, options: ShardHostOptions): Promise<ShardHost> {
     await mkdir(join(folder, 'shards'), { recursive: true });
     await rm(join(folder, 'trash'), { recursive: true, force: true });
-    return new ShardHost(folder, options, options.notes ?? (await StoreNotes.load(join(folder, 'notes'))));
+    return new ShardHost(folder, options, options.notes ?? (await StoreNotes.load(join(folder, 'notes'), options.logger)));
   }
 
   /**

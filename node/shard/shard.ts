@@ -84,6 +84,8 @@ export class Shard {
   private readonly removal: ExpiryRemoval;
   /** Decoded writes on their way through the log, by their payload. */
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
+  /** Whether it was closed with a checkpoint of everything: then all of its changes are on stable storage. */
+  isSaved = false;
   private diverged = false;
   private damaged = false;
   private readonly endPublication: () => void;
@@ -512,12 +514,14 @@ export class Shard {
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
       await this.checkpointer.writeLast().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
+    const isSaved = reason === 'closed' && !this.diverged && !this.checkpointer.isBehind;
     try {
       recovered.indexes.directory.close();
       await recovered.indexes.vectors.close();
     } finally {
       await records.close();
     }
+    this.isSaved = isSaved;
   }
 
   /**

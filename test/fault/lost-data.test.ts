@@ -150,6 +150,13 @@ const LOSSES: [string, (dataDir: string) => void | Promise<void>][] = [
   ['the data of a shard, with those of another collection in their place', (dataDir) => replace(shardIn(dataDir), join(shardsOf(dataDir, otherUid), '1'))],
   ['the last writes of a shard: an earlier copy is in its place', (dataDir) => replace(shardIn(dataDir), shardIn(earlier))],
   ['the last writes of the records of a shard: an earlier copy is in their place', (dataDir) => replace(recordsIn(dataDir), recordsIn(earlier))],
+  [
+    'the last writes of the records of a shard and the notes: a checkpoint tells what lacks',
+    (dataDir) => {
+      rmSync(join(dataDir, 'notes'), { recursive: true });
+      replace(recordsIn(dataDir), recordsIn(earlier));
+    },
+  ],
   ['all shards of a collection', (dataDir) => rmSync(shardsOf(dataDir), { recursive: true })],
 ];
 
@@ -184,7 +191,7 @@ test.each(LOSSES)('without %s, it is told, and everything else is served', async
     await (start === 0 ? service.stop() : service.kill());
   }
   // A copy that may lack something has to be looked into.
-  if (!what.includes('earlier copy')) expect(filesBelow(recordsIn(dataDir))).toEqual(before);
+  if (!what.includes('last writes')) expect(filesBelow(recordsIn(dataDir))).toEqual(before);
   // Put back, everything is there again.
   rmSync(shardsOf(dataDir), { recursive: true, force: true });
   cpSync(shardsOf(sound), shardsOf(dataDir), { recursive: true });
@@ -318,9 +325,11 @@ test('a deleted collection is not listed again, and a reshard leaves the note of
 test('keys and collections that are left of a damaged store are served when somebody accepts the loss', async () => {
   const dataDir = copyOf(sound);
   replace(join(dataDir, 'cluster'), join(earlier, 'cluster'));
+  cpSync(shardsOf(dataDir, otherUid), shardsOf(dataDir, 'of-later'), { recursive: true });
   expect(repair(dataDir, '--accept-loss', 'cluster')).toContain('2 collections are listed (others, things)');
   const service = serviceIn(dataDir);
   await service.start();
+  expect(service.output).toMatch(/of-later.*shards on the disk belong to no collection; they are left alone/);
   expect(await answersOf(service, 'things')).toEqual(whole);
 });
 
@@ -367,5 +376,8 @@ test('quiver repair says what it can not do', async () => {
   expect(refusedRepair(dataDir, '--accept-loss', 'nobody').stderr).toContain('there is no collection "nobody"');
   expect(refusedRepair(dataDir, '--accept-loss', 'things/3').stderr).toContain('has the shards 0 to 2');
   expect(refusedRepair(dataDir, '--else')).toMatchObject({ status: 2, stderr: expect.stringContaining('usage: quiver repair') });
-  expect(refusedRepair(join(folder, 'nowhere')).stderr).toContain('there is no data folder');
+  mkdirSync(join(folder, 'else'));
+  expect(refusedRepair(join(folder, 'else')).stderr).toContain('is no data folder of a service');
+  expect(readdirSync(join(folder, 'else'))).toEqual([]);
+  expect(refusedRepair(join(folder, 'nowhere')).stderr).toContain('is no data folder of a service');
 });

@@ -113,7 +113,7 @@ async function started(
   const opening = new ReplicaOpening({
     nodeId: 'a',
     stores,
-    notes: await StoreNotes.load(join(folder, 'notes'), { mayBeReplaced: true }),
+    notes: await StoreNotes.load(join(folder, 'notes'), silentLogger, { mayBeReplaced: true }),
     onRenewed: () => undefined,
     log: silentLogger,
     open: (spec, assignment, store, mayBeNew) =>
