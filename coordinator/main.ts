@@ -69,6 +69,8 @@ import { handlersOf } from '../shared/threads/thread-peer';
 const SESSION_SECONDS = 3;
 /** After a reshard, added to the time that a call may take: for coordinators that have not heard of it. */
 const RETIRE_ROOM_MS = 10_000;
+/** What they hold is shipped by then, unless the target is away: one round may just have begun. */
+const RETIRE_ROUNDS = 2;
 /** How long running calls have when the server for other coordinators closes. */
 const DRAIN_MS = 1_000;
 
@@ -211,7 +213,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
       await whenReached(() => service.follow());
       const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
       endings.defer(() => housekeeping.close());
-      const resharder = await whenReached(() => service.driveReshards(election, config.requestTimeoutMs + RETIRE_ROOM_MS));
+      const resharder = await whenReached(() => service.driveReshards(election, retireMsOf(config)));
       endings.defer(() => resharder.close());
       const backups = await whenReached(() => service.driveBackups(election, api.backupMetrics));
       endings.defer(() => backups.close());
@@ -248,6 +250,11 @@ function sealsOf({ config, member }: CoordinatorSettings): BackupSeals {
     clusterSecret: member.clusterSecret,
     clusterSecretOther: member.clusterSecretOther,
   });
+}
+
+/** How long shards stay that others took the place of. */
+function retireMsOf({ requestTimeoutMs, backupLog, backupLogSeconds }: Config): number {
+  return Math.max(requestTimeoutMs, backupLog === 'true' ? RETIRE_ROUNDS * backupLogSeconds * 1000 : 0) + RETIRE_ROOM_MS;
 }
 
 function main(): void {

@@ -9,6 +9,7 @@ import { ShardViews } from '../node/shard/shard-views';
 import type { ShardOptions } from '../node/shard/shard-options';
 import { SettledWrites } from '../node/replication/settled-writes';
 import { LogShipping } from '../node/shipping/log-shipping';
+import type { ShippableLog } from '../node/shipping/shippable-log';
 import { addShippingMetrics } from '../node/metrics/shipping-metrics';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
@@ -83,6 +84,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
   const clusterStore = await openClusterFolder(config.dataDir, stores, notes);
   endings.defer(() => closeClusterFolder(config.dataDir, clusterStore, notes));
   const openTarget = await targetsOf(config, log);
+  let shipping: LogShipping | null = null;
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
     openStore: (folder, how) => RocksKeyValueStore.open(folder, stores, how),
@@ -93,10 +95,11 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
     logger: log.child({ part: 'node' }),
     backups: backupPlaceOf(config, openTarget),
     openShardsMax: capacity.openShardsMax,
+    ...(config.backupLog === 'true' && { beforeDrop: async (log: ShippableLog) => shipping?.shipRest(log) }),
   });
   endings.defer(() => host.close());
   if (config.backupLog === 'true') {
-    const shipping = new LogShipping({
+    const started = new LogShipping({
       member: NODE_ID,
       logs: () => host.logs(),
       target: openTarget(config.backupTarget),
@@ -105,9 +108,10 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
       everyMs: config.backupLogSeconds * 1000,
       log: log.child({ part: 'backup-log' }),
     });
-    shipping.start();
-    addShippingMetrics(metrics, shipping);
-    endings.defer(() => shipping.close());
+    started.start();
+    addShippingMetrics(metrics, started);
+    endings.defer(() => started.close());
+    shipping = started;
   }
   addReplicaMetrics(metrics, () => host.observe());
   addDiskMetrics(metrics, config.dataDir);

@@ -91,6 +91,7 @@ export class BackupPass {
       finishedAt: new Date(this.parts.clock.wallMs()).toISOString(),
       version: this.parts.version,
       scheduled: this.owned.content.scheduled,
+      ...(this.owned.content.collections !== null && { isOfSome: true }),
       collections,
       keys: keys.map(({ value }) => value),
       copiedBytes: sum(progress.flatMap((one) => one.shards.map(({ copiedBytes }) => copiedBytes))),

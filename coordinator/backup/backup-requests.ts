@@ -104,11 +104,14 @@ export class BackupRequests implements BackupsService {
   async restorable(target?: string): Promise<RestorableView[]> {
     const repository = this.repository(this.checked(target));
     const logs = new ShippedLogs(repository.target);
+    // What was told first: it is true of whatever is known of the collections later.
+    const told = await logs.told();
     const histories = await logs.histories();
     if (histories.length === 0) return [];
-    const [heads, backups] = [await logs.heads(), await readable(repository)];
-    const manifests = backups.map(({ manifest }) => manifest);
-    return histories.map((history) => restorableOf(history, heads, manifests));
+    const manifests = (await readable(repository)).map(({ manifest }) => manifest);
+    const views: RestorableView[] = [];
+    for (const history of histories) views.push(...(await restorableOf(history, { logs, told, manifests, histories })));
+    return views;
   }
 
   async get(id: string, target?: string): Promise<BackupView> {

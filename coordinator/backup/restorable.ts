@@ -1,30 +1,73 @@
 import type { BackupManifest } from '../../shared/backup/backup-format';
-import type { CollectionHistory, LogHead } from '../../shared/backup/log-format';
+import type { CollectionHistory } from '../../shared/backup/log-format';
 import { shardName } from '../../shared/backup/log-format';
 import type { RestorableView } from '../service';
+import { keptMoments, type LogBase } from './kept-moments';
+import { type LogWay, type ShardLog, type ShippedLogs, type ToldLogs, wayFrom } from './shipped-logs';
+
+/** From when to when a set of shards can be restored from one base, both ends included. */
+export interface Reach {
+  fromMs: number;
+  untilMs: number;
+  /** By shard. */
+  ways: LogWay[];
+}
+
+/** null: the logs of some shards do not go on from there. */
+export function reachFrom(base: LogBase, { shards, fromMs, toMs, replacedMs }: CollectionHistory, logs: readonly ShardLog[]): Reach | null {
+  if (base.places.length !== shards) return null;
+  const ways = logs.map((log, shard) => wayFrom(log, base.places[shard], replacedMs));
+  if (!ways.every((way) => way !== null)) return null;
+  const end = toMs === null ? Infinity : toMs - 1;
+  return { fromMs: Math.max(fromMs, ...base.places.map((place) => place?.at ?? 0)), untilMs: Math.min(end, ...ways.map(({ untilMs }) => untilMs)), ways };
+}
+
+/** The places of a base; of the beginning, none for each shard. */
+export function beginningOf({ shards }: CollectionHistory): LogBase {
+  return { id: '', places: Array.from({ length: shards }, () => null) };
+}
 
 /**
- * From when to when a collection can be restored, by what members told: without a look at each object. `manifests`: the
- * backups that are there.
+ * What can be restored of a set of shards and stays so as long as `manifests`, the backups that are there, are kept: an answer
+ * for each stretch of time, the earliest first; one without times where there is none. Errors: those of the target.
  */
-export function restorableOf(history: CollectionHistory, heads: ReadonlyMap<string, LogHead>, manifests: readonly BackupManifest[]): RestorableView {
-  const { name, uid, shards, fromMs, toMs } = history;
-  const known = Array.from({ length: shards }, (_, shard) => heads.get(shardName({ collectionUid: uid, shard })) ?? null);
-  const places = manifests.flatMap(({ collections }) => collections.filter((one) => one.uid === uid).map((one) => one.shards.map(({ position }) => position ?? null)));
-  const usable = places.filter((all) => all.length === shards && all.every((place, shard) => place !== null && place.sequence >= (known[shard]?.since ?? Infinity) - 1));
-  const starts = usable.map((all) => Math.max(...all.map((place) => place!.at)));
-  // What is before the oldest backup is swept away.
-  if (places.length === 0 && known.every((head) => head?.since === 1)) starts.push(fromMs);
-  const untilMs = Math.min(...known.map((head) => head?.untilMs ?? 0), toMs === null ? Infinity : toMs - 1);
-  const from = Math.min(...starts);
-  const isPossible = from <= untilMs;
-  return {
+export async function restorableOf(
+  history: CollectionHistory,
+  parts: { logs: ShippedLogs; told: ToldLogs; manifests: readonly BackupManifest[]; histories: readonly CollectionHistory[] },
+): Promise<RestorableView[]> {
+  const { name, uid, shards, toMs } = history;
+  const { backups, hasBeginning } = keptMoments(history, parts.histories, parts.manifests);
+  const bases = backups.filter(({ places }) => places.every((place) => place !== null));
+  if (hasBeginning) bases.push(beginningOf(history));
+  const logs = await Promise.all(
+    Array.from({ length: shards }, async (_, shard) => {
+      const places = bases.map((base) => base.places[shard] ?? null);
+      return (await parts.logs.toldLogOf(uid, shard, parts.told, places)) ?? parts.logs.logOf(uid, shard, parts.told);
+    }),
+  );
+  const reaches = bases.map((base) => reachFrom(base, history, logs)).filter((reach) => reach !== null && reach.fromMs <= reach.untilMs);
+  const view = {
     name,
     deletedAt: toMs === null ? null : iso(toMs),
-    from: isPossible ? iso(from) : null,
-    until: isPossible ? iso(untilMs) : null,
-    shards: known.map((head, shard) => ({ shard, position: head?.sequence ?? null, gaps: head?.gaps ?? 0, error: head?.error ?? (head === null ? 'nothing was shipped yet' : null) })),
+    shards: Array.from({ length: shards }, (_, shard) => {
+      const head = parts.told.heads.get(shardName({ collectionUid: uid, shard })) ?? null;
+      return { shard, position: head?.sequence ?? null, gaps: head?.gaps ?? 0, error: head?.error ?? (head === null ? 'nothing was shipped yet' : null) };
+    }),
   };
+  const stretches = stretchesOf(reaches as Reach[]);
+  if (stretches.length === 0) return [{ ...view, from: null, until: null }];
+  return stretches.map(({ fromMs, untilMs }) => ({ ...view, from: iso(fromMs), until: iso(untilMs) }));
+}
+
+/** What several reaches have together. */
+function stretchesOf(reaches: readonly Reach[]): { fromMs: number; untilMs: number }[] {
+  const stretches: { fromMs: number; untilMs: number }[] = [];
+  for (const { fromMs, untilMs } of [...reaches].sort((a, b) => a.fromMs - b.fromMs)) {
+    const before = stretches.at(-1);
+    if (before !== undefined && fromMs <= before.untilMs + 1) before.untilMs = Math.max(before.untilMs, untilMs);
+    else stretches.push({ fromMs, untilMs });
+  }
+  return stretches;
 }
 
 function iso(ms: number): string {

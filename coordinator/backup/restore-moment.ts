@@ -1,9 +1,12 @@
-import { type BackupManifest, isUnreadable } from '../../shared/backup/backup-format';
-import type { LogHead } from '../../shared/backup/log-format';
+import { isUnreadable } from '../../shared/backup/backup-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { NewRestore } from '../service';
 import type { BackupRepository, StoredBackup } from './backup-repository';
-import { type KnownHistory, type ShardLog, ShippedLogs, wayFrom } from './shipped-logs';
+import { bySuccession, keptMoments, type LogBase } from './kept-moments';
+import { beginningOf, reachFrom } from './restorable';
+import { type KnownHistory, type ShardLog, ShippedLogs, type ToldLogs } from './shipped-logs';
+
+const NOTHING_TOLD: ToldLogs = { heads: new Map(), stages: new Map() };
 
 /** Of a backup that a moment is reached from, with up to which place of its log each shard is followed. */
 export interface ReachedCollection {
@@ -20,7 +23,7 @@ export interface ReachedCollection {
 /** Finds how the moment that a restore asks for is reached. */
 export class RestoreMoment {
   private readonly logs: ShippedLogs;
-  private heads: { all: Map<string, LogHead>; sealed: Map<string, LogHead> } = { all: new Map(), sealed: new Map() };
+  private told: { all: ToldLogs; sealed: ToldLogs } = { all: NOTHING_TOLD, sealed: NOTHING_TOLD };
   private backups: StoredBackup[] = [];
   /** Whether entries that are not sealed are taken, wherever they lead on from. */
   private isTrusted = false;
@@ -35,11 +38,11 @@ export class RestoreMoment {
   ): Promise<{ collections: ReachedCollection[]; bases: StoredBackup[] }> {
     const { until, backup } = input;
     this.isTrusted = input.unsealed === true;
-    this.heads = { all: await this.logs.heads(), sealed: await this.logs.heads(true) };
+    this.told = { all: await this.logs.told(), sealed: await this.logs.told(true) };
     const found = await readable(this.repository, backup);
     // What anybody could have written takes the place of nothing that this service has sealed.
     this.backups = [...found.filter(({ seal }) => seal === 'sealed'), ...found.filter(({ seal }) => seal !== 'sealed')];
-    const all = await this.logs.histories();
+    const all = (await this.logs.histories()).sort((a, b) => bySuccession(b, a));
     const byTime = typeof until === 'string';
     const ms = byTime ? Date.parse(until) : NaN;
     const names = byTime ? input.collections : (input.collections ?? Object.keys(until.positions));
@@ -49,34 +52,40 @@ export class RestoreMoment {
       if (byTime && all.some((one) => one.name === name)) throw new QuiverError('not_found', `collection "${name}" did not exist at ${until}, as far as is known`);
       throw new QuiverError('not_found', `nothing was shipped of collection "${name}": is BACKUP_LOG=true?`);
     }
-    const wanted = there.filter(({ name }) => names === undefined || names.includes(name));
+    const wanted = [...new Set(there.map(({ name }) => name))].filter((name) => names === undefined || names.includes(name)).sort();
     if (wanted.length === 0) throw new QuiverError('not_found', byTime ? `no collection of ${until} is known: was BACKUP_LOG=true?` : 'until.positions names no collection');
     const reached: ReachedCollection[] = [];
-    for (const history of wanted) reached.push(byTime ? await this.atTime(history, ms) : await this.atPlaces(history, until.positions[history.name]));
+    for (const name of wanted) {
+      const sets = there.filter((one) => one.name === name);
+      reached.push(byTime ? await this.atTime(sets, ms) : await this.atPlaces(sets[0], until.positions[name]));
+    }
     return { collections: reached, bases: this.backups };
   }
 
-  private async atTime(history: KnownHistory, ms: number): Promise<ReachedCollection> {
-    const logsOf = this.logsOf(history);
+  /**
+   * `sets`: those of one name that were there at that time, the last one first. There are several only where a clock was set:
+   * then the last one counts that reaches so far.
+   */
+  private async atTime(sets: readonly KnownHistory[], ms: number): Promise<ReachedCollection> {
     let reachesMs = 0;
-    for (const base of this.basesOf(history)) {
-      if (base.places.some((place) => place !== null && place.at > ms)) continue;
-      const logs = await logsOf(base.isSealed);
-      const ways = logs.map((log, shard) => wayFrom(log, base.places[shard]));
-      if (!ways.every((way) => way !== null)) continue;
-      const untilMs = Math.min(...ways.map((way) => way.untilMs));
-      reachesMs = Math.max(reachesMs, untilMs);
-      if (ms > untilMs) continue;
-      const upTo: number[] = [];
-      for (const [shard, { chain }] of ways.entries()) {
-        const start = base.places[shard]?.sequence ?? 0;
-        upTo.push(chain === null ? start : await usable(this.logs.cut(chain, start, ms, base.isSealed)));
+    for (const history of sets) {
+      const logsOf = this.logsOf(history);
+      for (const base of this.basesOf(history)) {
+        const reach = reachFrom(base, history, await logsOf(base.isSealed));
+        if (reach === null || ms < reach.fromMs) continue;
+        reachesMs = Math.max(reachesMs, reach.untilMs);
+        if (ms > reach.untilMs) continue;
+        const upTo: number[] = [];
+        for (const [shard, { chain }] of reach.ways.entries()) {
+          const start = base.places[shard]?.sequence ?? 0;
+          upTo.push(chain === null ? start : await usable(this.logs.cut(chain, start, ms, base.isSealed)));
+        }
+        // It was taken by a clock that was behind: it has entries that are later than the moment.
+        if (upTo.some((cut, shard) => cut < (base.places[shard]?.sequence ?? 0))) continue;
+        return { ...history, base: base.id, upTo, isSealed: base.isSealed };
       }
-      // It was taken by a clock that was behind: it has entries that are later than the moment.
-      if (upTo.some((cut, shard) => cut < (base.places[shard]?.sequence ?? 0))) continue;
-      return { ...history, base: base.id, upTo, isSealed: base.isSealed };
     }
-    throw unreachable(history, new Date(ms).toISOString(), reachesMs);
+    throw unreachable(sets[0], new Date(ms).toISOString(), reachesMs);
   }
 
   private async atPlaces(history: KnownHistory, places: readonly number[] | undefined): Promise<ReachedCollection> {
@@ -84,8 +93,8 @@ export class RestoreMoment {
     const logsOf = this.logsOf(history);
     for (const base of this.basesOf(history)) {
       const isBefore = base.places.every((place, shard) => (place?.sequence ?? 0) <= places[shard]);
-      const ways = (await logsOf(base.isSealed)).map((log, shard) => wayFrom(log, base.places[shard]));
-      if (isBefore && ways.every((way, shard) => way !== null && way.last >= places[shard])) return { ...history, base: base.id, upTo: [...places], isSealed: base.isSealed };
+      const ways = isBefore ? reachFrom(base, history, await logsOf(base.isSealed))?.ways : undefined;
+      if (ways?.every((way, shard) => way.last >= places[shard])) return { ...history, base: base.id, upTo: [...places], isSealed: base.isSealed };
     }
     throw unreachable(history, `the places ${places.join(', ')}`, 0);
   }
@@ -94,28 +103,27 @@ export class RestoreMoment {
   private logsOf({ uid, shards }: KnownHistory): (isSealed: boolean) => Promise<ShardLog[]> {
     const found = new Map<boolean, Promise<ShardLog[]>>();
     return (isSealed) => {
-      const heads = isSealed ? this.heads.sealed : this.heads.all;
-      const logs = found.get(isSealed) ?? Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, heads)));
+      const told = isSealed ? this.told.sealed : this.told.all;
+      const logs = found.get(isSealed) ?? Promise.all(Array.from({ length: shards }, (_, shard) => this.logs.logOf(uid, shard, told)));
       found.set(isSealed, logs);
       return logs;
     };
   }
 
   /**
-   * What a log may go on from, the newest first; last the beginning of the collection. Where that is sealed, all that follows has to
-   * be; where an earlier version wrote it, nothing has.
+   * What a log may go on from, the newest first; last the beginning of the set, be it kept or only still there. Where that is
+   * sealed, all that follows has to be; where an earlier version wrote it, nothing has.
    */
-  private *basesOf({
-    uid,
-    shards,
-    isSealed,
-  }: KnownHistory): Generator<{ id: string; places: (NonNullable<BackupManifest['collections'][number]['shards'][number]['position']> | null)[]; isSealed: boolean }> {
-    for (const { manifest, seal } of this.backups) {
-      const found = manifest.collections.find((one) => one.uid === uid);
-      const places = found?.shards.map(({ position }) => position ?? null);
-      if (places?.length === shards && places.every((place) => place !== null)) yield { id: manifest.id, places, isSealed: !this.isTrusted && isSealed && seal === 'sealed' };
-    }
-    yield { id: '', places: Array.from({ length: shards }, () => null), isSealed: !this.isTrusted && isSealed };
+  private basesOf(history: KnownHistory): (LogBase & { isSealed: boolean })[] {
+    const isSealed = !this.isTrusted && history.isSealed;
+    const seals = new Map(this.backups.map(({ manifest, seal }) => [manifest.id, seal]));
+    const { backups } = keptMoments(
+      history,
+      [],
+      this.backups.map(({ manifest }) => manifest),
+    );
+    const whole = backups.filter(({ places }) => places.every((place) => place !== null));
+    return [...whole.map((base) => ({ ...base, isSealed: isSealed && seals.get(base.id) === 'sealed' })), { ...beginningOf(history), isSealed }];
   }
 }
 
@@ -143,7 +151,7 @@ async function usable<Result>(work: Promise<Result>): Promise<Result> {
 
 /** Of each name the last that there was. */
 function newestOf(histories: KnownHistory[]): KnownHistory[] {
-  return histories.filter(({ name, fromMs }) => !histories.some((other) => other.name === name && other.fromMs > fromMs));
+  return histories.filter((history) => !histories.some((other) => other.name === history.name && bySuccession(other, history) > 0));
 }
 
 function unreachable({ name }: KnownHistory, what: string, reachesMs: number): QuiverError {

@@ -1,25 +1,30 @@
 import { type LogPlace, type BackupManifest, isUnreadable, openedContent, sealedText, TEXT_BYTES_MAX } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { COLLECTION_HISTORY } from '../../shared/backup/content-schemas';
+import { COLLECTION_HISTORY, LOGGED_STAGE } from '../../shared/backup/content-schemas';
 import { chainAfter, type LogChain, chainsOf } from '../../shared/backup/log-chain';
 import {
   type CollectionHistory,
   HEADS_PREFIX,
   HISTORIES_PREFIX,
   historyKey,
+  type LoggedStage,
   LOG_PREFIX,
   type LogHead,
   type LogSegment,
   openedSegment,
   SEGMENT_BYTES_MAX,
   segmentOf,
+  segmentsWith,
   shardName,
+  stageOf,
+  STAGES_PREFIX,
   unsealedSegment,
 } from '../../shared/backup/log-format';
 import { headsFromBytes } from '../../shared/backup/log-heads';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { keptMoments } from './kept-moments';
 
-/** A collection that was deleted is forgotten so long after, where no backup has it. */
+/** A set of shards is forgotten so long after it was over, where no backup keeps anything of it. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 const AT_ONCE = 8;
 /** Before the first entry. */
@@ -36,6 +41,14 @@ export interface ShardLog {
   /** The newest that was told; null: nothing ever was. */
   head: LogHead | null;
   chains: LogChain[];
+  /** The entry that closed it to clients for good, as far as is known; null: there is none. */
+  closed: LoggedStage | null;
+}
+
+/** What members told of all logs. */
+export interface ToldLogs {
+  heads: ReadonlyMap<string, LogHead>;
+  stages: ReadonlyMap<string, LoggedStage[]>;
 }
 
 /** The logs of shards in one target, and the collections that they are of. */
@@ -58,6 +71,12 @@ export class ShippedLogs {
       }
     }
     return found;
+  }
+
+  /** What members told, in the order in which it is no more than what is true. `isSealed`: only what this service has sealed. */
+  async told(isSealed = false): Promise<ToldLogs> {
+    const heads = await this.heads(isSealed);
+    return { heads, stages: await this.stages(isSealed) };
   }
 
   /** Those that can be read: one that can't takes no other along. */
@@ -94,10 +113,51 @@ export class ShippedLogs {
     });
   }
 
-  async logOf(collectionUid: string, shard: number, heads: ReadonlyMap<string, LogHead>): Promise<ShardLog> {
+  /** What changed the stages of shards, by their names, in the order of their logs. Read it after the heads. `isSealed`: only what this service has sealed. */
+  async stages(isSealed = false): Promise<Map<string, LoggedStage[]>> {
+    const found = new Map<string, LoggedStage[]>();
+    for (const { key } of await this.target.list(STAGES_PREFIX)) {
+      const stage = stageOf(key);
+      const name = nameIn(key, STAGES_PREFIX);
+      if (stage !== null && (!isSealed || (await this.isSealedStage(stage)))) found.set(name, [...(found.get(name) ?? []), stage]);
+    }
+    for (const [name, stages] of found) found.set(name, inForce(stages));
+    return found;
+  }
+
+  private async isSealedStage({ key, ...named }: LoggedStage): Promise<boolean> {
+    const bytes = await this.unlessUnreadable(key);
+    try {
+      const found = bytes === null ? null : openedContent(LOGGED_STAGE, this.target.seals, key, bytes);
+      return found?.seal === 'sealed' && Object.entries(named).every(([what, value]) => found.content[what as keyof typeof named] === value);
+    } catch (error) {
+      if (isUnreadable(error)) return false;
+      throw error;
+    }
+  }
+
+  /** A look at all segments of a log. */
+  async logOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs): Promise<ShardLog> {
     const name = shardName({ collectionUid, shard });
     const objects = await this.target.list(`${LOG_PREFIX}${name}/`);
-    return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])) };
+    return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])), closed: closedOf(stages.get(name) ?? []) };
+  }
+
+  /**
+   * The same by what was told alone, without a look at each segment, where that says enough of what goes on from these places
+   * (null: the beginning). null: it does not.
+   */
+  async toldLogOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs, places: readonly (LogPlace | null)[]): Promise<ShardLog | null> {
+    const name = shardName({ collectionUid, shard });
+    const head = heads.get(name);
+    if (head === undefined || !places.every((place) => head.since === 1 || (place !== null && place.sequence >= head.since))) return null;
+    const closed = closedOf(stages.get(name) ?? []);
+    const { since, sequence: last, epoch: lastEpoch, untilMs } = head;
+    if (last < since) return { head, chains: [], closed };
+    // It may have been removed when something else was kept.
+    if (places.includes(null) && (await this.target.list(segmentsWith(name, 1))).length === 0) return null;
+    const segment = { key: '', bytes: 0, first: since, last, precedingEpoch: 0, lastEpoch, fromMs: 0, toMs: untilMs };
+    return { head, chains: [{ since, precedingEpoch: since === 1 ? 0 : NaN, segments: [segment] }], closed };
   }
 
   /**
@@ -115,33 +175,41 @@ export class ShippedLogs {
   }
 
   /**
-   * Removes what no restore can use: entries before the oldest backup of a collection, and the logs of collections that are
-   * long deleted and in no backup. `present`: the backups that are there, and those that others build upon;
+   * Removes what no restore can use: entries before what is kept of a set of shards, and the logs of sets that are long over
+   * and of which no backup keeps anything. `present`: the backups that are there, and those that others build upon;
    * `held`: collections, by their uids, of which all stays.
    */
   async sweep(present: readonly BackupManifest[], held: ReadonlySet<string>, wallMs: number): Promise<void> {
-    const histories = new Map((await this.histories()).map((history) => [history.uid, history]));
-    const kept = new Map<string, number>();
-    const backedUp = new Set<string>();
-    for (const { uid, shards } of present.flatMap(({ collections }) => collections)) {
-      backedUp.add(uid);
-      for (const [shard, { position }] of shards.entries()) {
-        const name = shardName({ collectionUid: uid, shard });
-        kept.set(name, Math.min(kept.get(name) ?? Infinity, position?.sequence ?? 0));
+    const histories = await this.histories();
+    const logs = (await this.target.list(LOG_PREFIX)).map((object) => ({ key: object.key, name: nameIn(object.key, LOG_PREFIX), segment: segmentOf(object) }));
+    const keptFrom = new Map<string, number>();
+    const isBackedUp = new Set(present.flatMap(({ collections }) => collections.map(({ uid }) => uid)));
+    for (const history of histories) {
+      const { uid, shards } = history;
+      const kept = keptMoments(history, histories, present);
+      if (kept.isBackedUp) isBackedUp.add(uid);
+      if (kept.hasBeginning) continue;
+      for (let shard = 0; shard < shards; shard += 1) {
+        keptFrom.set(shardName({ collectionUid: uid, shard }), Math.min(...kept.backups.map(({ places }) => places[shard]?.sequence ?? 0)));
       }
     }
+    // Of a set that never took over, nobody noted when it was over.
+    const endedMs = new Map<string, number | null>();
+    for (const { name, segment } of logs) endedMs.set(uidOf(name), Math.max(endedMs.get(uidOf(name)) ?? 0, segment?.toMs ?? 0));
+    for (const { uid, toMs } of histories) endedMs.set(uid, toMs);
     const isGone = (uid: string): boolean => {
-      const toMs = histories.get(uid)?.toMs ?? null;
-      return toMs !== null && !backedUp.has(uid) && !held.has(uid) && wallMs - toMs > FORGOTTEN_MS;
+      const endMs = endedMs.get(uid) ?? null;
+      return endMs !== null && !isBackedUp.has(uid) && !held.has(uid) && wallMs - endMs > FORGOTTEN_MS;
     };
     const removed: string[] = [];
-    for (const object of await this.target.list(LOG_PREFIX)) {
-      const segment = segmentOf(object);
-      const name = object.key.slice(LOG_PREFIX.length).split('/')[0];
-      const uid = name.split('.')[0];
-      if (segment !== null && !held.has(uid) && (segment.last <= (kept.get(name) ?? 0) || isGone(uid))) removed.push(object.key);
+    for (const { key, name, segment } of logs) {
+      const uid = uidOf(name);
+      if (segment !== null && !held.has(uid) && (segment.last <= (keptFrom.get(name) ?? 0) || isGone(uid))) removed.push(key);
     }
-    for (const uid of histories.keys()) if (isGone(uid)) removed.push(historyKey(uid));
+    const over = [...endedMs.keys()].filter(isGone);
+    for (const uid of over) for (const { key } of await this.target.list(`${STAGES_PREFIX}${uid}.`)) removed.push(key);
+    // The last of it: without a history, nobody would know when it was over.
+    for (const { uid } of histories) if (isGone(uid)) removed.push(historyKey(uid));
     for (let at = 0; at < removed.length; at += AT_ONCE) await Promise.all(removed.slice(at, at + AT_ONCE).map((key) => this.target.delete(key)));
   }
 
@@ -162,15 +230,61 @@ export interface LogWay {
   untilMs: number;
 }
 
-/** null: what came after the place is not there. */
-export function wayFrom({ head, chains }: ShardLog, place: Pick<LogPlace, 'sequence' | 'epoch'> | null): LogWay | null {
+/**
+ * `replacedMs`: when others took the place of the set of shards, where that is known: a log that ends closed has nothing to
+ * come until then. null: what came after the place is not there.
+ */
+export function wayFrom({ head, chains, closed }: ShardLog, place: Pick<LogPlace, 'sequence' | 'epoch'> | null, replacedMs?: number): LogWay | null {
   const from = place ?? BEGINNING;
   const chain = chainAfter(chains, from);
   if (chain === null) return head !== null && head.sequence === from.sequence && head.epoch === from.epoch ? { chain, last: from.sequence, untilMs: head.untilMs } : null;
   const end = chain.segments.at(-1)!;
   const isTold = head !== null && head.sequence === end.last && head.epoch === end.lastEpoch;
   // Of its last moment there may be more to come.
-  return { chain, last: end.last, untilMs: Math.max(end.toMs - 1, isTold ? head.untilMs : 0) };
+  const untilMs = Math.max(end.toMs - 1, isTold ? head.untilMs : 0);
+  if (closed === null || !holds(chain, closed)) return { chain, last: end.last, untilMs };
+  // Others took its place after it was closed, and clients may write there.
+  return { chain, last: end.last, untilMs: (replacedMs ?? closed.at) - 1 };
+}
+
+/** When the new shards of a set were open to clients, all of them, by its stages; null: they are not, as far as is known. */
+export function openedMs(stages: readonly LoggedStage[][]): number | null {
+  const opened = stages.map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
+  return opened.every((at) => at !== null) ? Math.max(...opened) : null;
+}
+
+/** The entry that closed a shard to clients; null: it was not, or opened again. */
+export function closedOf(stages: readonly LoggedStage[]): LoggedStage | null {
+  const last = stages.at(-1);
+  if (last?.stage !== 'closed') return null;
+  // It may have been closed again by who went on.
+  return stages[stages.findLastIndex(({ stage }) => stage !== 'closed') + 1];
+}
+
+/** Those that changed something, in their order. */
+function inForce(stages: LoggedStage[]): LoggedStage[] {
+  const found: LoggedStage[] = [];
+  for (const one of stages.sort((a, b) => a.sequence - b.sequence || a.epoch - b.epoch)) {
+    const { stage, term } = found.at(-1) ?? { stage: null, term: 0 };
+    if (term > one.term || (stage === 'open' && one.stage === 'filling')) continue;
+    found.push(one);
+  }
+  return found;
+}
+
+/** Whether an entry is one of the chain's, as far as the names of its segments tell. */
+function holds({ since, segments }: LogChain, { sequence, epoch }: { sequence: number; epoch: number }): boolean {
+  const segment = since <= sequence ? segments.find(({ first, last }) => first <= sequence && last >= sequence) : undefined;
+  return segment !== undefined && segment.precedingEpoch <= epoch && epoch <= segment.lastEpoch;
+}
+
+/** The name of the shard that an object is of, and the uid in it. */
+function nameIn(key: string, prefix: string): string {
+  return key.slice(prefix.length).split('/')[0];
+}
+
+function uidOf(name: string): string {
+  return name.split('.')[0];
 }
 
 function isLater(one: LogHead, other: LogHead): boolean {

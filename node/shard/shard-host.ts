@@ -26,6 +26,8 @@ export interface ShardHostOptions extends ShardOptions {
   openShardsMax: number;
   /** Where it is noted which shards there are; default: `notes` in the folder of the shards. */
   notes?: StoreNotes | undefined;
+  /** Waits until what a shard keeps for shipping need not be kept any more, for a while. Never rejects. */
+  beforeDrop?: (log: ShippableLog) => Promise<void>;
 }
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
@@ -182,6 +184,8 @@ export class ShardHost implements ShardPublications {
 
   private async remove(id: ShardId, name: string): Promise<void> {
     const place = this.places.get(name);
+    const { beforeDrop } = this.options;
+    if (place !== undefined && beforeDrop !== undefined) for (const { log } of openAt([place])) if (log !== null) await beforeDrop(log);
     this.places.delete(name);
     this.left.delete(name);
     this.damaged.delete(name);

@@ -13,7 +13,7 @@ import type { ShippableLog } from './shippable-log';
 
 /** Shards that are shipped at once. */
 const AT_ONCE = 8;
-/** How long the last round may take when a process stops. */
+/** How long the last round may take when a process stops, or a shard goes. */
 const LAST_ROUND_MS = 5_000;
 /** For so long it is told how far a shard was that is not led here any more. */
 const TOLD_MS = 7 * 24 * 3_600_000;
@@ -85,12 +85,26 @@ export class LogShipping {
     return { ...this.counts, behindSeconds: behindMs / 1000 };
   }
 
+  /** Ships the rest of a log whose shard is about to go, as far as that goes in a few seconds. Never rejects. */
+  async shipRest(log: ShippableLog): Promise<void> {
+    this.running = this.running.then(async () => {
+      this.heads = null;
+      await this.ship(log);
+      await this.publish();
+    });
+    await this.inShort(this.running);
+  }
+
   /** Ships the last of it, as far as that goes in a few seconds. */
   async close(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
-    await inTime(this.round(), LAST_ROUND_MS, () => new QuiverError('unavailable', 'the target takes too long')).catch(() => undefined);
+    await this.inShort(this.round());
     this.stopping.abort();
     if (this.timer !== null) clearTimeout(this.timer);
+  }
+
+  private async inShort(work: Promise<void>): Promise<void> {
+    await inTime(work, LAST_ROUND_MS, () => new QuiverError('unavailable', 'the target takes too long')).catch(() => undefined);
   }
 
   private async shipAll(): Promise<void> {

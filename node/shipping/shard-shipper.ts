@@ -1,6 +1,9 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { chainsOf } from '../../shared/backup/log-chain';
-import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentsFrom, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
+import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentsFrom, segmentToBytes, type ShippedEntry, shardName, stageKey } from '../../shared/backup/log-format';
+import { sealedText } from '../../shared/backup/backup-format';
+import { stageIn } from '../../shared/shard/operation-codec';
+import type { ShardStage } from '../../shared/shard/shard-stage';
 import type { Clock } from '../../shared/time/clock';
 import type { Pace } from '../../shared/time/pace';
 import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
@@ -40,6 +43,8 @@ export class ShardShipper {
   completeMs = 0;
   private position: Position | null = null;
   private gaps = 0;
+  /** The last stage that the target was told of. */
+  private stage: { stage: ShardStage; term: number } | null = null;
 
   constructor(
     readonly log: ShippableLog,
@@ -186,6 +191,7 @@ export class ShardShipper {
     let { at } = position;
     const timed = entries.map((entry): ShippedEntry => ({ ...entry, at: (at = Math.max(at, entry.at ?? 0)) }));
     const [first, last] = [timed[0], timed[timed.length - 1]];
+    await this.putStages(timed);
     const name = { first: first.sequence, last: last.sequence, precedingEpoch: position.epoch, lastEpoch: last.epoch, fromMs: first.at, toMs: last.at };
     const key = segmentKey(shardName(log.id), name);
     const bytes = segmentToBytes(timed, { seals: parts.target.seals, key });
@@ -194,6 +200,19 @@ export class ShardShipper {
     Object.assign(position, { next: last.sequence + 1, epoch: last.epoch, at: last.at });
     this.tell(position, last.at - 1, first.sequence);
     await parts.pace.pay(bytes.length, parts.stop);
+  }
+
+  /** Before the segment that has them: so whoever knows of the entries knows of the stages. */
+  private async putStages(entries: readonly ShippedEntry[]): Promise<void> {
+    for (const { sequence, epoch, at, write } of entries) {
+      const given = write === null ? null : stageIn(write.payload);
+      // While items are copied, the same is said every few seconds.
+      if (given === null || (given.stage === this.stage?.stage && given.term === this.stage.term)) continue;
+      const place = { sequence, epoch, at, ...given };
+      const key = stageKey(shardName(this.log.id), place);
+      await this.parts.target.put(key, sealedText(place, { seals: this.parts.target.seals, key }));
+      this.stage = given;
+    }
   }
 }
 

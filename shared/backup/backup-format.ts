@@ -36,6 +36,8 @@ export interface BackupManifest {
   version: string;
   /** Whether a schedule asked for it. */
   scheduled: boolean;
+  /** Only some collections were asked for. Absent: all, or a program wrote it that did not note it. */
+  isOfSome?: true | undefined;
   collections: BackedUpCollection[];
   /** Keys of the API, as the cluster store holds them, without the secrets themselves. */
   keys: string[];

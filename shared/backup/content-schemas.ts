@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BackupCheck, BackupClaim, BackupManifest, ShardManifest } from './backup-format';
 import { isObjectName } from './backup-target';
-import type { CollectionHistory, LogHeads } from './log-format';
+import type { CollectionHistory, LoggedStage, LogHeads } from './log-format';
 
 /**
  * What each JSON object of a backup target may hold, with bounds: whoever can write there may have written it. Members that a
@@ -59,6 +59,7 @@ export const BACKUP_MANIFEST: z.ZodType<BackupManifest> = z.object({
   finishedAt: time,
   version: z.string().max(100),
   scheduled: z.boolean(),
+  isOfSome: z.literal(true).optional(),
   collections: listOf(backedUpCollection, COLLECTIONS_MAX),
   keys: listOf(z.string().max(RECORD_LENGTH_MAX), KEYS_MAX),
   copiedBytes: count,
@@ -114,7 +115,12 @@ export const COLLECTION_HISTORY: z.ZodType<CollectionHistory> = z.object({
   shards: count.min(1).max(SHARDS_MAX),
   fromMs: timeMs,
   toMs: timeMs.nullable(),
+  replacedMs: timeMs.optional(),
+  order: count.optional(),
+  awaits: z.literal(true).optional(),
 });
+
+export const LOGGED_STAGE: z.ZodType<Omit<LoggedStage, 'key'>> = z.object({ sequence: count, epoch: number, at: timeMs, term: count, stage: z.string().regex(/^[a-z]{1,32}$/) });
 
 /** Sessions of a replicated log: pairs of a key and a value, as base64. */
 export const LOG_SESSIONS: z.ZodType<[string, string][]> = listOf(z.tuple([z.string().max(RECORD_LENGTH_MAX), z.string().max(OBJECT_BYTES_MAX)]), SESSIONS_MAX);

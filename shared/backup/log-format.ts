@@ -8,6 +8,7 @@ import type { BackupSeals, SealState } from './backup-seals';
  *
  *   log/<uid>.<shard>/<first>-<last>-<preceding epoch>-<last epoch>-<from>-<to>   a segment: entries one after the other
  *   heads/<member>.json        how far the shards are shipped that this member leads; put again and again
+ *   stages/<uid>.<shard>/<sequence>-<epoch>-<time>-<term>-<stage>   an entry that gave the shard another stage
  *   collections/<uid>.json     a collection's record, and from when to when it was there
  *
  * A segment, little-endian: `QLOG`, u32 format, SHA-256 of what follows; u32 number of entries; each: f64 sequence,
@@ -18,6 +19,7 @@ import type { BackupSeals, SealState } from './backup-seals';
  * the entries before. Programs before seals pass over it, because they have had its number.
  */
 export const LOG_PREFIX = 'log/';
+export const STAGES_PREFIX = 'stages/';
 export const HEADS_PREFIX = 'heads/';
 export const HISTORIES_PREFIX = 'collections/';
 
@@ -83,9 +85,28 @@ export interface CollectionHistory {
   identity: string;
   record: string;
   shards: number;
+  /** By the clocks of its shards, as all times of logs: a set that takes over begins when the one before ends. */
   fromMs: number;
-  /** null: it is there. */
+  /** null: it is there, or its successor awaits that its log tells when it took over. */
   toMs: number | null;
+  /** When others took its place, by the logs; it may be in use again since the data of the service were put back. */
+  replacedMs?: number | undefined;
+  /** Rises from one history to the next one in a target, whatever clocks say. Missing from those of earlier versions. */
+  order?: number | undefined;
+  /** When it took over is not known yet: until then, `fromMs` is when it was seen. */
+  awaits?: true | undefined;
+}
+
+/** An entry of a log that gave its shard another stage. */
+export interface LoggedStage {
+  key: string;
+  sequence: number;
+  epoch: number;
+  at: number;
+  /** Of the reshard: an entry of an earlier one than the last changed nothing. */
+  term: number;
+  /** One of ShardStage, or of a later version. */
+  stage: string;
 }
 
 /** The name of a shard in a target. */
@@ -106,9 +127,27 @@ export function segmentKey(shard: string, { first, last, precedingEpoch, lastEpo
   return `${LOG_PREFIX}${shard}/${numbers.join('-')}`;
 }
 
+export function stageKey(shard: string, { sequence, epoch, at, term, stage }: Omit<LoggedStage, 'key'>): string {
+  return `${STAGES_PREFIX}${shard}/${padded(sequence)}-${epoch}-${at}-${term}-${stage}`;
+}
+
+/** null: it is none. */
+export function stageOf(key: string): LoggedStage | null {
+  const match = /\/(\d{16})-(\d+)-(\d+)-(\d+)-([a-z]+)$/.exec(key);
+  if (match === null || !key.startsWith(STAGES_PREFIX)) return null;
+  const stage = match[5];
+  const [sequence, epoch, at, term] = match.slice(1, 5).map(Number);
+  return { key, sequence, epoch, at, term, stage };
+}
+
 /** Names that come behind it are those of the shard's segments that begin with this entry or a later one. */
 export function segmentsFrom(shard: string, first: number): string {
   return `${LOG_PREFIX}${shard}/${padded(first)}`;
+}
+
+/** What the names of the shard's segments that begin with this entry begin with. */
+export function segmentsWith(shard: string, first: number): string {
+  return `${segmentsFrom(shard, first)}-`;
 }
 
 /** null: it is none. */

@@ -10,12 +10,15 @@ import {
   OPERATIONS_VERSION,
   PLAIN_VERSION,
   RESHARD_VERSION,
+  STAGE_BYTES,
   TIMED_HEADER_BYTES,
   TIMED_VERSION,
+  TYPE_STAGE,
 } from './operation-format';
 import { OperationReader } from './operation-reader';
 import { expiryBytes, filtersToWrite, metadataRepeated, numberOf, operationBytes, writeExpiry, writeNumber, writeOperation } from './operation-writing';
 import type { WriteOperation } from './shard-client';
+import { SHARD_STAGES, type ShardStage } from './shard-stage';
 
 /** What everybody who may read a write knows: to count versions, and that items expire (which implies the former). */
 export interface KnownForms {
@@ -89,6 +92,14 @@ export function momentOf(bytes: Buffer): number {
 /** Gives a write its moment, in place, if its form has one. */
 export function stampMoment(bytes: Buffer, atMs: number): void {
   if (operationsVersionOf(bytes) >= TIMED_VERSION && bytes.length >= TIMED_HEADER_BYTES) bytes.writeDoubleLE(atMs, HEADER_BYTES);
+}
+
+/** The stage that a write gives its shard, and nothing else: stages come alone; null: it gives none. */
+export function stageIn(bytes: Buffer): { stage: ShardStage; term: number } | null {
+  const start = operationsVersionOf(bytes) >= TIMED_VERSION ? TIMED_HEADER_BYTES : HEADER_BYTES;
+  if (bytes.length < start + STAGE_BYTES || bytes.readUInt32LE(4) !== 1 || bytes[start] !== TYPE_STAGE) return null;
+  const stage = SHARD_STAGES[bytes.readUInt32LE(start + 24)];
+  return stage === undefined ? null : { stage, term: bytes.readDoubleLE(start + 8) };
 }
 
 /** The version under which operations were written; 0 for bytes that are too short to be any. */

@@ -27,12 +27,13 @@ async function moment(): Promise<string> {
 }
 
 async function reaches(call: AdminCall, name: string, until: string): Promise<any> {
+  const reached = (one: any): boolean => one.name === name && one.until !== null && one.until >= until;
   let found: any;
   await eventually(
     `${name} can be restored to ${until}`,
     async () => {
-      found = (await call('GET', '/v1/admin/backups')).restorable.find((one: any) => one.name === name);
-      return found?.until !== null && found?.until >= until;
+      found = (await call('GET', '/v1/admin/backups')).restorable.find(reached);
+      return found !== undefined;
     },
     60_000,
   );
@@ -126,6 +127,58 @@ test('embedded: killed at any time, and restored to moments before, between and 
   }
 });
 
+test('embedded: the moments around a change of the number of shards stay through the backups after it, and a kill', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
+  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
+  const stretches = async (): Promise<[number, number][]> => {
+    const { restorable } = await call('GET', '/v1/admin/backups');
+    return restorable.filter((one: any) => one.name === 'things' && one.from !== null).map(({ from, until }: any) => [Date.parse(from), Date.parse(until)]);
+  };
+  let restores = 0;
+  const contentAt = async (ms: number): Promise<any[]> => {
+    const name = `restored-${(restores += 1)}`;
+    expect(await restored(call, { until: new Date(ms).toISOString(), collections: ['things'], rename: { things: name } })).toMatchObject({ state: 'done', error: null });
+    return contentOf(call, name);
+  };
+  try {
+    await embedded.start();
+    await call('POST', '/v1/collections', { name: 'things', dim: 2, shards: 2 });
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(20, 1));
+    const first = await takeBackup(call, {});
+    const contents: any[][] = [await contentOf(call, 'things')];
+    // Not a write comes between the last moment of a set and the first of the next one.
+    for (const shards of [3, 1]) {
+      await call('POST', '/v1/collections/things/reshard', { shards });
+      await eventually('it has its new shards', async () => (await call('GET', '/v1/collections/things')).shards === shards, 60_000);
+      const settled = Date.parse(await moment());
+      await eventually('the moments go on', async () => (await stretches()).some(([from, until]) => from < settled && settled < until), 60_000);
+      await call('POST', '/v1/collections/things/upsert', itemOf(100 + shards, 2));
+      contents.push(await contentOf(call, 'things'));
+      await embedded.kill();
+      await embedded.start();
+    }
+    const last = await moment();
+    await reaches(call, 'things', last);
+    await takeBackup(call, {});
+    await takeBackup(call, {});
+    const sets = await stretches();
+    expect(sets).toHaveLength(3);
+    for (const [i, [from, until]] of sets.entries()) {
+      if (i > 0) expect(from).toBe(sets[i - 1][1] + 1);
+      expect(await contentAt(from)).toEqual(contents[Math.max(0, i - 1)]);
+      if (i < 2) expect(await contentAt(until)).toEqual(contents[i]);
+    }
+    expect(await contentAt(Date.parse(last))).toEqual(contents[2]);
+    await call('DELETE', `/v1/admin/backups/${first.id}`);
+    // Those before have no backup of their own: they are there for some days.
+    await eventually('what the last set was before its own backup is not offered any more', async () => (await stretches()).at(-1)![0] > sets[2][0]);
+  } finally {
+    await embedded.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('embedded: a data folder that is put back goes on apart from what it had shipped before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
   const copy = mkdtempSync(join(tmpdir(), 'quiver-copy-'));
@@ -156,7 +209,7 @@ test('embedded: a data folder that is put back goes on apart from what it had sh
     const atOnce = await takeBackup(call, { collections: ['things'] });
     for (let n = 0; n < 12; n += 1) await call('POST', '/v1/collections/things/upsert', itemOf(100 + n, 4));
     const [between, betweenContent] = [await moment(), await contentOf(call, 'things')];
-    await eventually('the gap is told', async () => (await call('GET', '/v1/admin/backups')).restorable.find(({ name }: any) => name === 'things')?.shards[0].gaps > 0);
+    await eventually('the gap is told', async () => (await call('GET', '/v1/admin/backups')).restorable.some(({ name, shards }: any) => name === 'things' && shards[0].gaps > 0));
     await takeBackup(call, { collections: ['things'] });
     await call('POST', '/v1/collections/things/upsert', itemOf(200, 5));
     const [after, afterContent] = [await moment(), await contentOf(call, 'things')];

@@ -16,7 +16,6 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardBackupState } from '../../shared/shard/shard-backup';
 import type { BackedUpShard } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { QuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { isExpired } from '../../shared/shard/expiry';
 import type { MarkRecord } from '../../shared/shard/mark-record';
@@ -26,11 +25,11 @@ import { shardOf } from '../../shared/shard/shard-of';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
 import { Pace } from '../../shared/time/pace';
-import { MemoryTarget } from '../support/memory-target';
 import { PowerLossStore } from '../support/power-loss-store';
 import { runSeed, seededRandom } from '../support/random';
 import { LogMemory, NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 import { StoredReplica } from '../support/stored-replica';
+import { UnsteadyTarget } from '../support/unsteady-target';
 
 /**
  * Random lives of shards whose logs are shipped, to a target that fails, with crashes and changes of the primary in between;
@@ -41,28 +40,6 @@ const RUNS = Number(process.env.RUNS ?? 1);
 const STEPS = 60;
 const UID = 'c';
 const DIM = 2;
-
-/** A target in memory that fails now and then, before or after it did what it was asked for. */
-class UnsteadyTarget extends MemoryTarget {
-  failing = 0;
-
-  constructor(private readonly random: () => number) {
-    super();
-  }
-
-  override async put(key: string, bytes: Buffer): Promise<void> {
-    const dice = this.random();
-    if (dice < this.failing / 2) throw new QuiverError('unavailable', 'the target fails');
-    await new Promise((wake) => setImmediate(wake));
-    await super.put(key, bytes);
-    if (dice < this.failing) throw new QuiverError('unavailable', 'the target fails to answer');
-  }
-
-  override async get(key: string): Promise<Buffer | null> {
-    if (this.random() < this.failing / 2) throw new QuiverError('unavailable', 'the target fails');
-    return super.get(key);
-  }
-}
 
 /** What of a life is the same for shards with a log of their own, and for replicas. */
 interface Subject {

@@ -14,6 +14,7 @@ const SLOW = {
   'test/property/http-fuzz': 'thousands of random requests, to a real process too',
   'test/property/inline-search': 'threads that search a shard while thousands of its items change',
   'test/property/keyword-index': 'random corpora beside a plain second version',
+  'test/property/moments': 'lives of collections with reshards, backups and restores on a real disk, and a restore of each moment that is looked at',
   'test/property/restore-into-empty': 'restores into a collection beside its clients, with drivers that are replaced and a process that starts again',
   'test/property/shard-model': 'random lives of a shard on a real disk',
   'test/property/text-cost': 'times every analyser over texts of growing length',

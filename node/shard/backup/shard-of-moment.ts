@@ -11,7 +11,7 @@ import { moveRecordBytes, placeOfRecordBytes } from '../../records/record-codec'
 import { decodedRecord } from '../../records/record-store';
 import { MarkStore } from '../../records/mark-store';
 import { seedChanges } from '../../records/seed-position';
-import { gateFromBytes, refusesWrites } from '../../records/shard-gate';
+import { gateFromBytes } from '../../records/shard-gate';
 import { specTextLike } from '../../records/shard-format';
 import { versionFromBytes, versionToBytes } from '../../records/version-count';
 import type { ShardOptions } from '../shard-options';
@@ -116,7 +116,8 @@ async function settle(path: string, shard: number, options: MomentParts['options
   const store = await options.openStore(join(path, 'records'));
   try {
     const gate = await store.get(GATE_KEY);
-    if (gate !== undefined && refusesWrites(decodedRecord(gate, gateFromBytes))) {
+    // One that is sealed has all that its collection had: what others take its place with is the same.
+    if (gate !== undefined && decodedRecord(gate, gateFromBytes).stage === 'filling') {
       throw new QuiverError('invalid_parameter', `the collection was changing its number of shards at that moment, and shard ${shard} was not in use: restore to an earlier or a later one`);
     }
     await store.clear(CHANGES_RANGE);

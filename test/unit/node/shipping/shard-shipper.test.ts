@@ -5,7 +5,9 @@ import { OwnLog } from '../../../../node/shard/backup/own-log';
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
 import { chainsOf } from '../../../../shared/backup/log-chain';
-import { openedSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
+import { openedSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry, STAGES_PREFIX, stageOf } from '../../../../shared/backup/log-format';
+import { operationsToBytes } from '../../../../shared/shard/operation-codec';
+import type { StageOperation } from '../../../../shared/shard/shard-client';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
 import { copiedStore } from '../../../support/copied-store';
@@ -357,4 +359,33 @@ describe('a log that nobody else has', () => {
     expect(sequences()).toEqual([[1, 2, 3, 4, 5], [7]]);
     expect(gaps).toEqual([[1, 6]]);
   });
+});
+
+test('stages are told before the entries that have them, and the same one once', async () => {
+  const stage = (given: StageOperation['stage'], term: number, timed: boolean): void => {
+    log.write();
+    const operation: StageOperation = { type: 'stage', term, reshard: 'r', stage: given, forget: 0, versionFloor: 3 };
+    log.entriesOfLog.at(-1)!.write!.payload = operationsToBytes([operation], { counted: true, timed });
+  };
+  log.write();
+  stage('tracking', 1, true);
+  stage('tracking', 1, true);
+  stage('closed', 1, false);
+  stage('closed', 2, true);
+  const put = jest.spyOn(target, 'put').mockImplementation(async (key, bytes) => {
+    if (key.startsWith(LOG_PREFIX)) throw new Error('the target fails');
+    objects.set(key, bytes);
+  });
+  const one = shipper();
+  await expect(one.ship()).rejects.toThrow('the target fails');
+  expect([...objects.keys()].map((key) => stageOf(key)?.stage)).toEqual(['tracking']);
+  put.mockRestore();
+  await one.ship();
+  const told = [...objects.keys()].flatMap((key) => stageOf(key) ?? []).map(({ sequence, epoch, at, term, stage: given }) => [sequence, epoch, at, term, given]);
+  expect(told).toEqual([
+    [2, 1, log.entriesOfLog[1].at, 1, 'tracking'],
+    [4, 1, log.entriesOfLog[3].at, 1, 'closed'],
+    [5, 1, log.entriesOfLog[4].at, 2, 'closed'],
+  ]);
+  expect([...objects.keys()].filter((key) => key.startsWith(STAGES_PREFIX))).toHaveLength(3);
 });
