@@ -205,7 +205,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
         clock,
         log,
         reshards: () => service.reshards(),
-        health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
+        health: new HealthReading({ clock, collections: (caller) => service.collections.list(caller), embedding: () => embedding.status() }),
       }),
     reached: whenReached,
     openTarget: targetOpener(config, sealsOf({ config, member })),

@@ -48,6 +48,8 @@ export interface OtherProcesses {
   creationMs: number;
   /** For how long writes of a process that is gone may still be under way. */
   writesMs: number;
+  /** A collection that takes longer to open holds up no other; default: it does, because this process has the work. */
+  patienceMs?: number;
   /** Aborted when this process stops: what was not started is left for the next time. */
   stop?: AbortSignal;
   /** Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. Not once `stop` is aborted. */
@@ -74,7 +76,7 @@ export interface RunningService extends Service {
   recover(others?: Partial<OtherProcesses>): Promise<void>;
   /**
    * The state of every shard of every collection, collections by name. A shard that does not answer in time (default:
-   * REQUEST_TIMEOUT_MS) has no status. Errors: unavailable as for `recover`.
+   * some seconds) has no status. Errors: unavailable as for `recover`.
    */
   readShards(timeoutMs?: number): Promise<ShardReading[]>;
   /** Collections that change their number of shards, by name. Errors: unavailable. */
@@ -202,7 +204,7 @@ export function createService(options: {
     follow: () => catalog.follow(),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };
-      await collections.recover(others.creationMs, others.stop);
+      await collections.recover(others.creationMs, others.stop, others.patienceMs);
       // What follows would take collections that are not open for gone.
       if (others.stop?.aborted === true) return;
       await others.onOpened?.();

@@ -8,6 +8,7 @@ import type { MetadataPatch, UpsertOperation } from '../shared/shard/shard-clien
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { AnswerHold } from './answer-hold';
+import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataPlace } from '../shared/shard/metadata-place';
 import type { Quantization } from '../shared/vector/quantization';
@@ -58,7 +59,8 @@ export interface CollectionChange {
 /** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
 export interface CollectionsService {
   create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
-  list(): Promise<CollectionView[]>;
+  /** By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. Errors: unavailable, of the cluster store. */
+  list(caller?: Scoped): Promise<CollectionView[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
@@ -162,6 +164,15 @@ export interface CollectionProgress {
   optimizing: boolean;
 }
 
+/** Stands for the number of vectors where it can't be counted. */
+export const UNKNOWN_COUNT = -1;
+
+/** A shard that can't be counted, and why, for people. */
+export interface UnavailableShard {
+  shard: number;
+  reason: string;
+}
+
 export interface CollectionView {
   name: string;
   dim: number;
@@ -171,7 +182,10 @@ export interface CollectionView {
   quantization: Quantization;
   metadata: MetadataPlace;
   vectors: VectorPlace;
+  /** UNKNOWN_COUNT while a shard does not answer. */
   vectorCount: number;
+  /** Shards that did not answer in time, or failed; those that a client waits for are asked again with its next call. */
+  unavailableShards: UnavailableShard[];
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;
   shards: number;

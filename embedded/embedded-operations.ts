@@ -4,7 +4,8 @@ import type { NewShardReading } from '../coordinator/collections/reshard/reshard
 import type { ShardReading } from '../coordinator/collections/shard-reading';
 import type { ReshardView } from '../coordinator/service';
 import { HealthReading } from '../coordinator/operations/health-reading';
-import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/operations/operations-service';
+import type { Scoped } from '../coordinator/keys/collection-scope';
+import type { ClusterView, CountedCollection, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/operations/operations-service';
 
 /** What the one process of the embedded form is called. */
 export interface EmbeddedProcess {
@@ -28,7 +29,7 @@ export class EmbeddedOperations implements OperationsService {
   constructor(options: {
     process: EmbeddedProcess;
     clock: Clock;
-    collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
+    collections: (caller?: Scoped) => Promise<CountedCollection[]>;
     shards: () => Promise<ShardReading[]>;
     reshards: () => Promise<ReshardView[]>;
     newShards: () => Promise<NewShardReading[]>;
@@ -41,8 +42,8 @@ export class EmbeddedOperations implements OperationsService {
     this.reading = new HealthReading(options);
   }
 
-  health(): Promise<HealthView> {
-    return this.reading.read();
+  health(caller?: Scoped): Promise<HealthView> {
+    return this.reading.read(caller);
   }
 
   async cluster(): Promise<ClusterView> {

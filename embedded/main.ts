@@ -136,7 +136,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
       new EmbeddedOperations({
         process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
         clock,
-        collections: () => service.collections.list(),
+        collections: (caller) => service.collections.list(caller),
         shards: () => service.readShards(),
         newShards: () => service.readNewShards(),
         reshards: () => service.reshards(),

@@ -11,7 +11,10 @@ interface Collection {
   name: string;
   dim: number;
   distance_metric: string;
+  /** Below 0: unknown, because shards do not answer. */
   vector_count: number;
+  /** Absent in the answers of earlier versions. */
+  unavailable_shards?: { shard: number; reason: string }[];
   shards: number;
   replicas: number;
   quantization: string;
@@ -80,8 +83,21 @@ export function addCollectionCommands(program: Command, context: CommandContext)
       }
       const { collections } = await connection.call<{ collections: Collection[] }>('GET', urlPath('v1', 'collections'));
       if (options.json) return printJson(context, collections);
-      const rows = collections.map((one) => [one.name, one.vector_count, one.dim, one.distance_metric, one.quantization, one.shards, one.replicas, one.embedding_model, one.created_at]);
+      const rows = collections.map((one) => [
+        one.name,
+        one.vector_count < 0 ? 'unknown' : one.vector_count,
+        one.dim,
+        one.distance_metric,
+        one.quantization,
+        one.shards,
+        one.replicas,
+        one.embedding_model,
+        one.created_at,
+      ]);
       context.output.write(table(['name', 'vectors', 'dim', 'metric', 'quantization', 'shards', 'replicas', 'model', 'created'], rows));
+      for (const { name: of, unavailable_shards: missing = [] } of collections) {
+        for (const { shard, reason } of missing) context.messages.write(`${of}: shard ${shard} does not answer: ${reason}\n`);
+      }
     });
 
   const create = program.command('create').description('make a collection').argument('<name>', 'letters, digits, "-" and "_"');
@@ -155,7 +171,8 @@ async function deleteThings(context: CommandContext, name: string, ids: string[]
   }
   if (!options.yes) {
     const { vector_count } = await connection.call<Collection>('GET', collectionUrl(name));
-    throw new CommandError(`"${name}" with its ${count(vector_count)} vectors would be deleted for good; say --yes to do it`, EXIT_CODES.usage);
+    const content = vector_count < 0 ? 'all that it holds' : `its ${count(vector_count)} vectors`;
+    throw new CommandError(`"${name}" with ${content} would be deleted for good; say --yes to do it`, EXIT_CODES.usage);
   }
   const answer = await connection.call('DELETE', collectionUrl(name));
   if (options.json) printJson(context, answer);

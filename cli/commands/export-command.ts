@@ -47,8 +47,8 @@ async function exportCollection(context: CommandContext, name: string, options: 
   const { dim, vector_count: total } = await connection.client.collection(name).info();
   const writer = await writerOf(context, format, options, dim);
   const progress = showProgress(context, { label: name, unit: 'items', isQuiet: options.quiet === true || (options.to === '-' && context.messages.isTTY !== true) });
-  // How many a filter finds is known at the end.
-  const share = (rows: number): number | null => (options.filter !== undefined ? null : total === 0 ? 1 : Math.min(1, rows / total));
+  // How many a filter finds is known at the end, and so is how many there are while a shard does not answer.
+  const share = (rows: number): number | null => (options.filter !== undefined || total < 0 ? null : total === 0 ? 1 : Math.min(1, rows / total));
   let rows: number;
   try {
     rows = await runExport(connection, writer, {

@@ -52,6 +52,7 @@ interface Mark {
 interface CollectionHere {
   dim: number;
   distance_metric: string;
+  /** Below 0: unknown, because shards do not answer. */
   vector_count: number;
   created_at: string;
 }
@@ -142,7 +143,8 @@ export class ItemsMove {
   async countHere(expected: number | null): Promise<number> {
     for (let tries = 1; ; tries++) {
       const { vector_count } = await this.options.connection.call<CollectionHere>('GET', collectionUrl(this.options.move.to));
-      if (expected === null || vector_count === expected || tries === COUNT_TRIES) return vector_count;
+      if (vector_count >= 0 && (expected === null || vector_count === expected || tries === COUNT_TRIES)) return vector_count;
+      if (tries === COUNT_TRIES) throw unknownCount(this.options.move.to);
       await sleep(COUNT_WAIT_MS, undefined, { signal: this.options.lanes.signal });
     }
   }
@@ -201,8 +203,13 @@ function checkExisting(here: CollectionHere, dim: number, { move, isIntoExisting
   if (here.dim !== dim) throw new CommandError(`"${move.to}" is there already, with ${here.dim} dimensions; "${move.from.name}" has ${dim}. --rename gives it another name`, EXIT_CODES.usage);
   if (here.distance_metric !== move.metric)
     throw new CommandError(`"${move.to}" is there already, with the metric ${here.distance_metric}; "${move.from.name}" would have ${move.metric}. --rename gives it another name`, EXIT_CODES.usage);
+  if (here.vector_count < 0) throw unknownCount(move.to);
   if (here.vector_count > 0 && !isIntoExisting)
     throw new CommandError(`"${move.to}" is there already and holds ${here.vector_count} vectors. --into-existing adds to it, --rename gives "${move.from.name}" another name`, EXIT_CODES.usage);
+}
+
+function unknownCount(name: string): CommandError {
+  return new CommandError(`how many vectors "${name}" holds is not known, because some of its shards do not answer: run it again when they do`, EXIT_CODES.failed);
 }
 
 /** The dimension of the first vector that comes. */

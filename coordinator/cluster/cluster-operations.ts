@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
 import type { HealthReading } from '../operations/health-reading';
 import type { Clock } from '../../shared/time/clock';
+import type { Scoped } from '../keys/collection-scope';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
@@ -33,8 +34,8 @@ export class ClusterOperations implements OperationsService {
     this.adoption = new Adoption({ ...options, reports: () => this.nodeReports() });
   }
 
-  health(): Promise<HealthView> {
-    return this.reading.read();
+  health(caller?: Scoped): Promise<HealthView> {
+    return this.reading.read(caller);
   }
 
   async cluster(): Promise<ClusterView> {

@@ -10,6 +10,8 @@ const EVERY_MS = 15_000;
 const CREATION_MS = 120_000;
 /** Added to the time that a write may take: nodes count that time from the arrival of the write. */
 const WRITE_ROOM_MS = 30_000;
+/** Shards that no node leads are waited for; by then, those that one leads have answered. */
+const PATIENCE_MS = 1_000;
 /** How long a stop waits for what is under way. A node that hangs holds it up for as long as a call may take. */
 const CLOSE_MS = 500;
 
@@ -22,7 +24,7 @@ export class Housekeeping {
   private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
-  /** While nodes are away, each batch of collections takes as long as a call may. This keeps the next ones from beginning when the process stops. */
+  /** While nodes are away, it takes as long as a call may. This keeps the next ones from beginning when the process stops. */
   private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
@@ -46,7 +48,7 @@ export class Housekeeping {
     if (this.office.guard === null || this.running !== null) return;
     const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
     this.running = this.service
-      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs, stop: this.closing.signal })
+      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs, patienceMs: PATIENCE_MS, stop: this.closing.signal })
       .catch((error: unknown) => this.log.debug({ error }, 'tidying up did not come to its end; it is tried again'))
       .finally(() => {
         this.running = null;

@@ -1,18 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import type { ShardClient } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { StoreMark } from '../idempotency/store-mark';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import { ShardSets } from '../routing/shard-sets';
-import type { CollectionChange, CollectionPurge, CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView, StorageQuota } from '../service';
+import {
+  type CollectionChange,
+  type CollectionPurge,
+  type CollectionsService,
+  type CollectionStats,
+  type CollectionView,
+  type NewCollection,
+  type ReshardView,
+  type StorageQuota,
+  type UnavailableShard,
+  UNKNOWN_COUNT,
+} from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_METADATA_PLACE } from '../../shared/shard/metadata-place';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { DEFAULT_VECTOR_PLACE } from '../../shared/vector/vector-place';
+import { roleFor, type Scoped } from '../keys/collection-scope';
+import { inPool } from './call-pool';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
@@ -28,8 +41,13 @@ export interface CollectionDefaults {
 
 /** 128 random bits, so that two collections never get the same uid. */
 const UID_BYTES = 16;
-/** Collections opened or counted at once: enough to keep disks and nodes busy, few enough to bound memory and sockets. */
-const COLLECTIONS_AT_ONCE = 16;
+/**
+ * How long a shard has to say what it holds when many collections are looked at: what does not answer by then is named, and
+ * the others are shown.
+ */
+const STATE_MS = 3_000;
+/** The same for one collection. A change of primaries is over by then. */
+const ONE_STATE_MS = 7_000;
 /** How long the shards of a collection are asked for their stamps where not all of them can be opened. */
 const LEARN_MS = 5_000;
 
@@ -127,10 +145,12 @@ export class CatalogCollectionsService implements CollectionsService {
     }
   }
 
-  async list(): Promise<CollectionView[]> {
-    const views = await inBatches(await this.catalog.list(), async (record) => {
+  async list(caller?: Scoped): Promise<CollectionView[]> {
+    const records = (await this.catalog.list()).filter(({ name }) => caller === undefined || roleFor(caller, name) !== null);
+    const call = this.scatter.begin();
+    const views = await inPool(records, async (record) => {
       try {
-        return await this.counted(record);
+        return await this.counted(record, STATE_MS, call.deadlineMs);
       } catch (error) {
         // The collection was deleted after it was listed.
         if (isQuiverError(error) && error.kind === 'not_found') return null;
@@ -145,7 +165,7 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async get(name: string): Promise<CollectionView> {
-    return this.counted(await this.catalog.read(name));
+    return this.counted(await this.catalog.read(name), ONE_STATE_MS);
   }
 
   async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
@@ -195,16 +215,18 @@ export class CatalogCollectionsService implements CollectionsService {
    * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
    * collection answers `unavailable`, the others serve. May be called again: the shards of a collection that all answered are
    * not asked again. Collections reserved within the last `creationMs` are left alone, because another process may still be
-   * creating them. Once `stop` is aborted, no more are opened. Errors: unavailable when the cluster store can't be reached.
+   * creating them. Once `stop` is aborted, no more are opened. `patienceMs`: one that takes longer holds up no other; default: each
+   * waits for its turn, because this process has the work. Errors: unavailable when the cluster store can't be reached.
    */
-  async recover(creationMs = 0, stop?: AbortSignal): Promise<void> {
+  async recover(creationMs = 0, stop?: AbortSignal, patienceMs = Infinity): Promise<void> {
+    const pool = { patienceMs };
     await this.catalog.follow();
     await this.catalog.abandonReservations((record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
-    await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
+    await inPool(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)), pool);
     const records = await this.catalog.list();
     const uids = new Set(records.map(({ uid }) => uid));
     for (const uid of this.opened) if (!uids.has(uid)) this.opened.delete(uid);
-    await inBatches(records, async (record) => {
+    const open = async (record: CollectionRecord): Promise<void> => {
       // A cluster's controller comes by every few seconds, and asking every shard of a large one would be most of what it does.
       if (stop?.aborted === true || this.opened.has(record.uid)) return;
       try {
@@ -216,16 +238,19 @@ export class CatalogCollectionsService implements CollectionsService {
         // What is open takes writes.
         await this.learnStampsOfEach(record);
       }
-    });
+    };
+    await inPool(records, open, pool);
   }
 
   /**
-   * Every shard of every collection, including those that do not answer within the time, which is for all of them
-   * together. Errors: unavailable, of the cluster store.
+   * Every shard of every collection, with those that do not answer within the time, which each collection has; all together
+   * take no more than half as long again. Errors: unavailable, of the cluster store.
    */
-  async readShards(timeoutMs?: number): Promise<ShardReading[]> {
-    const call = this.scatter.begin(timeoutMs);
-    const readings = await inBatches(await this.catalog.list(), async (record) => {
+  async readShards(timeoutMs = STATE_MS): Promise<ShardReading[]> {
+    const overall = this.scatter.begin(timeoutMs * 1.5);
+    const readings = await inPool(await this.catalog.list(), async (record) => {
+      const begun = this.scatter.begin(timeoutMs);
+      const call = { ...begun, deadlineMs: Math.min(begun.deadlineMs, overall.deadlineMs) };
       return Promise.all(
         Array.from({ length: record.shards }, async (_, shard) => {
           const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call)).catch(() => [null]);
@@ -266,12 +291,53 @@ export class CatalogCollectionsService implements CollectionsService {
     this.log.warn({ collection: intent.name, collectionUid: intent.uid, error }, 'shards of a deleted collection are left to be dropped later');
   }
 
-  private async counted(record: CollectionRecord): Promise<CollectionView> {
-    return viewOf(record, await this.countVectors(record));
+  /**
+   * The collection with what its shards say within `patienceMs`, and by `untilMs`. Whatever is wrong with a shard, it is named, and
+   * the count is not known. Errors: not_found.
+   */
+  private async counted(record: CollectionRecord, patienceMs = STATE_MS, untilMs = Infinity): Promise<CollectionView> {
+    const begun = this.scatter.begin(patienceMs);
+    const call = { ...begun, deadlineMs: Math.min(begun.deadlineMs, untilMs) };
+    try {
+      const found = await this.sets.inOne(record, call, (current) => this.statusesInTime(current, call));
+      const unavailable = found.filter((one) => 'reason' in one);
+      const vectorCount = unavailable.length > 0 ? UNKNOWN_COUNT : found.reduce((total, one) => total + ('reason' in one ? 0 : one.vectorCount), 0);
+      return viewOf(record, vectorCount, unavailable);
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'not_found') throw error;
+      const reason = this.reasonOf(record, error);
+      return viewOf(
+        record,
+        UNKNOWN_COUNT,
+        Array.from({ length: record.shards }, (_, shard) => ({ shard, reason })),
+      );
+    }
+  }
+
+  /** Of each shard its status, or why it has none. Errors: not_found and resharded, which say that these are not the shards any more. */
+  private statusesInTime(record: CollectionRecord, call: CallOptions): Promise<(ShardStatus | UnavailableShard)[]> {
+    return Promise.all(
+      Array.from({ length: record.shards }, async (_, shard) => {
+        try {
+          const [status] = await this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call));
+          this.stamps.observe(status.lastStamp);
+          return status;
+        } catch (error) {
+          if (isQuiverError(error) && (error.kind === 'not_found' || error.kind === 'resharded')) throw error;
+          return { shard, reason: this.reasonOf(record, error) };
+        }
+      }),
+    );
+  }
+
+  private reasonOf({ name }: CollectionRecord, error: unknown): string {
+    if (isQuiverError(error)) return error.message;
+    this.log.error({ collection: name, error }, 'a collection could not be looked at');
+    return 'it failed; the log says why';
   }
 
   private async statsOf(record: CollectionRecord): Promise<CollectionStats> {
-    const statuses = await this.statuses(record);
+    const statuses = await this.statuses(record, ONE_STATE_MS);
     const sum = (count: (status: ShardStatus) => number) => statuses.reduce((total, status) => total + count(status), 0);
     return {
       name: record.name,
@@ -304,19 +370,15 @@ export class CatalogCollectionsService implements CollectionsService {
     for (const answer of answers) if (answer.status === 'fulfilled') this.stamps.observe(answer.value[0].lastStamp);
   }
 
-  private async countVectors(record: CollectionRecord): Promise<number> {
-    return (await this.statuses(record)).reduce((sum, status) => sum + status.vectorCount, 0);
-  }
-
-  private async statuses(record: CollectionRecord): Promise<ShardStatus[]> {
-    const call = this.scatter.begin();
+  private async statuses(record: CollectionRecord, timeoutMs?: number): Promise<ShardStatus[]> {
+    const call = this.scatter.begin(timeoutMs);
     const statuses = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'status', null, call)));
     for (const status of statuses) this.stamps.observe(status.lastStamp);
     return statuses;
   }
 }
 
-function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
+function viewOf(record: CollectionRecord, vectorCount: number, unavailableShards: UnavailableShard[] = []): CollectionView {
   return {
     name: record.name,
     dim: record.dim,
@@ -327,6 +389,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     metadata: record.metadata ?? DEFAULT_METADATA_PLACE,
     vectors: record.vectors ?? DEFAULT_VECTOR_PLACE,
     vectorCount,
+    unavailableShards,
     createdAt: record.createdAt,
     shards: record.shards,
     replicas: record.replicas,
@@ -335,12 +398,4 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     embeddingModel: record.embeddingModel,
     quota: record.quota ?? null,
   };
-}
-
-async function inBatches<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let i = 0; i < items.length; i += COLLECTIONS_AT_ONCE) {
-    results.push(...(await Promise.all(items.slice(i, i + COLLECTIONS_AT_ONCE).map(run))));
-  }
-  return results;
 }

@@ -1,7 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyWriter } from '../keys/quota/key-quota';
 import type { EmbeddingProvider } from '../embedding/embedding-provider';
-import type { CollectionsService, CollectionView, DemoService, DemoView, VectorsService } from '../service';
+import { type CollectionsService, type CollectionView, type DemoService, type DemoView, UNKNOWN_COUNT, type VectorsService } from '../service';
 import { demoId } from './demo-text';
 import { DEMO_TEXTS } from './demo-texts';
 
@@ -37,6 +37,7 @@ export class CollectionDemoService implements DemoService {
     if (description !== DESCRIPTION) {
       throw new QuiverError('already_exists', `there is another collection named "${DEMO_COLLECTION}", which the demo leaves alone: delete it, and call again`);
     }
+    if (vectorCount === UNKNOWN_COUNT) throw new QuiverError('unavailable', `collection "${DEMO_COLLECTION}" is there, and shards of it do not answer; the call may be retried`);
     const isWhole = vectorCount >= DEMO_TEXTS.length;
     if (!isWhole) await this.fill(writer);
     const { embeddingModel, dim } = await this.collections.get(DEMO_COLLECTION);

@@ -1,5 +1,5 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { reachesSomewhere, roleFor } from '../keys/collection-scope';
+import { reachesSomewhere, roleFor, type Scoped } from '../keys/collection-scope';
 import type { Caller as AnyCaller } from '../keys/caller';
 import { reaches, type Role } from '../keys/role';
 import type { Endpoint } from './endpoint';
@@ -51,6 +51,11 @@ export function mustAdminister(key: Caller | null, collection: string): void {
 /** Whether a caller may learn of the nodes of a cluster, as from `GET /v1/cluster`: an admin of the service as a whole. */
 export function seesNodes(key: Caller | null): boolean {
   return key !== null && key.role === 'admin' && key.collections === null;
+}
+
+/** What decides which collections a key may know of, alone: it may be sent to another thread. undefined: no key is asked for. */
+export function scopedOf(key: Caller | null): Scoped | undefined {
+  return key === null ? undefined : { role: key.role, collections: key.collections };
 }
 
 /** Of what names collections, what a key may know of. */

@@ -1,12 +1,14 @@
 import type { EmbeddingStatus } from '../embedding/embedding-provider';
-import type { ReshardView } from '../service';
+import type { Scoped } from '../keys/collection-scope';
+import type { CollectionView, ReshardView } from '../service';
 
 /**
  * What operators ask a running service: its health and the state of the cluster. The embedded form answers as a cluster
  * of one.
  */
 export interface OperationsService {
-  health(): Promise<HealthView>;
+  /** Of the collections that `caller` may know of; default: of all. */
+  health(caller?: Scoped): Promise<HealthView>;
   cluster(): Promise<ClusterView>;
   /** Errors: not_found; invalid_parameter where it can't be done (the embedded form has no other node to move shards to). */
   drain(nodeId: string): Promise<NodeView>;
@@ -18,11 +20,15 @@ export interface OperationsService {
   adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView>;
 }
 
+/** What health says of a collection. */
+export type CountedCollection = Pick<CollectionView, 'name' | 'vectorCount' | 'dim' | 'unavailableShards'>;
+
 export interface HealthView {
+  /** Of the collections that can be counted. */
   totalVectors: number;
   totalCollections: number;
   uptimeSeconds: number;
-  collections: { name: string; vectorCount: number; dim: number }[];
+  collections: CountedCollection[];
   embedding: EmbeddingStatus;
 }
 

@@ -19,8 +19,8 @@ interface RecordedCall extends Pick<ApiRequest, 'method' | 'path' | 'body'> {
   kind: OperationKind;
   ids?: string[];
   args?: OperationArguments;
-  /** What a success said. */
-  resultOf: (data: any) => OperationResult;
+  /** What a success said; null: that it can't be told. */
+  resultOf: (data: any) => OperationResult | null;
   /** A 404 of the vector is an answer too. */
   absent?: OperationResult;
   /** The write is done once, however often it is sent. */
@@ -147,7 +147,7 @@ export class RecordingClient {
   }
 
   count(): Promise<Operation> {
-    return this.record({ kind: 'count', method: 'GET', path: '', resultOf: (data) => ({ count: data.vector_count, shards: data.shards }) });
+    return this.record({ kind: 'count', method: 'GET', path: '', resultOf: (data) => (data.vector_count < 0 ? null : { count: data.vector_count, shards: data.shards }) });
   }
 
   reshard(shards: number): Promise<Operation> {
@@ -210,7 +210,8 @@ export class RecordingClient {
     const { code = null, message = null } = answer.json?.error ?? {};
     if (code === 404 && absent !== undefined && message?.startsWith('vector ') === true) return { outcome: 'ok', code, message, result: absent };
     const outcome = outcomeOf(kind, ids.length, answer);
-    return { outcome, code, message, result: outcome === 'ok' ? resultOf(answer.json?.data) : {} };
+    const result = outcome === 'ok' ? resultOf(answer.json?.data) : {};
+    return result === null ? { outcome: 'fail', message: 'it can not be told' } : { outcome, code, message, result };
   }
 
   private ask(baseUrl: string, { method, path, body, key }: Pick<RecordedCall, 'method' | 'path' | 'body' | 'key'>): Promise<ApiAnswer> {

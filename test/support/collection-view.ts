@@ -12,6 +12,7 @@ export function collectionViewOf({ dim }: { dim: number }): CollectionView {
     metadata: 'memory',
     vectors: 'memory',
     vectorCount: 1,
+    unavailableShards: [],
     createdAt: '',
     shards: 1,
     replicas: 1,

@@ -52,7 +52,8 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['answer-hold.ts', 'idempotency/', 'keys/quota/key-quota.ts'],
+    ['answer-hold.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
+    ['keys/role.ts'],
   ],
   node: [
     ['main.ts'],
@@ -84,6 +85,7 @@ const PURE_CORE = [
   /^coordinator\/collections\/collection-record\.ts$/,
   /^coordinator\/collections\/reshard\/reshard-record\.ts$/,
   /^coordinator\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
+  /^coordinator\/keys\/(?:collection-scope|role)\.ts$/,
   /^coordinator\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
   /^coordinator\/routing\/shard-router\.ts$/,
   /^coordinator\/sampling\/(?:chosen-metadata|merged-sample|principal-axes|projection)\.ts$/,

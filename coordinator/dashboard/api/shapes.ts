@@ -4,13 +4,20 @@ export type Metadata = Record<string, unknown>;
 export type Role = 'admin' | 'readwrite' | 'readonly';
 export type Metric = 'cosine' | 'l2' | 'ip';
 
+export interface UnavailableShard {
+  shard: number;
+  reason: string;
+}
+
 export interface Collection {
   name: string;
   dim: number;
   distance_metric: Metric;
   description: string | null;
   language: string | null;
+  /** Below 0: unknown, because shards do not answer. */
   vector_count: number;
+  unavailable_shards: UnavailableShard[];
   created_at: string;
   shards: number;
   replicas: number;
@@ -139,6 +146,7 @@ export interface Health {
   total_vectors: number;
   total_collections: number;
   uptime_seconds: number;
+  unavailable: (UnavailableShard & { collection: string })[];
   embedding: { configured: string; active: string; fallback_reason: string | null };
 }
 

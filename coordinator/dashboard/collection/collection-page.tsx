@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, path } from '../api/client';
 import type { Collection, CollectionStats } from '../api/shapes';
 import { BrowsePage } from '../browse/browse-page';
-import { IndexState, shortModel } from '../home/collections-table';
+import { IndexState, shortModel, Unavailable } from '../home/collections-table';
 import { bytes, compact, plural } from '../parts/format';
 import { LazyPage } from '../parts/lazy-page';
 import { Busy, Failure } from '../parts/notice';
@@ -85,6 +85,7 @@ function Facts({ collection, stats }: { collection: Collection; stats: Collectio
   return (
     <div class="facts">
       <span class="tag number">{compact(collection.vector_count)} vectors</span>
+      <Unavailable collection={collection} />
       <span class="tag number">{collection.dim} dimensions</span>
       <span class="tag">{collection.distance_metric}</span>
       {collection.embedding_model !== null && <span class="tag">{shortModel(collection.embedding_model)}</span>}

@@ -58,6 +58,7 @@ function Row({ collection, stats }: { collection: Collection; stats: CollectionS
       </th>
       <td class="number" data-label="Vectors" title={count(collection.vector_count)}>
         {compact(collection.vector_count)}
+        <Unavailable collection={collection} />
       </td>
       <td class="number" data-label="Dim">
         {collection.dim}
@@ -74,6 +75,16 @@ function Row({ collection, stats }: { collection: Collection; stats: CollectionS
       </td>
       <td data-label="Index">{stats === null ? '–' : <IndexState stats={stats} />}</td>
     </tr>
+  );
+}
+
+/** Also on the collection's own page. */
+export function Unavailable({ collection: { unavailable_shards: missing } }: { collection: Collection }) {
+  if (missing.length === 0) return null;
+  return (
+    <span class="tag bad" title={missing.map(({ shard, reason }) => `shard ${shard}: ${reason}`).join('\n')}>
+      {missing.length === 1 ? 'a shard does' : `${missing.length} shards do`} not answer
+    </span>
   );
 }
 
@@ -102,6 +113,8 @@ function useStats(collections: Collection[]): Map<string, CollectionStats> {
     const stop = new AbortController();
     const now = Date.now();
     const isDue = ({ name, vector_count: vectors }: Collection): boolean => {
+      // While it can't be counted, its shards do not say more either.
+      if (vectors < 0) return false;
       const last = known.get(name);
       if (last === undefined || last.count !== vectors) return true;
       return now - last.askedAt > (last.stats.index.state === 'ready' ? REST_MS : BUILDING_MS);

@@ -29,7 +29,7 @@ export function HomePage() {
   };
   const cluster = usePolling(isAdmin() ? 'cluster' : null, isCluster ? CLUSTER_POLL_MS : EMBEDDED_POLL_MS, loadCluster, isCluster);
   const list = collections.data;
-  const total = list?.reduce((sum, { vector_count: vectors }) => sum + vectors, 0) ?? 0;
+  const total = list?.reduce((sum, { vector_count: vectors }) => sum + Math.max(0, vectors), 0) ?? 0;
   return (
     <>
       <div class="page-head">

@@ -9,7 +9,7 @@ const POLL_MS = 10_000;
 export function OperationsPanel() {
   const health = usePolling('health', POLL_MS, (signal) => call<Health>('GET', '/v1/health', { signal }));
   if (health.data === null) return null;
-  const { total_vectors: vectors, uptime_seconds: uptime, embedding } = health.data;
+  const { total_vectors: vectors, uptime_seconds: uptime, unavailable, embedding } = health.data;
   return (
     <section class="card" aria-labelledby="service-title">
       <div class="card-head">
@@ -36,6 +36,15 @@ export function OperationsPanel() {
             <dd class="break">{embedding.active}</dd>
           </div>
         </dl>
+        {unavailable.length > 0 && (
+          <ul class="notice warn break">
+            {unavailable.map(({ collection, shard, reason }) => (
+              <li key={`${collection}/${shard}`}>
+                Shard {shard} of {collection} does not answer: {reason}
+              </li>
+            ))}
+          </ul>
+        )}
         {embedding.fallback_reason !== null && (
           <p class="notice warn break">
             {embedding.configured} could not be loaded, and {embedding.active} stands in: {embedding.fallback_reason}

@@ -3,12 +3,13 @@
 const COUNT = new Intl.NumberFormat('en');
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
+/** A dash below 0, which stands for what can't be counted. */
 export function count(value: number): string {
-  return COUNT.format(value);
+  return value < 0 ? '–' : COUNT.format(value);
 }
 
 export function compact(value: number): string {
-  return value < 10_000 ? COUNT.format(value) : COMPACT.format(value);
+  return value < 10_000 ? count(value) : COMPACT.format(value);
 }
 
 export function bytes(value: number): string {
@@ -50,7 +51,7 @@ export function dateTime(iso: string | null): string {
 }
 
 export function plural(amount: number, one: string, many = `${one}s`): string {
-  return `${count(amount)} ${amount === 1 ? one : many}`;
+  return `${amount < 0 ? 'an unknown number of' : count(amount)} ${amount === 1 ? one : many}`;
 }
 
 /** A metadata value in one line. */

@@ -1,6 +1,6 @@
-import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, StorageQuota, VectorsService, VectorView } from '../../service';
+import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, StorageQuota, UnavailableShard, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
-import { mustAdminister, seenBy } from '../authorisation';
+import { mustAdminister, scopedOf, seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -21,6 +21,8 @@ function collectionData(view: CollectionView) {
     metadata: view.metadata,
     vectors: view.vectors,
     vector_count: view.vectorCount,
+    // Absent in what an earlier version kept for a repetition.
+    unavailable_shards: (view.unavailableShards as UnavailableShard[] | undefined) ?? [],
     created_at: view.createdAt,
     shards: view.shards,
     replicas: view.replicas,
@@ -134,7 +136,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       tag,
       summary: 'List all collections that the key may use',
       answer: { type: 'data', schema: schemas.collectionsAnswer },
-      handle: async ({ key }) => dataAnswer({ collections: seenBy(key, await collections.list()).map(collectionData) }),
+      handle: async ({ key }) => dataAnswer({ collections: seenBy(key, await collections.list(scopedOf(key))).map(collectionData) }),
     }),
     defineEndpoint({
       method: 'GET',

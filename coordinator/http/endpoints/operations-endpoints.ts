@@ -1,5 +1,6 @@
 import type { NodeView, OperationsService, ShardView } from '../../operations/operations-service';
-import { seenBy } from '../authorisation';
+import { scopedOf, seenBy } from '../authorisation';
+import { UNKNOWN_COUNT } from '../../service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import { reshardData } from '../reshard-data';
@@ -51,14 +52,16 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       summary: 'Whether the service is well, and what it holds',
       answer: { type: 'data', schema: schemas.healthAnswer },
       handle: async ({ key }) => {
-        const health = await operations.health();
+        const health = await operations.health(scopedOf(key));
         const collections = seenBy(key, health.collections);
+        const unavailable = collections.flatMap(({ name, unavailableShards }) => unavailableShards.map(({ shard, reason }) => ({ collection: name, shard, reason })));
         return dataAnswer({
-          status: 'ok',
-          total_vectors: collections.reduce((total, { vectorCount }) => total + vectorCount, 0),
+          status: unavailable.length === 0 ? ('ok' as const) : ('degraded' as const),
+          total_vectors: collections.reduce((total, { vectorCount }) => total + (vectorCount === UNKNOWN_COUNT ? 0 : vectorCount), 0),
           total_collections: collections.length,
           uptime_seconds: health.uptimeSeconds,
           collections: collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
+          unavailable,
           embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason, dim: health.embedding.dim },
         });
       },

@@ -89,6 +89,9 @@ export const collectionChange = z
 
 export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault), vector_format: vectorFormat });
 
+/** As `total_count` has it where it can't be counted. */
+export const vectorCount = z.int().meta({ description: '-1 while a shard does not answer, so that nobody can count them.' });
+
 export const collectionAnswer = z
   .object({
     name: z.string(),
@@ -99,7 +102,8 @@ export const collectionAnswer = z
     quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
     vectors: z.enum(VECTOR_PLACES).meta({ description: 'Where the index of its vectors is.' }),
-    vector_count: z.int(),
+    vector_count: vectorCount,
+    unavailable_shards: z.array(z.object({ shard: z.int(), reason: z.string() })).meta({ description: 'Shards that did not answer within some seconds, and why, for people; nearly always none.' }),
     created_at: z.iso.datetime(),
     shards: z.int(),
     replicas: z.int(),

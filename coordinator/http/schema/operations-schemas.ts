@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reshardAnswer } from './collection-schemas';
+import { reshardAnswer, vectorCount } from './collection-schemas';
 
 export const nodePath = z.object({ id: z.string().min(1).max(255) });
 
@@ -8,11 +8,12 @@ export const adoptBody = z.object({ node: z.string().min(1).max(255) });
 export const adoptAnswer = z.object({ collection: z.string(), shard: z.int(), primary: z.string(), epoch: z.int(), earlier_epoch: z.int() });
 
 export const healthAnswer = z.object({
-  status: z.literal('ok'),
-  total_vectors: z.int(),
+  status: z.enum(['ok', 'degraded']).meta({ description: 'degraded: a shard does not answer; all others serve.' }),
+  total_vectors: z.int().meta({ description: 'Of the collections that can be counted.' }),
   total_collections: z.int(),
   uptime_seconds: z.number(),
-  collections: z.array(z.object({ name: z.string(), vector_count: z.int(), dim: z.int() })),
+  collections: z.array(z.object({ name: z.string(), vector_count: vectorCount, dim: z.int() })),
+  unavailable: z.array(z.object({ collection: z.string(), shard: z.int(), reason: z.string() })).meta({ description: 'Shards that did not answer within some seconds, and why, for people.' }),
   embedding: z.object({
     configured: z.string(),
     active: z.string(),

@@ -10,8 +10,8 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
     process: { coordinatorId: 'coordinator-1', nodeId: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711 },
     clock,
     collections: async () => [
-      { name: 'books', vectorCount: 5, dim: 3 },
-      { name: 'films', vectorCount: 2, dim: 8 },
+      { name: 'books', vectorCount: 5, dim: 3, unavailableShards: [] },
+      { name: 'films', vectorCount: 2, dim: 8, unavailableShards: [] },
     ],
     shards: async () => [
       { collection: 'books', collectionUid: 'u1', shard: 0, status: status(3) },
@@ -37,8 +37,8 @@ describe('the embedded form as a cluster of one', () => {
       totalCollections: 2,
       uptimeSeconds: 90.5,
       collections: [
-        { name: 'books', vectorCount: 5, dim: 3 },
-        { name: 'films', vectorCount: 2, dim: 8 },
+        { name: 'books', vectorCount: 5, dim: 3, unavailableShards: [] },
+        { name: 'films', vectorCount: 2, dim: 8, unavailableShards: [] },
       ],
       embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null },
     });

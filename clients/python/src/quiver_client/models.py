@@ -216,6 +216,16 @@ class StorageQuota:
 
 
 @dataclass(frozen=True)
+class UnavailableShard:
+    """A shard that did not answer, and why, for people."""
+
+    shard: int
+    reason: str
+    collection: str | None = None
+    """In ``Health`` alone."""
+
+
+@dataclass(frozen=True)
 class CollectionInfo:
     """A collection as it was made, and how many vectors it has."""
 
@@ -223,6 +233,7 @@ class CollectionInfo:
     dim: int
     distance_metric: DistanceMetric
     vector_count: int
+    """-1 while a shard does not answer, so that nobody can count them."""
     created_at: datetime
     description: str | None = None
     language: str | None = None
@@ -240,6 +251,8 @@ class CollectionInfo:
     """How long after their last write items without a time of their own expire; None: never."""
     quota: StorageQuota | None = None
     """None: as much as there is room for."""
+    unavailable_shards: list[UnavailableShard] = field(default_factory=list)
+    """Nearly always none."""
 
 
 @dataclass(frozen=True)
@@ -967,11 +980,15 @@ class Health:
     """Whether the service is well, and what it holds."""
 
     status: str
+    """``ok``, or ``degraded`` while a shard does not answer."""
     total_vectors: int
+    """Of the collections that can be counted."""
     total_collections: int
     uptime_seconds: float
     collections: list[HealthCollection]
     embedding: EmbeddingState | None = None
+    unavailable: list[UnavailableShard] = field(default_factory=list)
+    """Shards that did not answer."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,13 @@ export interface Collection {
   metadata: Metadata;
   /** Where the index of its vectors is. */
   vectors: 'memory' | 'disk';
+  /** -1 while a shard does not answer, so that nobody can count them. */
   vector_count: number;
+  /** Shards that did not answer within some seconds, and why, for people; nearly always none. */
+  unavailable_shards: Array<{
+    shard: number;
+    reason: string;
+  }>;
   created_at: string;
   shards: number;
   replicas: number;
@@ -1821,14 +1827,23 @@ export interface Operations {
    */
   get_health: {
     answer: {
-      status: 'ok';
+      /** degraded: a shard does not answer; all others serve. */
+      status: 'ok' | 'degraded';
+      /** Of the collections that can be counted. */
       total_vectors: number;
       total_collections: number;
       uptime_seconds: number;
       collections: Array<{
         name: string;
+        /** -1 while a shard does not answer, so that nobody can count them. */
         vector_count: number;
         dim: number;
+      }>;
+      /** Shards that did not answer within some seconds, and why, for people. */
+      unavailable: Array<{
+        collection: string;
+        shard: number;
+        reason: string;
       }>;
       embedding: {
         configured: string;

@@ -3,7 +3,7 @@ import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-val
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { PlainShardClient } from '../../../support/plain-shard-client';
-import { newCollection, plainService } from '../../../support/plain-service';
+import { item, newCollection, plainService } from '../../../support/plain-service';
 
 test('a recovery asks the shards of each collection until all of them have answered once, and then no more', async () => {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
@@ -30,4 +30,64 @@ test('a recovery asks the shards of each collection until all of them have answe
   expect(await recovered()).toEqual([]);
   await service.collections.create(newCollection('c', { shards: 1 }));
   expect(await recovered()).toEqual(['2.0']);
+});
+
+describe('a collection of which a shard does not answer', () => {
+  /** More than are asked at once. */
+  const AWAY = 20;
+
+  async function someAway(failed: () => Promise<void> | void) {
+    const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+    const shards = new PlainShardClient();
+    const { service } = await plainService({ store, shards, environment: { REQUEST_TIMEOUT_MS: '1000' } });
+    const away = new Set<string>();
+    for (let i = 0; i < AWAY; i += 1) await service.collections.create(newCollection(`away-${i}`, { shards: 2 }));
+    for (const { collectionUid } of shards.openShards()) away.add(collectionUid);
+    for (const name of ['here-1', 'here-2']) {
+      await service.collections.create(newCollection(name, { shards: 2 }));
+      await service.vectors.upsert(name, [item('a', [1, 2])]);
+    }
+    const asked = new Set<string>();
+    shards.intercept = (call, { collectionUid, shard }) => {
+      if (call === 'status') asked.add(collectionUid);
+      return shard === 1 && away.has(collectionUid) ? failed() : undefined;
+    };
+    return { service, asked };
+  }
+
+  test.each<[string, () => Promise<void> | void, string]>([
+    ['is away', () => new Promise(() => undefined), 'shard 1 of 2 of collection "away-0" is unavailable; the call may be retried'],
+    [
+      'is damaged',
+      () => {
+        throw new QuiverError('storage_damaged', 'stored data are damaged');
+      },
+      'shard 1 of 2 of collection "away-0": stored data are damaged',
+    ],
+    [
+      'meets an error of ours',
+      () => {
+        throw new TypeError('a secret of the program');
+      },
+      'it failed; the log says why',
+    ],
+  ])('because it %s is listed without a count, and takes no other along', async (_, failed, reason) => {
+    const { service } = await someAway(failed);
+    const list = await service.collections.list();
+    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([...list.filter(({ name }) => name.startsWith('away')).map(({ name }) => [name, -1]), ['here-1', 1], ['here-2', 1]]);
+    expect(list[0]).toMatchObject({ name: 'away-0', unavailableShards: [{ shard: 1, reason }] });
+    const readings = await service.readShards(500);
+    expect(readings.filter(({ collection }) => collection.startsWith('here')).map(({ status }) => status?.vectorCount)).toEqual([1, 0, 1, 0]);
+    expect(readings.filter(({ status }) => status === null)).toHaveLength(AWAY);
+  });
+
+  test('is not asked for a key that may not see it', async () => {
+    const { service, asked } = await someAway(() => new Promise(() => undefined));
+    const list = await service.collections.list({ role: 'readonly', collections: [{ prefix: 'here-' }] });
+    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([
+      ['here-1', 1],
+      ['here-2', 1],
+    ]);
+    expect(asked.size).toBe(2);
+  });
 });

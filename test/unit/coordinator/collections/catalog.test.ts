@@ -57,6 +57,7 @@ describe('a collection', () => {
       metadata: 'memory',
       vectors: 'memory',
       vectorCount: 0,
+      unavailableShards: [],
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,
       replicas: 3,
@@ -182,14 +183,17 @@ describe('a collection', () => {
     expect(await fetched(service.vectors.fetch('c', ['a'], { vectors: false }))).toEqual([]);
   });
 
-  test('is out of reach, not partly answered, while one of its shards is', async () => {
+  test('is shown without a count, and with the shard and why, while one of its shards is out of reach; else it is not partly answered', async () => {
     const { service, shards } = await setUp();
     await service.collections.create(newCollection('c', { shards: 3 }));
     shards.intercept = (_, id) => (id.shard === 1 ? down() : undefined);
     const refusal = { kind: 'unavailable', message: 'shard 1 of 3 of collection "c" is unavailable; the call may be retried' };
     const request = { source: { vector: Float32Array.of(1, 0) }, k: 1, offset: 0, filter: null, effort: { type: 'calibrated' as const } };
-    await expect(service.collections.get('c')).rejects.toMatchObject(refusal);
-    await expect(service.collections.list()).rejects.toMatchObject(refusal);
+    const shown = { name: 'c', vectorCount: -1, unavailableShards: [{ shard: 1, reason: refusal.message }] };
+    expect(await service.collections.get('c')).toMatchObject(shown);
+    expect(await service.collections.list()).toMatchObject([shown]);
+    expect(await service.collections.update('c', { description: 'changed' })).toMatchObject({ ...shown, description: 'changed' });
+    await expect(service.collections.stats('c')).rejects.toMatchObject(refusal);
     await expect(service.search.search('c', request)).rejects.toMatchObject(refusal);
     await expect(service.search.hybridSearch('c', { ...request, queryText: 'x', vector: request.source.vector, alpha: 0 })).rejects.toMatchObject(refusal);
     await expect(scrolledPage(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false }))).rejects.toMatchObject(refusal);
@@ -450,6 +454,9 @@ describe('after a crash', () => {
     shards.intercept = (_, id) => (id.collectionUid === bad.collectionUid ? down() : undefined);
     const restarted = await start();
     expect((await restarted.collections.get('good')).name).toBe('good');
-    await expect(restarted.collections.get('bad')).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(await restarted.collections.list()).toMatchObject([
+      { name: 'bad', vectorCount: -1 },
+      { name: 'good', vectorCount: 0 },
+    ]);
   });
 });

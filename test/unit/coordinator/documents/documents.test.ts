@@ -31,6 +31,7 @@ class Shelf {
       metadata: 'memory' as const,
       vectors: 'memory' as const,
       vectorCount: this.items.size,
+      unavailableShards: [],
       shards: 1,
       replicas: 1,
       minInSync: 1,

@@ -13,8 +13,8 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.utils import Secret
 
-from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, Item, NotFoundError, QuiverClient, StoredVector
-from quiver_client.models import Hit, HybridHit
+from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, Item, NotFoundError, QuiverClient, QuiverError, StoredVector
+from quiver_client.models import CollectionInfo, Hit, HybridHit
 
 from .documents import WITHOUT_EMBEDDING, document_from_stored, item_from_document
 from .field_values import FieldRange, FieldTypes, FieldValues
@@ -193,11 +193,11 @@ class QuiverDocumentStore:
 
     def count_documents(self) -> int:
         """How many documents there are."""
-        return self.collection.info().vector_count
+        return _counted(self.collection.info())
 
     async def count_documents_async(self) -> int:
         """The same, async."""
-        return (await (await self.async_collection()).info()).vector_count
+        return _counted(await (await self.async_collection()).info())
 
     def filter_documents(self, filters: Filters | None = None) -> list[Document]:
         """All documents that match, in the order in which they were written."""
@@ -391,6 +391,13 @@ class _Batch:
 
     def items(self, dim: int) -> list[Item]:
         return [item_from_document(document, dim) for document in self._documents.values()]
+
+
+def _counted(info: CollectionInfo) -> int:
+    if info.vector_count < 0:
+        reasons = "; ".join(f"shard {one.shard}: {one.reason}" for one in info.unavailable_shards)
+        raise QuiverError(f'the documents in "{info.name}" can not be counted: {reasons}')
+    return info.vector_count
 
 
 def _with_meta(item: StoredVector, meta: dict[str, Any]) -> Item:
