@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads';
-import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
+import { GrpcShardClient, type ShardPlacement } from '../../coordinator/cluster/grpc-shard-client';
 import type { ShardRoutes } from '../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../coordinator/threads/front-routes';
 import { ThreadPeer } from '../../shared/threads/thread-peer';
@@ -18,6 +18,11 @@ import { type ClientUnderTest, describeShardClient } from './shard-client.contra
 
 type MakeRoutes = (routes: SettableRoutes) => { routes: ShardRoutes; close(): void };
 
+/** What a controller does with a shard of which there are no data yet. */
+function placementOn(client: ShardNode['client']): ShardPlacement {
+  return { open: (spec) => client.make(spec), drop: (id) => client.drop(id) };
+}
+
 async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
   const credentials = { secret: 'contract', tls: null };
@@ -27,7 +32,7 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1, versions: true }));
   const client = new GrpcShardClient({
     routes,
-    placement: node.client,
+    placement: placementOn(node.client),
     session: 'session',
     credentials,
     clock: systemClock,
@@ -72,7 +77,7 @@ async function overFrames(): Promise<ClientUnderTest> {
     accept(socket);
   });
   address = `127.0.0.1:${port}`;
-  const client = new GrpcShardClient({ routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }), placement: node.client, session: 'session', credentials, clock: systemClock });
+  const client = new GrpcShardClient({ routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }), placement: placementOn(node.client), session: 'session', credentials, clock: systemClock });
   // The first ones go the way that is there.
   const nowhere = { collectionUid: 'nowhere', shard: 0 };
   const search: VectorSearch = { vector: Float32Array.of(1), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
