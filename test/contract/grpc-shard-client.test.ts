@@ -77,7 +77,13 @@ async function overFrames(): Promise<ClientUnderTest> {
     accept(socket);
   });
   address = `127.0.0.1:${port}`;
-  const client = new GrpcShardClient({ routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }), placement: placementOn(node.client), session: 'session', credentials, clock: systemClock });
+  const client = new GrpcShardClient({
+    routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }),
+    placement: placementOn(node.client),
+    session: 'session',
+    credentials,
+    clock: systemClock,
+  });
   // The first ones go the way that is there.
   const nowhere = { collectionUid: 'nowhere', shard: 0 };
   const search: VectorSearch = { vector: Float32Array.of(1), k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
