@@ -39,7 +39,9 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     name = f"life-{uuid.uuid4().hex[:12]}"
-    made = await got(quiver.create_collection(name, 3, description="first", language="en", quantization="int4", metadata="disk", vectors="disk"))
+    made = await got(
+        quiver.create_collection(name, 3, description="first", language="en", quantization="int4", metadata="disk", vectors="disk")
+    )
     assert (made.name, made.dim, made.distance_metric, made.vector_count, made.quantization) == (name, 3, "cosine", 0, "int4")
     assert (made.metadata, made.vectors) == ("disk", "disk")
     assert made.created_at.tzinfo is not None
