@@ -1,21 +1,56 @@
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import type { AsyncRecordBatchFileReader, DataType, RecordBatch, Vector } from 'apache-arrow';
-import { decompress as zstdDecompress } from 'fzstd';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { checkBatch, checkBatchHead, ColumnCheck } from './arrow-check';
+import { footerShape, messageShape } from './arrow-shapes';
 import { type ByteSource, headOf, PieceReader } from './byte-source';
+import { type Decompressor, zstdDecompress } from './decompression';
+import { checkFlatbuffer } from './flatbuffer-check';
 import { lz4FrameDecompress } from './lz4-frame';
-import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
+import { CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource } from './record-source';
 
 /** The package is large, and only needed with such a file. */
 async function loadArrow() {
   const arrow = await import('apache-arrow');
-  arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, { decode: (bytes) => lz4FrameDecompress(bytes) });
-  arrow.compressionRegistry.set(arrow.CompressionType.ZSTD, { decode: (bytes) => zstdDecompress(bytes) });
+  arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, { decode: (bytes) => decompressed(bytes, lz4FrameDecompress) });
+  arrow.compressionRegistry.set(arrow.CompressionType.ZSTD, { decode: (bytes) => decompressed(bytes, zstdDecompress) });
+  if (arrow.Message.decode !== decodeChecked) {
+    decodeUnchecked = arrow.Message.decode.bind(arrow.Message);
+    arrow.Message.decode = decodeChecked;
+  }
   return arrow;
+}
+
+type Decode = ArrowLibrary['Message']['decode'];
+let decodeUnchecked: Decode;
+
+/** The library reads every message by this function, and believes all that it says. */
+const decodeChecked: Decode = (bytes) => {
+  checkFlatbuffer(bytes as Uint8Array, messageShape);
+  const message = decodeUnchecked(bytes);
+  checkBatchHead(message);
+  return message;
+};
+
+/** The library hands on a buffer without its length, which stands before it (https://arrow.apache.org/docs/format/Columnar.html#recordbatch-message). */
+const LENGTH_BYTES = 8;
+/** What a byte can become at most, of a buffer that becomes large. */
+const RATIO_MAX = 256;
+
+function decompressed(bytes: Uint8Array, decompress: Decompressor): Uint8Array {
+  if (bytes.byteOffset < LENGTH_BYTES) throw new RangeError('a compressed buffer is cut off');
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset - LENGTH_BYTES).getBigInt64(0, true));
+  if (!(length >= 0 && length <= Math.max(PIECE_BYTES_MAX, bytes.length * RATIO_MAX))) throw new RangeError(`a compressed buffer would have ${length} bytes`);
+  const whole = decompress(bytes, length);
+  if (whole.length !== length) throw new RangeError(`a compressed buffer has ${whole.length} bytes, not ${length}`);
+  // Numbers of eight bytes are read in place.
+  return whole.byteOffset % LENGTH_BYTES === 0 ? whole : whole.slice();
 }
 
 type ArrowLibrary = Awaited<ReturnType<typeof loadArrow>>;
 
+/** Length of the footer, and the magic number without its padding. */
+const FOOTER_END_BYTES = 10;
 const FILE_MAGIC = Buffer.from('ARROW1\0\0', 'latin1');
 
 /** Arrow's IPC format, as a file (also Feather, version 2) or a stream, a record batch in memory at a time. */
@@ -32,18 +67,20 @@ export class ArrowSource implements RecordSource {
     const arrow = await loadArrow();
     let row = 0;
     try {
+      const columns = new ColumnCheck(arrow);
       for await (const { batch, share } of this.batches(arrow)) {
+        checkBatch(columns, batch);
         const first = row;
         row += batch.numRows;
         if (row <= start) continue;
-        const columns = batch.schema.fields.flatMap((field, i) => {
+        const read = batch.schema.fields.flatMap((field, i) => {
           const vector = wanted === null || wanted.has(field.name) ? batch.getChildAt(i) : null;
-          return vector === null ? [] : [{ name: field.name, vector, read: converter(arrow, field.type) }];
+          return vector === null ? [] : [{ name: field.name, vector, convert: converter(arrow, field.type) }];
         });
         for (let from = Math.max(0, start - first); from < batch.numRows; from += CHUNK_ROWS) {
           const to = Math.min(batch.numRows, from + CHUNK_ROWS);
           const records = Array.from({ length: to - from }, (_, i) => ({
-            fields: Object.fromEntries(columns.map(({ name, vector, read }) => [name, read(vector.get(from + i))])),
+            fields: Object.fromEntries(read.map(({ name, vector, convert }) => [name, convert(vector.get(from + i))])),
             number: first + from + i,
           }));
           yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row: first + to }, share };
@@ -64,7 +101,8 @@ export class ArrowSource implements RecordSource {
     }
     const file = await open(path, 'r');
     try {
-      const reader = (await (await arrow.RecordBatchReader.from(file)).open()) as AsyncRecordBatchFileReader;
+      await checkFooter(file);
+      const reader = (await (await arrow.RecordBatchReader.from(readWithin(file))).open()) as AsyncRecordBatchFileReader;
       for (let i = 0; i < reader.numRecordBatches; i++) {
         const batch = await reader.readRecordBatch(i);
         if (batch !== null) yield { batch, share: (i + 1) / reader.numRecordBatches };
@@ -89,6 +127,30 @@ export class ArrowSource implements RecordSource {
       await reader.close();
     }
   }
+}
+
+/** The file, of which no place can be read that it has not: the library would try again for ever. */
+function readWithin(file: FileHandle): FileHandle {
+  const read = async (buffer: Uint8Array, offset: number, length: number, position: number) => {
+    if (!(position >= 0)) throw new RangeError('a part would begin before the file');
+    const result = await file.read(buffer, offset, length, position);
+    if (result.bytesRead === 0 && length > 0) throw new RangeError('it is cut off');
+    return result;
+  };
+  return { fd: file.fd, stat: async () => file.stat(), read, close: async () => file.close() } as unknown as FileHandle;
+}
+
+/** Throws a RangeError when the index of batches is not what it must be. A file that has none is told by the library. */
+async function checkFooter(file: FileHandle): Promise<void> {
+  const { size } = await file.stat();
+  if (size < FILE_MAGIC.length + FOOTER_END_BYTES) throw new RangeError('it is cut off');
+  const end = Buffer.alloc(FOOTER_END_BYTES);
+  await file.read(end, 0, FOOTER_END_BYTES, size - FOOTER_END_BYTES);
+  const length = end.readInt32LE(0);
+  if (!end.subarray(4).equals(FILE_MAGIC.subarray(0, 6)) || !(length > 0 && length <= size - FILE_MAGIC.length - FOOTER_END_BYTES)) throw new RangeError('it is cut off, or its end is damaged');
+  const footer = Buffer.alloc(length);
+  await file.read(footer, 0, length, size - FOOTER_END_BYTES - length);
+  checkFlatbuffer(footer, footerShape);
 }
 
 /** Turns a value of a column's type into one of JSON, or a typed array. */

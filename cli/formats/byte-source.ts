@@ -4,6 +4,7 @@ import { Readable, Transform, type TransformCallback } from 'node:stream';
 import zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { ZstdFrameCheck } from './zstd-frame';
 
 export type Compression = 'gz' | 'zst';
 
@@ -82,10 +83,13 @@ function decompressor(compression: Compression): Transform {
  * frames that come together (nodejs/node#64592 and #64741): rows would be missing, and nobody told.
  */
 class ZstdStream extends Transform {
+  /** The library makes room for whatever window a frame asks for. */
+  private readonly check = new ZstdFrameCheck();
   private readonly inner = new Decompress((piece) => void this.push(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)));
 
   override _transform(piece: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     try {
+      this.check.push(piece);
       this.inner.push(piece);
       done();
     } catch (error) {

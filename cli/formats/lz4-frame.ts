@@ -11,7 +11,8 @@ export function lz4FrameDecompress(input: Uint8Array, bytesMax = 1 << 30): Uint8
   const hasBlockChecksums = (flags & 0x10) !== 0;
   const said = hasSize ? Number(view.getBigUint64(6, true)) : input.length * 4;
   if (said > bytesMax && hasSize) throw new RangeError(`${said} bytes in an LZ4 frame`);
-  const output = new Output(Math.min(said, bytesMax), bytesMax);
+  // No byte becomes more than 255, whatever the head says.
+  const output = new Output(Math.min(said, bytesMax, input.length * 256), bytesMax);
   // Magic, flags, block size, sizes and dictionary where they are, and a checksum of them.
   let at = 6 + (hasSize ? 8 : 0) + ((flags & 0x01) !== 0 ? 4 : 0) + 1;
   for (;;) {
@@ -25,6 +26,13 @@ export function lz4FrameDecompress(input: Uint8Array, bytesMax = 1 << 30): Uint8
     else decompressBlock(block, output);
     at += length + (hasBlockChecksums ? 4 : 0);
   }
+}
+
+/** Decompresses one LZ4 block to at most `bytesMax` bytes. Throws a RangeError for what is none. */
+export function lz4BlockDecompress(input: Uint8Array, bytesMax: number): Uint8Array {
+  const output = new Output(bytesMax, bytesMax);
+  decompressBlock(input, output);
+  return output.bytes();
 }
 
 const MAGIC = 0x184d2204;

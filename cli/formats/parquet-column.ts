@@ -45,7 +45,8 @@ export async function openColumn(parts: {
   const { library, file, name, metadata, root, group, column, mark } = parts;
   const path = plainPath(column);
   if (path === null) return new NestedColumn(parts);
-  const pages = new PageReader(library, file, name, chunkPlace(library, metadata, group, [root, ...path]));
+  const { size } = await file.stat();
+  const pages = new PageReader(library, file, name, chunkPlace(library, metadata, group, [root, ...path], size));
   const reader = new PlainColumn(pages, [root, ...path]);
   if (mark) await reader.seek(mark);
   return reader;
@@ -183,12 +184,12 @@ class NestedColumn implements ColumnReader {
   }
 
   private async load(): Promise<unknown[]> {
-    const { library, file, metadata, group, column } = this.parts;
-    const chunks = metadata.row_groups[group].columns.filter((chunk) => chunk.meta_data?.path_in_schema[0] === column.element.name);
-    const bytes = chunks.reduce((sum, { meta_data }) => sum + Number(meta_data?.total_uncompressed_size ?? 0), 0);
+    const { library, file, name, metadata, root, group, column } = this.parts;
+    const { size } = await file.stat();
+    let bytes = 0;
+    for (const path of leavesOf(column, [root])) bytes += await new PageReader(library, file, name, chunkPlace(library, metadata, group, path, size)).check();
     if (bytes > NESTED_BYTES_MAX)
       throw new CommandError(`column "${column.element.name}" is nested and has ${bytes >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
-    const { size } = await file.stat();
     const slice = sliceOf(file, size);
     const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     let rows: Record<string, unknown>[] = [];
@@ -204,4 +205,10 @@ class NestedColumn implements ColumnReader {
     });
     return rows.map((row) => row[column.element.name]);
   }
+}
+
+/** The paths from the root to what has values. */
+function leavesOf(node: SchemaTree, above: readonly SchemaTree[]): SchemaTree[][] {
+  const path = [...above, node];
+  return node.children.length === 0 ? [path] : node.children.flatMap((child) => leavesOf(child, path));
 }

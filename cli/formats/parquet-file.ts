@@ -1,9 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
-import zlib from 'node:zlib';
 import type { Compressors, FileMetaData, PageHeader, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
+import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
+import { lz4BlockDecompress } from './lz4-frame';
 import { highestLevels, readLevels } from './parquet-levels';
 import { PIECE_BYTES_MAX } from './record-source';
+import { checkThrift } from './thrift-check';
 
 /** The packages for Parquet are modules of the other kind and only needed with such a file. */
 export async function loadParquet() {
@@ -14,15 +16,21 @@ export async function loadParquet() {
     import('hyparquet/src/convert.js'),
     import('hyparquet-compressors'),
   ]);
-  const { zstdDecompressSync } = zlib as unknown as { zstdDecompressSync?: (bytes: Uint8Array) => Buffer };
-  // Node's own are several times as fast as those in JavaScript.
-  const own: Compressors = {
-    ...compressors.compressors,
-    GZIP: (bytes) => zlib.gunzipSync(bytes),
-    BROTLI: (bytes) => zlib.brotliDecompressSync(bytes),
-    ...(zstdDecompressSync === undefined ? {} : { ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes) }),
+  // That of the library takes the block of no bytes, a page of nulls, for damage.
+  const lz4: Decompressor = (bytes, length) => (length === 0 ? NO_BYTES : compressors.compressors.LZ4!(bytes, length));
+  const own = { ...compressors.compressors, GZIP: gunzip, BROTLI: brotliDecompress, ZSTD: zstdDecompress, LZ4: lz4, LZ4_RAW: lz4BlockDecompress };
+  const bounded = Object.entries(own).map(([codec, decompress]) => [codec, withBound(codec, decompress)]);
+  return { ...main, ...column, ...datapage, ...conversion, compressors: Object.fromEntries(bounded) as Compressors };
+}
+
+/** What a byte can become at most, of codecs that make room for what the head says before they look at the bytes. */
+const RATIO_MAX: Readonly<Record<string, number>> = { SNAPPY: 64, LZ4: 256, LZ4_RAW: 256 };
+
+function withBound(codec: string, decompress: Decompressor): Decompressor {
+  return (bytes, length) => {
+    if (!(length >= 0 && length <= PIECE_BYTES_MAX && length <= (RATIO_MAX[codec] ?? Infinity) * (bytes.length + 1))) throw new Error(`a page would have ${length} bytes`);
+    return decompress(bytes, length);
   };
-  return { ...main, ...column, ...datapage, ...conversion, compressors: own };
 }
 
 export type ParquetLibrary = Awaited<ReturnType<typeof loadParquet>>;
@@ -50,8 +58,11 @@ interface EncodedPage extends Omit<DecodedPage, 'offset' | 'values'> {
   page: ReturnType<ParquetLibrary['readDataPage']>;
 }
 
-const NO_LEVELS = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
+const NO_LEVELS = NO_BYTES;
 
+/** Values of one page, also where some bytes stand for many of them. Writers end a page after some ten thousand. */
+const PAGE_VALUES_MAX = 4 << 20;
 /** Read ahead, so that a page's head costs no read of its own. */
 const AHEAD_BYTES = 1 << 20;
 /** A head holds statistics besides; more is damage. */
@@ -104,16 +115,36 @@ export class PageReader {
       const bytes = await this.bytes(Math.min(length, this.place.end - this.offset));
       const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset: 0 };
       try {
+        checkThrift(bytes);
         const head = this.library.parquetHeader(reader);
         this.offset += reader.offset;
-        if (!(head.compressed_page_size >= 0 && head.compressed_page_size <= PIECE_BYTES_MAX && head.uncompressed_page_size <= PIECE_BYTES_MAX))
-          throw this.damaged(`a page would have ${head.uncompressed_page_size} bytes`);
+        this.checkHead(head);
         return head;
       } catch (error) {
         // It may reach beyond what was read.
         if (!(error instanceof RangeError) || bytes.length < length || length > HEAD_BYTES_MAX) throw error;
       }
     }
+  }
+
+  private checkHead(head: PageHeader): void {
+    const { compressed_page_size: compressed, uncompressed_page_size: uncompressed } = head;
+    if (!(compressed >= 0 && compressed <= this.place.end - this.offset)) throw this.damaged(`a page would have ${compressed} bytes, compressed`);
+    if (!(uncompressed >= 0 && uncompressed <= PIECE_BYTES_MAX)) throw this.damaged(`a page would have ${uncompressed} bytes`);
+    const values = (head.data_page_header ?? head.data_page_header_v2 ?? head.dictionary_page_header)?.num_values ?? 0;
+    const nulls = head.data_page_header_v2?.num_nulls ?? 0;
+    if (!(values >= 0 && values <= PAGE_VALUES_MAX)) throw this.damaged(`a page would have ${values} values`);
+    if (!(nulls >= 0 && nulls <= values)) throw this.damaged(`a page would have ${nulls} nulls of ${values} values`);
+  }
+
+  /** Looks at the heads of all pages, before somebody else reads them; answers how many bytes these become. */
+  async check(): Promise<number> {
+    let bytes = 0;
+    for (let head = await this.head(); head !== null; head = await this.head()) {
+      this.offset += head.compressed_page_size;
+      bytes += head.uncompressed_page_size;
+    }
+    return bytes;
   }
 
   private async readDictionary(head: PageHeader): Promise<void> {
@@ -174,7 +205,6 @@ export class PageReader {
 
   private levels(bytes: Uint8Array, count: number, highest: number): Uint8Array {
     if (highest === 0) return NO_LEVELS;
-    if (!(count >= 0 && count <= PIECE_BYTES_MAX)) throw this.damaged(`a page would have ${count} values`);
     try {
       return readLevels(bytes, count, highest);
     } catch (error) {
@@ -214,11 +244,13 @@ function countOf(levels: Uint8Array, level: number): number {
 }
 
 /** Where the chunk of a leaf is, in a row group. */
-export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, group: number, path: SchemaTree[]): ChunkPlace {
+export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, group: number, path: SchemaTree[], fileBytes: number): ChunkPlace {
   const names = path.slice(1).map(({ element }) => element.name);
   const chunk = metadata.row_groups[group].columns.find((column) => column.meta_data?.path_in_schema.join('.') === names.join('.'))?.meta_data;
   if (chunk === undefined) throw new CommandError(`column ${names.join('.')} is not in row group ${group}`);
   const start = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
+  const end = start + Number(chunk.total_compressed_size);
+  if (!(start >= 0 && end >= start && end <= fileBytes)) throw new CommandError(`column ${names.join('.')} would be from byte ${start} to ${end} of ${fileBytes}`);
   const decoder = {
     ...chunk,
     pathInSchema: names,
@@ -228,8 +260,20 @@ export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, grou
     compressors: library.compressors,
     utf8: true,
   } as ColumnDecoder;
-  return { start, end: start + Number(chunk.total_compressed_size), decoder };
+  return { start, end, decoder };
 }
+
+/** The metadata at the end of a file; every list of theirs has the room that it takes. */
+export async function readParquetMetadata(library: ParquetLibrary, file: FileHandle, size: number): Promise<FileMetaData> {
+  const slice = sliceOf(file, size);
+  const end = Buffer.from(await slice(Math.max(0, size - FOOTER_END_BYTES)));
+  const length = end.length < FOOTER_END_BYTES ? 0 : end.readUInt32LE(0);
+  if (length > 0 && length <= size - FOOTER_END_BYTES) checkThrift(new Uint8Array(await slice(size - FOOTER_END_BYTES - length, size - FOOTER_END_BYTES)));
+  return library.parquetMetadataAsync({ byteLength: size, slice });
+}
+
+/** Length of the metadata, and the magic number. */
+const FOOTER_END_BYTES = 8;
 
 /** Any part of a file, as the library asks for it. A damaged file has parts where none can be. */
 export function sliceOf(file: FileHandle, size: number): (from: number, to?: number) => Promise<ArrayBuffer> {

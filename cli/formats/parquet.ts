@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError, EXIT_CODES } from '../command-error';
 import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
-import { loadParquet, type ParquetLibrary, sliceOf } from './parquet-file';
+import { loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
 import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
 
 interface ParquetMark {
@@ -35,8 +35,7 @@ export class ParquetSource implements RecordSource {
     const file = await open(path, 'r');
     try {
       const { size } = await file.stat();
-      const slice = sliceOf(file, size);
-      const metadata = await library.parquetMetadataAsync({ byteLength: size, slice });
+      const metadata = await readParquetMetadata(library, file, size);
       return new ParquetSource(path, library, file, metadata, library.parquetSchema(metadata));
     } catch (error) {
       await file.close();

@@ -1,6 +1,7 @@
 import { FileTarget } from './files/file-target';
 import type { FuzzTarget, TargetName } from './fuzz-target';
 import { HttpTarget } from './http/http-target';
+import { ImportTarget } from './imports/import-target';
 import { RpcTarget } from './rpc/rpc-target';
 
 /** The target of that name, not started; `environment` goes to every process of it. */
@@ -14,5 +15,7 @@ export function openTarget(name: TargetName, environment: Record<string, string>
       return new RpcTarget(environment);
     case 'files':
       return new FileTarget(environment);
+    case 'imports':
+      return new ImportTarget(environment);
   }
 }

@@ -1,0 +1,36 @@
+import type { TableShape } from './flatbuffer-check';
+
+/**
+ * What messages and the footer of Arrow's IPC format point to, after https://github.com/apache/arrow/tree/main/format (Schema.fbs,
+ * Message.fbs, File.fbs).
+ */
+
+const TIMESTAMP = 10;
+const UNION = 14;
+const [SCHEMA, DICTIONARY_BATCH, RECORD_BATCH] = [1, 2, 3];
+
+const PAIR_BYTES = 16;
+const BLOCK_BYTES = 24;
+const LONG_BYTES = 8;
+const INT_BYTES = 4;
+
+const numbersOnly: TableShape = () => ({});
+const keyValue: TableShape = () => ({ 0: 'text', 1: 'text' });
+const dictionaryEncoding: TableShape = () => ({ 1: { table: numbersOnly } });
+const timestamp: TableShape = () => ({ 1: 'text' });
+const union: TableShape = () => ({ 1: { listOf: INT_BYTES } });
+const typeShape = (kind: number): TableShape => (kind === TIMESTAMP ? timestamp : kind === UNION ? union : numbersOnly);
+const field: TableShape = () => ({
+  0: 'text',
+  3: { oneOf: typeShape },
+  4: { table: dictionaryEncoding },
+  5: { tables: field },
+  6: { tables: keyValue },
+});
+const schema: TableShape = () => ({ 1: { tables: field }, 2: { tables: keyValue }, 3: { listOf: LONG_BYTES } });
+const recordBatch: TableShape = () => ({ 1: { listOf: PAIR_BYTES }, 2: { listOf: PAIR_BYTES }, 3: { table: numbersOnly }, 4: { listOf: LONG_BYTES } });
+const dictionaryBatch: TableShape = () => ({ 1: { table: recordBatch } });
+const headerShape = (kind: number): TableShape | null => ({ [SCHEMA]: schema, [DICTIONARY_BATCH]: dictionaryBatch, [RECORD_BATCH]: recordBatch })[kind] ?? null;
+
+export const messageShape: TableShape = () => ({ 2: { oneOf: headerShape }, 4: { tables: keyValue } });
+export const footerShape: TableShape = () => ({ 1: { table: schema }, 2: { listOf: BLOCK_BYTES }, 3: { listOf: BLOCK_BYTES }, 4: { tables: keyValue } });

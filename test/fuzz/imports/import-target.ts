@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Format, formatOf } from '../../../cli/formats/open-source';
+import { mutateBytes, smallerBytes } from '../byte-mutation';
+import { below, type FuzzTarget, pick } from '../fuzz-target';
+
+/** A file to import: its bytes in base64, and the name that says its format. */
+export interface ImportCase {
+  name: string;
+  bytes: string;
+}
+
+interface ReadAnswer {
+  rows: number;
+  /** Why it could not be read; null: it was. */
+  message: string | null;
+  /** Of an error that is no message for the user. */
+  unexpected: string | null;
+  /** The most memory that the process has had. */
+  peakMiB: number;
+}
+
+/** Small files of every format, most of them written by pyarrow and numpy. */
+const CORPUS = join(__dirname, '..', 'corpus', 'imports');
+const ANSWER_WITHIN_MS = 20_000;
+const PEAK_MAX_MIB = 512;
+/** What stands for a length or a place in binary formats, at its limits. */
+const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff];
+const RUN_BYTES_MAX = 24;
+
+/** Files that `quiver import` reads, changed: each is read, or refused with a message, in little time and memory. */
+export class ImportTarget implements FuzzTarget<ImportCase> {
+  readonly name = 'imports';
+  readonly casesPerCheck = 1_000;
+  private folder: string | null = null;
+  private reader: ChildProcess | null = null;
+  private output = '';
+  private readonly seeds = readdirSync(CORPUS).map((name) => ({ name, bytes: readFileSync(join(CORPUS, name)) }));
+  private turn = 0;
+
+  constructor(private readonly environment: Record<string, string> = {}) {}
+
+  async start(): Promise<void> {
+    this.folder = mkdtempSync(join(tmpdir(), 'quiver-fuzzed-imports-'));
+    this.startReader();
+    for (const { name, bytes } of this.seeds) {
+      const answer = await this.read(name, bytes);
+      if (answer?.message !== null || answer.rows === 0) throw new Error(`${name} as it is: ${JSON.stringify(answer)} ${this.output}`);
+    }
+  }
+
+  /** Every file of the corpus has its turn. */
+  generate(random: () => number): ImportCase {
+    const { name, bytes } = this.seeds[this.turn++ % this.seeds.length];
+    const changed = random() < 0.5 ? mutateBytes(random, bytes) : withExtremes(random, bytes);
+    return { name, bytes: changed.toString('base64') };
+  }
+
+  async run({ name, bytes }: ImportCase): Promise<string[]> {
+    const answer = await this.read(name, Buffer.from(bytes, 'base64'));
+    if (answer === null) {
+      const isAlive = this.reader !== null && this.reader.exitCode === null && this.reader.signalCode === null;
+      const fault = isAlive ? `hang: ${name} is not read after ${ANSWER_WITHIN_MS} ms` : `death: reading ${name} ended the process: ${this.output.slice(-600)}`;
+      this.startReader();
+      return [fault];
+    }
+    const faults = answer.unexpected === null ? [] : [`error: ${name}: ${answer.unexpected}`];
+    if (answer.peakMiB > PEAK_MAX_MIB) {
+      faults.push(`memory: reading ${name} took ${answer.peakMiB} MiB`);
+      this.startReader();
+    }
+    return faults;
+  }
+
+  async check(): Promise<string[]> {
+    const { name, bytes } = this.seeds[0];
+    const answer = await this.read(name, bytes);
+    return answer !== null && answer.message === null ? [] : [`health: ${name} is not read any more: ${JSON.stringify(answer)}`];
+  }
+
+  shrink({ name, bytes }: ImportCase): ImportCase[] {
+    return smallerBytes(Buffer.from(bytes, 'base64')).map((smaller) => ({ name, bytes: smaller.toString('base64') }));
+  }
+
+  async stop(): Promise<void> {
+    this.reader?.kill('SIGKILL');
+    this.reader = null;
+    if (this.folder !== null) rmSync(this.folder, { recursive: true, force: true });
+    this.folder = null;
+  }
+
+  private startReader(): void {
+    this.reader?.kill('SIGKILL');
+    this.output = '';
+    const reader = fork(join(__dirname, 'reader-process.cjs'), { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...this.environment }, execArgv: [] });
+    for (const stream of [reader.stdout, reader.stderr]) stream?.on('data', (piece: Buffer) => (this.output = (this.output + piece.toString()).slice(-8_192)));
+    this.reader = reader;
+  }
+
+  /** null: no answer in time, or the process ended. */
+  private async read(name: string, bytes: Buffer): Promise<ReadAnswer | null> {
+    const path = join(this.folder as string, name);
+    writeFileSync(path, bytes);
+    const reader = this.reader as ChildProcess;
+    return new Promise((resolve) => {
+      const end = (answer: ReadAnswer | null): void => {
+        clearTimeout(timer);
+        reader.off('message', onMessage);
+        reader.off('exit', onExit);
+        resolve(answer);
+      };
+      const onMessage = (answer: unknown): void => end(answer as ReadAnswer);
+      const onExit = (): void => end(null);
+      const timer = setTimeout(end, ANSWER_WITHIN_MS, null);
+      reader.on('message', onMessage);
+      reader.on('exit', onExit);
+      reader.send({ path, format: formatOf(name) as Format });
+    });
+  }
+}
+
+/** The bytes with one to three numbers in the place of what was there: fixed ones, or of a variable length. */
+function withExtremes(random: () => number, bytes: Buffer): Buffer {
+  const changed = Buffer.from(bytes);
+  for (let rounds = 1 + below(random, 3); rounds > 0; rounds -= 1) {
+    // Heads and footers hold the lengths, and lie at the ends.
+    const near = pick(random, [0, 0, 1, 2]);
+    const within = Math.min(changed.length, 2_048);
+    const at = near === 0 ? below(random, changed.length) : near === 1 ? below(random, within) : changed.length - 1 - below(random, within);
+    const number = pick(random, EXTREMES);
+    switch (below(random, 4)) {
+      case 0:
+        changed[at] = number & 0xff;
+        break;
+      case 1:
+        if (at + 4 <= changed.length) changed.writeUInt32LE(number >>> 0, at);
+        break;
+      case 2:
+        if (at + 8 <= changed.length) changed.writeBigUInt64LE(BigInt.asUintN(64, BigInt(number) * BigInt(pick(random, [1, 256, 65_536, -1]))), at);
+        break;
+      default: {
+        // Digits of a number of variable length, all ones.
+        const end = Math.min(changed.length, at + 1 + below(random, RUN_BYTES_MAX));
+        changed.fill(0xff, at, end);
+        if (end < changed.length) changed[end] = 0x0f;
+      }
+    }
+  }
+  return changed;
+}

@@ -1,0 +1,27 @@
+/** Reads files as `quiver import` does, each when it is told; a process of its own, so that what ends it is seen from outside. */
+require('../../support/swc-register.js');
+const { openFile } = require('../../../cli/formats/open-source.ts');
+const { CommandError } = require('../../../cli/command-error.ts');
+
+const options = { format: null, delimiter: null, columns: null, split: { by: 'chunks', size: 200, overlap: 20 } };
+
+/** @param {{ path: string, format: any }} given */
+async function answerTo({ path, format }) {
+  let rows = 0;
+  /** @type {any} */
+  let error = null;
+  try {
+    const source = await openFile({ path, format, name: path }, options);
+    for await (const { records, unreadable } of source.read(null, null)) {
+      rows += records.length + unreadable.length;
+      // As an import would send them.
+      for (const { fields } of records) JSON.stringify(fields, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
+    }
+  } catch (caught) {
+    error = caught;
+  }
+  const unexpected = error === null || error instanceof CommandError ? null : `${error.stack}`;
+  process.send?.({ rows, message: error === null ? null : error.message, unexpected, peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) });
+}
+
+process.on('message', (/** @type {any} */ given) => void answerTo(given));
