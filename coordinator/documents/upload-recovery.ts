@@ -1,6 +1,7 @@
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
+import { inPool } from '../collections/call-pool';
 import type { VectorsService } from '../service';
 import { chunkIds } from './document-chunks';
 import type { JournaledUpload, OpenUpload, UploadJournal } from './upload-journal';
@@ -9,6 +10,9 @@ import type { JournaledUpload, OpenUpload, UploadJournal } from './upload-journa
 const IDS_PER_DELETE = 1000;
 /** What could not be taken back is tried again after this long: by then a shard without a primary has one. */
 const RETRY_MS = 15_000;
+
+/** One whose shard is away is waited for as long as a call may take; by then, others have been taken back. */
+const PATIENCE_MS = 1_000;
 
 /** What a recovery knows about the other processes that share the journal. */
 export interface OtherUploaders {
@@ -83,17 +87,18 @@ export class UploadRecovery {
 
   /** Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call. */
   async recover(others: OtherUploaders): Promise<void> {
-    for (const entry of await this.journal.list()) {
+    const takeBack = async (entry: JournaledUpload): Promise<void> => {
       const { documentId, collection, owner } = entry.upload;
-      if (this.busy.has(documentId) || this.retries.has(documentId)) continue;
-      if (owner !== this.instanceId && others.isAlive(owner)) continue;
-      if (!this.isDue(entry, others)) continue;
+      if (this.busy.has(documentId) || this.retries.has(documentId)) return;
+      if (owner !== this.instanceId && others.isAlive(owner)) return;
+      if (!this.isDue(entry, others)) return;
       try {
         await this.guarded(documentId, () => this.takeBackFound(entry, others));
       } catch (error) {
         this.log.warn({ documentId, collection, error }, 'could not take back an upload yet');
       }
-    }
+    };
+    await inPool(await this.journal.list(), takeBack, { patienceMs: PATIENCE_MS });
   }
 
   close(): void {

@@ -10,10 +10,10 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-move-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A move of pages of one item each to a service that takes all; `saved` are the states that were written, in order. */
-async function move(next: (page: number) => string | null, pagesMax: number): Promise<{ saved: MoveState[]; pages: number; run: Promise<void> }> {
+async function move(next: (page: number) => string | null, pagesMax: number, count = 0): Promise<{ saved: MoveState[]; pages: number; run: Promise<void> }> {
   const saved: MoveState[] = [];
   let pages = 0;
-  const connection = { call: async () => ({ dim: 2, distance_metric: 'cosine', vector_count: 0, created_at: 'now' }) } as unknown as Connection;
+  const connection = { call: async () => ({ dim: 2, distance_metric: 'cosine', vector_count: count, created_at: 'now' }) } as unknown as Connection;
   const page = async (): Promise<PeerPage> => {
     pages += 1;
     if (pages > pagesMax) throw new Error('too many pages');
@@ -46,4 +46,8 @@ test('once the last page is settled, nothing that is saved would have it all rea
 test('a peer that answers one page again and again is given up on', async () => {
   const { run } = await move(() => 'page 1', 50);
   await expect(run).rejects.toThrow('there: the peer answers the same page again and again');
+});
+
+test('a collection that can not be counted, because shards do not answer, is not taken for an empty one', async () => {
+  await expect(move(() => null, 1, -1)).rejects.toThrow('how many vectors "here" holds is not known, because some of its shards do not answer');
 });
