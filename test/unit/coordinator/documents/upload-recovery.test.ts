@@ -41,8 +41,7 @@ test('uploads into a collection that is away hold up no other', async () => {
   const journal = new UploadJournal(store);
   for (let i = 0; i < 20; i++) await journal.put({ ...upload, documentId: `away-${i}`, collection: 'away', owner: 'dead' });
   await journal.put({ ...upload, documentId: 'here', collection: 'here', owner: 'dead' });
-  const remove = (collection: string): Promise<{ deleted: string[]; notFound: string[] }> =>
-    collection === 'away' ? new Promise(() => undefined) : Promise.resolve({ deleted: [], notFound: [] });
+  const remove = (collection: string): Promise<{ deleted: string[]; notFound: string[] }> => (collection === 'away' ? new Promise(() => undefined) : Promise.resolve({ deleted: [], notFound: [] }));
   const recovery = new UploadRecovery({ journal, vectors: { delete: remove }, clock: systemClock, log: silentLogger, instanceId: 'one' });
   void recovery.recover({ isAlive: () => false, writesMs: 0 });
   await jest.advanceTimersByTimeAsync(2_000);
