@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { TEST_SEALS } from '../support/test-seals';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,6 +75,19 @@ describe.each(targets)('%s', (_name, open) => {
     expect(await target.list('')).toEqual([]);
   });
 
+  test.each(['../outside', '/etc/passwd', 'data/../../outside', 'data/./a', 'data//a', 'data/a b', ''])('nothing has the name %j', async (key) => {
+    const target = open();
+    for (const call of [() => target.get(key), () => target.put(key, Buffer.from('x')), () => target.delete(key)]) await expect(call()).rejects.toMatchObject({ kind: 'storage_damaged' });
+  });
+
+  test('an object that has more bytes than it may have is not read', async () => {
+    const target = open();
+    await target.put('data/one/large', Buffer.alloc(1001));
+    expect(await target.get('data/one/large', 1001)).toHaveLength(1001);
+    await expect(target.get('data/one/large', 1000)).rejects.toMatchObject({ kind: 'storage_damaged' });
+    await target.delete('data/one/large');
+  });
+
   test('of many who create an object one does, and what it has written stays until it is deleted', async () => {
     const target = open();
     const contents = Array.from({ length: 8 }, (_, i) => `content ${i}`);
@@ -89,6 +103,36 @@ describe.each(targets)('%s', (_name, open) => {
     expect(await target.create('backups/created.json', Buffer.from('again'))).toBe(true);
     expect((await target.get('backups/created.json'))?.toString()).toBe('again');
     await target.delete('backups/created.json');
+  });
+});
+
+describe('a folder that somebody else can write to', () => {
+  const outside = mkdtempSync(join(tmpdir(), 'quiver-outside-'));
+  const inside = mkdtempSync(join(tmpdir(), 'quiver-inside-'));
+  const target = new FolderTarget('file:x', inside, TEST_SEALS);
+  afterAll(() => {
+    for (const path of [outside, inside]) rmSync(path, { recursive: true, force: true });
+  });
+
+  test('leads nowhere else by links', async () => {
+    writeFileSync(join(outside, 'a'), 'not theirs');
+    symlinkSync(outside, join(inside, 'data'));
+    for (const call of [() => target.get('data/a'), () => target.put('data/b', Buffer.from('x')), () => target.delete('data/a'), () => target.list('data/')]) {
+      await expect(call()).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('data') });
+    }
+    mkdirSync(join(inside, 'backups'));
+    symlinkSync(join(outside, 'a'), join(inside, 'backups/a'));
+    expect(await target.get('backups/a')).toBeNull();
+    expect(await target.list('backups/')).toEqual([]);
+    expect(readdirSync(outside)).toEqual(['a']);
+  });
+
+  test('holds nobody up with what is no file', async () => {
+    mkdirSync(join(inside, 'claims/folder.json'), { recursive: true });
+    expect(spawnSync('mkfifo', [join(inside, 'claims/pipe.json')]).status).toBe(0);
+    writeFileSync(join(inside, 'claims/no name'), 'x');
+    for (const name of ['folder.json', 'pipe.json']) expect(await target.get(`claims/${name}`)).toBeNull();
+    expect(await target.list('claims/')).toEqual([]);
   });
 });
 

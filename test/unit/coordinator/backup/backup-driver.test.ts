@@ -16,6 +16,7 @@ import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
 import { eventually } from '../../../support/eventually';
+import { OTHER_SEALS, TEST_SEALS } from '../../../support/test-seals';
 import { MemoryTarget } from '../../../support/memory-target';
 
 /** Who drives backups and restores while others believe that they do. */
@@ -259,6 +260,58 @@ describe('a restore of a backup that was deleted, and is claimed', () => {
     const present = target.get.bind(target);
     target.get = async (key) => (key.startsWith('void/') ? null : present(key));
     expect(await restoredWith({})).toMatchObject({ state: 'done', isHeld: true });
+  });
+});
+
+describe('a restore that can not succeed', () => {
+  const BACKUP = '20260101T000000Z-00000000';
+
+  async function restoredOf(keys: string[], given: Partial<RestoreRecord>): Promise<RestoreRecord> {
+    await repository.publish({ id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys, copiedBytes: 0, totalBytes: 0 });
+    const record: RestoreRecord = {
+      id: 'restore-20260102T000000Z-00000000',
+      backup: BACKUP,
+      target: target.name,
+      state: 'running',
+      collections: [],
+      keys: true,
+      startedAt: '',
+      endedAt: null,
+      error: null,
+      ...given,
+    };
+    await store.transact([], [{ type: 'put', key: restorePath(record.id), value: JSON.stringify(record) }]);
+    await drive(await elected('next'), async () => DONE);
+    const found = async (): Promise<RestoreRecord> => restoreFromEntry((await store.get(restorePath(record.id)))!);
+    await eventually('it is over', async () => ['done', 'failed'].includes((await found()).state), 60_000);
+    return found();
+  }
+
+  test.each<[string, string[], Partial<RestoreRecord>, string]>([
+    ['a key of its backup is none', ['{"id":2}'], {}, 'damaged'],
+    ['its backup is another one by now', [], { manifests: { [BACKUP]: 'ab'.repeat(32) } }, 'not what it was'],
+  ])('ends as failed: %s', async (_, keys, given, error) => {
+    expect(await restoredOf(keys, given)).toMatchObject({ state: 'failed', error: expect.stringContaining(error) });
+  });
+
+  test('ends as failed where what goes wrong is what nobody expects', async () => {
+    const list = target.list.bind(target);
+    target.list = async () => Promise.reject(new TypeError('x is not a function'));
+    const get = target.get.bind(target);
+    target.get = async (key) => (key.startsWith('claims/') ? Promise.reject(new TypeError('x is not a function')) : get(key));
+    expect(await restoredOf([], { keys: false })).toMatchObject({ state: 'failed', error: 'it failed; the log says why' });
+    Object.assign(target, { list, get });
+  });
+
+  test('ends as failed where its keys were not judged, and are not sealed by this service', async () => {
+    target.seals = OTHER_SEALS;
+    const other = new BackupRepository(target, () => clock.wallMs());
+    await other.publish({ id: BACKUP, startedAt: TIME, finishedAt: TIME, version: '', scheduled: false, collections: [], keys: [], copiedBytes: 0, totalBytes: 0 });
+    target.seals = TEST_SEALS;
+    const publish = repository.publish.bind(repository);
+    repository.publish = async (manifest) => manifest;
+    expect(await restoredOf([], {})).toMatchObject({ state: 'failed', error: expect.stringContaining('not sealed by this service') });
+    repository.publish = publish;
   });
 });
 

@@ -4,6 +4,8 @@ import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import type { BackupManifest } from '../../../../shared/backup/backup-format';
 import { headsKey, segmentKey, segmentToBytes } from '../../../../shared/backup/log-format';
 import { headsToBytes } from '../../../../shared/backup/log-heads';
+import type { BackupSeals, SealState } from '../../../../shared/backup/backup-seals';
+import { OTHER_SEALS, TEST_SEALS } from '../../../support/test-seals';
 import { MemoryTarget } from '../../../support/memory-target';
 
 /** How a moment is reached, from the backups and logs that a target has. */
@@ -66,4 +68,45 @@ test('a backup that a primary took whose clock was behind is no base for a momen
   expect(await find([behind, backupOf('before', 2, START_MS + 2_500)], START_MS + 6_000)).toEqual({ base: 'before', upTo: [2] });
   await ship(6, 1, [START_MS + 20_000]);
   expect(await find([behind], START_MS + 13_000)).toEqual({ base: 'behind', upTo: [5] });
+});
+
+describe('what is not sealed by this service', () => {
+  const backup = backupOf('a', 2, START_MS + 2_500);
+  const segment = async (seals: BackupSeals | null): Promise<void> => {
+    const entries = [1, 2, 3, 4, 5, 6].map((seconds, i) => ({ sequence: i + 1, epoch: 1, at: START_MS + seconds * 1000, write: null }));
+    const key = segmentKey(`${UID}.0`, { first: 1, last: 6, precedingEpoch: 0, lastEpoch: 1, fromMs: START_MS + 1_000, toMs: START_MS + 6_000 });
+    await target.put(key, segmentToBytes(entries, seals === null ? undefined : { seals, key }));
+  };
+  const found = async (seal: SealState, unsealed: boolean): Promise<{ base: string; isSealed: boolean }> => {
+    const repository = { target, ids: async () => ['a'], load: async () => ({ manifest: backup, seal, sha256: '' }) } as unknown as BackupRepository;
+    const [{ base, isSealed }] = (await new RestoreMoment(repository).find({ until: new Date(START_MS + 5_000).toISOString(), rename: {}, unsealed })).collections;
+    return { base, isSealed };
+  };
+
+  test.each([
+    ['no seal', null],
+    ['a seal of another secret', OTHER_SEALS],
+  ])('of a log (%s) leads on from no sealed backup, unless somebody says so', async (_, seals) => {
+    await segment(seals);
+    await expect(found('sealed', false)).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('"unsealed": true') });
+    expect(await found('sealed', true)).toEqual({ base: 'a', isSealed: false });
+  });
+
+  test('of a log leads on from a backup of an earlier version, which is told', async () => {
+    await segment(null);
+    expect(await found('unsealed', false)).toEqual({ base: 'a', isSealed: false });
+  });
+
+  test('of what members told is of no use to what is sealed', async () => {
+    await segment(TEST_SEALS);
+    expect(await found('sealed', false)).toEqual({ base: 'a', isSealed: true });
+    const late = new Date(START_MS + 30_000).toISOString();
+    const repository = { target, ids: async () => ['a'], load: async () => ({ manifest: backup, seal: 'sealed', sha256: '' }) } as unknown as BackupRepository;
+    expect((await new RestoreMoment(repository).find({ until: late, rename: {} })).collections[0].upTo).toEqual([6]);
+    await target.put(
+      headsKey('a'),
+      headsToBytes({ member: 'a', at: START_MS, shards: { [`${UID}.0`]: { sequence: 6, epoch: 1, untilMs: START_MS + 60_000, since: 1, gaps: 0, error: null } } }, OTHER_SEALS),
+    );
+    await expect(new RestoreMoment(repository).find({ until: late, rename: {} })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+  });
 });

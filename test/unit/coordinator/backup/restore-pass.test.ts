@@ -3,7 +3,7 @@ import { restoreFromEntry, restorePath, type RestoreRecord } from '../../../../c
 import { CollectionCatalog } from '../../../../coordinator/collections/collection-catalog';
 import type { CollectionQuota } from '../../../../coordinator/collections/collection-quota';
 import { ReshardRequests } from '../../../../coordinator/collections/reshard/reshard-requests';
-import { collectionToValue, type CollectionRecord } from '../../../../coordinator/collections/collection-record';
+import { collectionToValue, type CollectionRecord, dropPath, type DropIntent } from '../../../../coordinator/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
@@ -43,13 +43,14 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 /** The pass of a restore, over shards that answer as `read` does; with `isStored`, that of another driver who goes on with it. */
-async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false } = {}): Promise<RestorePass> {
+async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false, drop = async (_: DropIntent): Promise<void> => undefined } = {}): Promise<RestorePass> {
   const restore: RestoreRecord = {
     id: 'restore-x',
     backup: 'b',
     target: 'file:/x',
     state: 'running',
     collections: [{ from: 'things', fromUid: 'before', record: collectionToValue(record), shardsReady: 0 }],
+    manifests: { b: 'the checksum' },
     keys: false,
     startedAt: '',
     endedAt: null,
@@ -93,7 +94,7 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
     catalog: new CollectionCatalog({ store }),
     quota,
     clock,
-    drop: async () => undefined,
+    drop,
     stop: new AbortController().signal,
   });
 }
@@ -108,6 +109,12 @@ test('before anybody may write to a shard, it is no longer to begin with what th
   expect(await published()).toBe(true);
 });
 
+test('shards are told which manifest was judged', async () => {
+  const seen = new Set<string | undefined>();
+  await (await passOf(async (assigned) => seen.add(assigned?.spec.seed?.sha256))).run();
+  expect([...seen]).toEqual(['the checksum', undefined]);
+});
+
 test('shards that do not serve make it fail after some time, with the reason; those that are being filled are waited for', async () => {
   const hourMs = 3_600_000;
   const answers = [beingFilled(0), beingFilled(0), new QuiverError('unavailable', 'the node is away')];
@@ -117,6 +124,30 @@ test('shards that do not serve make it fail after some time, with the reason; th
   });
   await expect(pass.run()).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('the node is away') });
   expect(answers).toHaveLength(1);
+});
+
+describe('what a restore takes back', () => {
+  const dropped: DropIntent[] = [];
+  const drop = async (intent: DropIntent): Promise<void> => void dropped.push(intent);
+  beforeEach(() => dropped.splice(0));
+
+  test('is nothing where it had begun nothing', async () => {
+    await store.transact([], [{ type: 'put', key: '/q/collections/things', value: JSON.stringify({ ...record, uid: 'another', identity: 'another', state: 'ready' }) }]);
+    const pass = await passOf(async () => 1, { drop });
+    await expect(pass.run()).rejects.toMatchObject({ kind: 'already_exists' });
+    await pass.undo();
+    expect(dropped).toEqual([]);
+  });
+
+  test('is what it had reserved, also when the driver before ended while it took it back', async () => {
+    const pass = await passOf(async () => Promise.reject(new QuiverError('storage_damaged', 'the backup is of no use')), { drop });
+    await expect(pass.run()).rejects.toMatchObject({ kind: 'storage_damaged' });
+    await pass.undo();
+    expect(dropped).toMatchObject([{ uid, shards: 2 }]);
+    expect(await store.get(dropPath(uid))).not.toBeNull();
+    await (await passOf(async () => 1, { isStored: true, drop })).undo();
+    expect(dropped).toMatchObject([{ uid }, { uid }]);
+  });
 });
 
 describe('a driver that goes on with a restore whose collection was visible already', () => {
