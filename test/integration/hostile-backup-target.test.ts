@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { backupId } from '../../shared/backup/backup-format';
+import { type LogSegment, openedSegment, segmentOf, segmentToBytes } from '../../shared/backup/log-format';
+import { OTHER_SEALS, TEST_SEALS } from '../support/test-seals';
 import { type AdminCall, backupEnded, takeBackup } from '../support/backup-calls';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { eventually } from '../support/eventually';
@@ -258,6 +260,25 @@ describe('any field of any JSON object', () => {
     }
     rmSync(join(folder, 'claims', `${HOSTILE}.json`));
   });
+});
+
+test('a log that somebody else has written again leads to no moment, unless an admin takes it on trust', async () => {
+  const base = await takeBackup(call);
+  const [{ uid, shards }] = target.contentOf(`backups/${base.id}.json`).collections;
+  const { sequence } = shards[0].position;
+  for (let n = 0; n < 3; n += 1) await call('POST', '/v1/collections/things/bulk_upsert', { items: [{ external_id: `l${n}`, vector: [n, 1, 2, 3] }] });
+  const log = `log/${uid}.0`;
+  const segments = (): LogSegment[] => (existsSync(join(folder, log)) ? readdirSync(join(folder, log)).flatMap((name) => segmentOf({ key: `${log}/${name}`, bytes: 1 }) ?? []) : []);
+  await eventually('the writes are shipped', async () => segments().some(({ last }) => last >= sequence + 3));
+  const until = { positions: { things: [sequence + 3] } };
+  expect(await endOf({ until, rename: { things: 'copy' } })).toMatchObject({ state: 'done', warnings: [] });
+  for (const segment of segments()) {
+    const { entries } = openedSegment(segment, target.read(segment.key), TEST_SEALS);
+    writeFileSync(join(folder, segment.key), segmentToBytes(entries, { seals: OTHER_SEALS, key: segment.key }));
+  }
+  expect(await endOf({ until, rename: { things: 'copy' } })).toMatchObject({ state: 'failed', error: expect.stringContaining('"unsealed": true') });
+  expect(await endOf({ until, rename: { things: 'copy' }, unsealed: true })).toMatchObject({ state: 'done', warnings: [expect.stringContaining('not sealed by this service')] });
+  await deleteBackup(base.id);
 });
 
 test('a void, and a segment of a log, that somebody else made are nobody else’s trouble', async () => {

@@ -205,3 +205,45 @@ test('a manifest that somebody else puts under the name of one under way is not 
   });
   await expect(taken()).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('not sealed by this service') });
 });
+
+describe('who can write to the target', () => {
+  /** A driver before has ended, and what it wrote is there in the place of what it was to be. */
+  async function resumed(before: (id: string) => Promise<void>): Promise<BackupManifest> {
+    const claim = repository.claim.bind(repository);
+    const load = repository.load.bind(repository);
+    let isBegun = false;
+    const begin = async (id: string): Promise<void> => {
+      if (!isBegun) await before(id);
+      isBegun = true;
+    };
+    repository.load = async (id) => {
+      await begin(id);
+      return load(id);
+    };
+    repository.claim = async (id, ...rest) => {
+      await begin(id);
+      return claim(id, ...rest);
+    };
+    return taken();
+  }
+
+  test('gets no seal for a manifest of his own, also where a store puts one over another', async () => {
+    target.create = async (key, bytes) => {
+      await target.put(key, bytes);
+      return true;
+    };
+    const time = new Date(0).toISOString();
+    const forged = async (id: string): Promise<void> =>
+      target.put(`backups/${id}.json`, sealedText({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections: [], keys: ['{}'], copiedBytes: 0, totalBytes: 0 }));
+    await expect(resumed(forged)).rejects.toMatchObject({ kind: 'storage_damaged' });
+    expect((await repository.load((await repository.ids())[0]))?.seal).toBe('unsealed');
+  });
+
+  test('makes nothing a base by a claim of his own', async () => {
+    const real = await taken();
+    const forged = { ...real, id: '20260601T000000Z-0000000a' };
+    await target.put(`backups/${forged.id}.json`, sealedText(forged));
+    await resumed(async (id) => target.put(`claims/${id}.json`, sealedText({ id, startedAt: '', bases: [forged.id] })));
+    expect(baseOf('good')).toBeNull();
+  });
+});
