@@ -1,37 +1,17 @@
-import type { z } from 'zod';
-import {
-  type BackupClaim,
-  type BackupManifest,
-  BACKUPS_PREFIX,
-  CLAIMS_PREFIX,
-  contentOf,
-  DATA_PREFIX,
-  idOfKey,
-  isUnreadable,
-  objectsOf,
-  openedContent,
-  sealedText,
-  TEXT_BYTES_MAX,
-  VOIDS_PREFIX,
-} from '../../shared/backup/backup-format';
+import { type BackupClaim, type BackupManifest, BACKUPS_PREFIX, contentOf, isUnreadable, openedContent, sealedText, TEXT_BYTES_MAX, VOIDS_PREFIX } from '../../shared/backup/backup-format';
 import type { SealState } from '../../shared/backup/backup-seals';
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { BACKUP_CLAIM, BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup/content-schemas';
+import { BACKUP_CLAIM, BACKUP_MANIFEST } from '../../shared/backup/content-schemas';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { checkKey } from './backup-checks';
-import { ShippedLogs } from './shipped-logs';
+import { claimKey, idsUnder, manifestKey, msOfId, voidKey } from './backup-names';
+import { BackupSweep } from './backup-sweep';
 
-/** A process that stood still for longer must not go on with a backup; and what is void is remembered for as long. */
-const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 /** The time in the name of a backup that is further ahead is of a clock that was wrong. */
 const AHEAD_MS = 3_600_000;
 /** Backups in which the parts are looked for that another one may build upon: shards remember as many (node/shard/backup/lineage.ts). */
 const BASES_LOOKED_AT = 16;
 /** The same of the newest one that is whole. */
 const NEWEST_LOOKED_AT = 100;
-/** Objects that are removed or read at once. */
-const AT_ONCE = 8;
-
 /** A finished backup as it is in a target. */
 export interface StoredBackup {
   manifest: BackupManifest;
@@ -61,7 +41,7 @@ export class BackupRepository {
 
   /** Ids of the backups that are there, the newest first. */
   async ids(): Promise<string[]> {
-    const [manifests, voids] = [await this.idsUnder(BACKUPS_PREFIX), new Set(await this.idsUnder(VOIDS_PREFIX))];
+    const [manifests, voids] = [await idsUnder(this.target, BACKUPS_PREFIX), new Set(await idsUnder(this.target, VOIDS_PREFIX))];
     return manifests.filter((id) => !voids.has(id)).sort((a, b) => (a < b ? 1 : -1));
   }
 
@@ -196,135 +176,14 @@ export class BackupRepository {
     await this.target.delete(claimKey(id));
   }
 
-  /**
-   * Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. Where something
-   * can't be read that says what is needed, all that it may need stays; its names are answered.
-   */
-  async sweep(): Promise<string[]> {
-    const unreadable: string[] = [];
-    // In this order. Whoever wrote what is listed first had claimed before. Whoever claims what is void later than that is
-    // listed finds it void, and lets it be. And what is claimed no more is in force by now, and then it is listed.
-    const objects = await this.target.list(DATA_PREFIX);
-    const voids = new Set(await this.idsUnder(VOIDS_PREFIX));
-    const claims = await this.claims(unreadable);
-    const claimed = new Set(claims.map(({ id }) => id));
-    const manifests = await this.idsUnder(BACKUPS_PREFIX);
-    // A claim that can't be read may be of any backup that was there when it began.
-    const needed = new Set(claims.flatMap(({ id, bases }) => bases ?? manifests.filter((other) => other < id)));
-    const present = manifests.filter((id) => !voids.has(id) || needed.has(id));
-    const data = new Map<string, string[]>();
-    const repeated = this.repeated(objects.map(({ key }) => key));
-    for (const { key } of objects) {
-      const id = idOfKey(key, DATA_PREFIX);
-      if (id !== null && (!present.includes(id) || repeated.has(id)) && !claimed.has(id)) data.set(id, [...(data.get(id) ?? []), key]);
-    }
-    const kept = await this.objectsNeeded(present, new Set(data.keys()), { keys: objects.map(({ key }) => key), unreadable });
-    for (const keys of data.values()) {
-      await inBatches(
-        keys.filter((key) => !kept.has(key)),
-        (key) => this.target.delete(key),
-      );
-    }
-    // A claim that can't be read may be of any log.
-    if (claims.every(({ bases }) => bases !== null)) await this.sweepLogs(present, new Set(claims.flatMap(({ logs }) => logs)), unreadable);
-    for (const id of voids) {
-      if (needed.has(id)) continue;
-      await this.target.delete(manifestKey(id));
-      await this.target.delete(checkKey(id));
-      if (this.isForgotten(id)) await this.target.delete(voidKey(id));
-    }
-    return [...new Set(unreadable)];
-  }
-
-  /** Removes what of the logs no backup leads to, and nobody holds (`held`: uids of collections). Where a backup can't be read, nothing is removed. */
-  private async sweepLogs(present: string[], held: ReadonlySet<string>, unreadable: string[]): Promise<void> {
-    const manifests: BackupManifest[] = [];
-    for (const id of present) {
-      const manifest = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
-      if (manifest === 'damaged') return;
-      if (manifest !== null) manifests.push(manifest);
-    }
-    await new ShippedLogs(this.target).sweep(manifests, held, this.wallMs());
-  }
-
-  /**
-   * The backups, of those that nobody can be finishing any more, of which a shard was begun anew. Before, what one attempt wrote
-   * must stay beside that of another: a driver that was replaced may have its manifest on the way.
-   */
-  private repeated(keys: string[]): Set<string> {
-    const attempts = new Map<string, string>();
-    const found = new Set<string>();
-    for (const folder of new Set(keys.map(folderOf))) {
-      const shard = folderOf(folder);
-      const id = idOfKey(`${shard}/`, DATA_PREFIX);
-      if (id !== null && attempts.has(shard) && this.isForgotten(id)) found.add(id);
-      attempts.set(shard, folder);
-    }
-    return found;
-  }
-
-  /** Objects written by backups `of` that those `by` consist of. */
-  private async objectsNeeded(by: string[], of: ReadonlySet<string>, { keys, unreadable }: { keys: string[]; unreadable: string[] }): Promise<Set<string>> {
-    const kept = new Set<string>();
-    for (const id of by) {
-      const backup = await this.contentAt(BACKUP_MANIFEST, manifestKey(id), unreadable);
-      if (backup === null) continue;
-      // The manifests of its shards are all in its own folder: they say it where the backup's own is damaged.
-      const shards =
-        backup === 'damaged'
-          ? keys.filter((key) => key.startsWith(`${DATA_PREFIX}${id}/`) && key.endsWith('/shard.json'))
-          : backup.collections.flatMap((one) => one.shards).flatMap(({ needs, manifest }) => (needs.some((need) => of.has(need)) ? [manifest.key] : []));
-      for (const shard of shards) {
-        const manifest = await this.contentAt(SHARD_MANIFEST, shard, unreadable);
-        if (manifest === null) unreadable.push(shard);
-        if (manifest === 'damaged' || manifest === null) {
-          // It may need whatever was written of the same shard.
-          for (const key of keys) if (shardIn(key) === shardIn(shard)) kept.add(key);
-        } else for (const key of [shard, ...objectsOf(manifest).map((one) => one.key)]) kept.add(key);
-      }
-    }
-    return kept;
-  }
-
-  /** The content of an object; what is damaged, or of a later version, is noted. Errors: those of the target. */
-  private async contentAt<Content>(schema: z.ZodType<Content>, key: string, unreadable: string[]): Promise<Content | 'damaged' | null> {
-    try {
-      const bytes = await this.target.get(key, TEXT_BYTES_MAX);
-      return bytes === null ? null : contentOf(schema, key, bytes);
-    } catch (error) {
-      if (!isUnreadable(error)) throw error;
-      unreadable.push(key);
-      return 'damaged';
-    }
-  }
-
-  /** `bases`: null where they can't be read. */
-  private async claims(unreadable: string[]): Promise<{ id: string; bases: string[] | null; logs: string[] }[]> {
-    const claims: { id: string; bases: string[] | null; logs: string[] }[] = [];
-    for (const { key } of await this.target.list(CLAIMS_PREFIX)) {
-      const id = idOfKey(key, CLAIMS_PREFIX);
-      if (id === null) continue;
-      if (this.isForgotten(id)) {
-        await this.target.delete(key);
-        continue;
-      }
-      const claim = await this.contentAt(BACKUP_CLAIM, key, unreadable);
-      if (claim !== null) claims.push(claim === 'damaged' ? { id, bases: null, logs: [] } : { id, bases: claim.bases, logs: claim.logs ?? [] });
-    }
-    return claims;
+  /** As BackupSweep. */
+  sweep(): Promise<string[]> {
+    return new BackupSweep(this.target, this.wallMs).run();
   }
 
   private async claimOf(key: string): Promise<BackupClaim | null> {
     const bytes = await this.target.get(key, TEXT_BYTES_MAX);
     return bytes === null ? null : contentOf(BACKUP_CLAIM, key, bytes);
-  }
-
-  private async idsUnder(prefix: string): Promise<string[]> {
-    return (await this.target.list(prefix)).flatMap(({ key }) => idOfKey(key, prefix) ?? []);
-  }
-
-  private isForgotten(id: string): boolean {
-    return this.wallMs() - msOfId(id) > FORGOTTEN_MS;
   }
 
   /** Whether a time is of a clock that was ahead of this one's. */
@@ -336,34 +195,4 @@ export class BackupRepository {
 /** Of a backup's manifest that somebody else has put where this service was to put it. */
 export function notOurs(id: string): QuiverError {
   return new QuiverError('storage_damaged', `backups/${id}.json is not sealed by this service, which was about to write it: somebody else, or an earlier version, has`);
-}
-
-/** When a backup began, by its id. */
-export function msOfId(id: string): number {
-  return Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
-}
-
-function manifestKey(id: string): string {
-  return `${BACKUPS_PREFIX}${id}.json`;
-}
-
-function voidKey(id: string): string {
-  return `${VOIDS_PREFIX}${id}.json`;
-}
-
-function claimKey(id: string): string {
-  return `${CLAIMS_PREFIX}${id}.json`;
-}
-
-/** The shard that an object of data is of: `<uid>.<shard>`. */
-function shardIn(key: string): string | undefined {
-  return key.split('/')[2];
-}
-
-function folderOf(key: string): string {
-  return key.slice(0, key.lastIndexOf('/'));
-}
-
-async function inBatches<Item>(items: Item[], run: (item: Item) => Promise<void>): Promise<void> {
-  for (let at = 0; at < items.length; at += AT_ONCE) await Promise.all(items.slice(at, at + AT_ONCE).map(run));
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { backupId, type BackupManifest, isBackupId, isUnreadable } from '../../shared/backup/backup-format';
+import { backupId, isBackupId, isUnreadable } from '../../shared/backup/backup-format';
 import type { OpenTarget } from '../../shared/backup/backup-target';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
-import { collectionFromEntry, collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
+import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX } from '../collections/collection-record';
 import type { ReshardRequests } from '../collections/reshard/reshard-requests';
 import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
 import {
@@ -25,17 +25,13 @@ import { lastCheck } from './backup-checks';
 import { BackupRepository, type StoredBackup } from './backup-repository';
 import { restorableOf } from './restorable';
 import { readable, RestoreMoment } from './restore-moment';
-import { restorableKeys } from './restored-keys';
-import { backedUpRecord } from './restored-records';
+import { chosenOf, type RestoreSource, sourceOf, sourceOfMoment } from './restore-source';
 import { ShippedLogs } from './shipped-logs';
 import { intoPresent } from './taken-names';
 
-const UID_BYTES = 16;
 const ATTEMPTS_MAX = 16;
 /** Finished backups that a list shows, the newest. */
 const LISTED_MAX = 1000;
-/** Names in a message. */
-const NAMED_MAX = 20;
 
 /** What is kept of a request that is done once. */
 interface Outcome {
@@ -266,18 +262,7 @@ export class BackupRequests implements BackupsService {
     const why = this.options.logObstacle?.() ?? null;
     if (why !== null) throw new QuiverError('unavailable', why);
     if (input.backup !== undefined && !isBackupId(input.backup)) throw noBackup(input.backup);
-    const { collections, bases } = await new RestoreMoment(this.repository(target)).find({ ...input, until });
-    const id = collections.reduce((newest, { base }) => (base > newest ? base : newest), '');
-    if (input.keys && id === '') throw new QuiverError('invalid_parameter', 'keys are in backups only, and none is used for this moment: leave keys out');
-    const unsealed = collections.filter(({ isSealed }) => !isSealed).map(({ name }) => name);
-    const used = bases.filter(({ manifest }) => collections.some(({ base }) => base === manifest.id));
-    for (const base of used) mustBeTaken(base, input);
-    const newest = used.find(({ manifest }) => manifest.id === id);
-    const warnings = [
-      ...(unsealed.length > 0 ? [unsealedWarning(`what leads collections ${listed(unsealed)} to this moment`)] : []),
-      ...(input.keys && newest !== undefined ? [keysWarning(newest.manifest.startedAt), ...unsealedKeys(newest)] : []),
-    ];
-    return { id, collections, warnings, manifests: Object.fromEntries(used.map(({ manifest, sha256 }) => [manifest.id, sha256])) };
+    return sourceOfMoment(await new RestoreMoment(this.repository(target)).find({ ...input, until }), input);
   }
 
   /** A backup that can be read. Errors: invalid_parameter with the reason for one that can't. */
@@ -317,109 +302,10 @@ export class BackupRequests implements BackupsService {
   }
 }
 
-/** What a restore takes its collections from. */
-interface RestoreSource {
-  id: string;
-  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[]; isSealed?: boolean })[];
-  /** Why those are missing that it was to have. */
-  leftOut?: BackupManifest['leftOut'];
-  /** What whoever asked should know. */
-  warnings: string[];
-  /** Checksums of the manifests that are read, by the backups' ids. */
-  manifests: Record<string, string>;
-}
-
-/** Errors: invalid_parameter when it is taken only if somebody says so. */
-function sourceOf(stored: StoredBackup, input: Pick<NewRestore, 'collections' | 'keys' | 'unsealed'>): RestoreSource {
-  const { manifest, seal, sha256 } = stored;
-  mustBeTaken(stored, input);
-  const missing = input.collections === undefined ? (manifest.leftOut ?? []) : [];
-  const warnings = [
-    ...missing.map(({ name, reason }) => `collection "${name}" is not in this backup, so it is not restored: ${reason}`),
-    ...(seal === 'sealed' ? [] : [unsealedWarning('this backup')]),
-    ...(input.keys ? [keysWarning(manifest.startedAt), ...unsealedKeys(stored)] : []),
-  ];
-  return { id: manifest.id, collections: manifest.collections, leftOut: manifest.leftOut, warnings, manifests: { [manifest.id]: sha256 } };
-}
-
-/**
- * Collections of a backup that this service has not sealed are restored, with a warning: programs before seals made such ones, and so
- * do services with another secret. Its keys are not. Errors: invalid_parameter, unless the request says to take them on trust.
- */
-function mustBeTaken({ manifest, seal }: StoredBackup, { keys, unsealed = false }: Pick<NewRestore, 'keys' | 'unsealed'>): void {
-  if (!keys) return;
-  const names = keysOf(manifest);
-  if (seal === 'sealed' || unsealed) return;
-  const why = seal === 'unsealed' ? 'has no seal' : 'has a seal of another secret, which BACKUP_SECRET_OTHER may name, or was changed since';
-  throw new QuiverError(
-    'invalid_parameter',
-    `backup ${manifest.id} ${why}, so anybody who can write to the target may have put keys into it: ${names}; leave keys out, or look through these: "unsealed": true takes them on trust`,
-  );
-}
-
-/** The keys that a restore would put in force. Errors: invalid_parameter where some are none. */
-function keysOf(manifest: BackupManifest): string {
-  try {
-    const keys = restorableKeys(manifest.keys).map(({ id, name, role }) => `${id} ${JSON.stringify(name)} (${role})`);
-    return keys.length === 0 ? 'none' : listed(keys);
-  } catch (error) {
-    if (isUnreadable(error)) throw new QuiverError('invalid_parameter', `the keys of backup ${manifest.id} can not be restored: ${error.message}`, { cause: error });
-    throw error;
-  }
-}
-
-function unsealedKeys({ manifest, seal }: StoredBackup): string[] {
-  return seal === 'sealed' ? [] : [`these keys were taken on trust, out of a backup that is not sealed by this service: ${keysOf(manifest)}`];
-}
-
-function unsealedWarning(what: string): string {
-  return `${what} is not sealed by this service: whoever can write to the target may have changed it`;
-}
-
 /** A backup that begins now. */
 export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupRecord, 'collections' | 'scheduled'>): BackupRecord {
   const id = backupId(wallMs, randomBytes(4).toString('hex'));
   return { id, target, state: 'running', ...of, startedAt: new Date(wallMs).toISOString(), endedAt: null, error: null, progress: [], verified: null };
-}
-
-/** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */
-function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: string): RestoredCollection[] {
-  const known = new Set(manifest.collections.map(({ name }) => name));
-  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', notIn(name, manifest));
-  const wanted = manifest.collections.filter(({ name }) => input.collections === undefined || input.collections.includes(name));
-  return wanted.map((collection) => {
-    const before = usableRecord(collection);
-    const uid = randomBytes(UID_BYTES).toString('hex');
-    const replicas = input.replicas ?? before.replicas;
-    const record = {
-      ...before,
-      uid,
-      identity: uid,
-      name: input.rename[collection.name] ?? collection.name,
-      shards: input.shards ?? before.shards,
-      replicas,
-      minInSync: replicas === before.replicas ? before.minInSync : defaultMinInSync(replicas),
-      createdAt,
-      state: 'creating' as const,
-    };
-    const { base, upTo, isSealed } = collection;
-    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), ...(upTo && { base, upTo, ...(isSealed === true && { isSealed }) }), shardsReady: 0 };
-  });
-}
-
-function notIn(name: string, { id, leftOut = [] }: RestoreSource): string {
-  const why = leftOut.find((one) => one.name === name);
-  return `collection "${name}" is not in backup ${id}${why === undefined ? '' : `: it was left out, because ${why.reason}`}`;
-}
-
-/** Errors: invalid_parameter. */
-function usableRecord(collection: { name: string; record: string }): CollectionRecord {
-  try {
-    return backedUpRecord(collection);
-  } catch (error) {
-    if (isUnreadable(error)) throw new QuiverError('invalid_parameter', error.message, { cause: error });
-    throw error;
-  }
 }
 
 function backupView(record: BackupRecord): BackupView {
@@ -466,10 +352,6 @@ function unreadableView(id: string, target: string, error: string): BackupView {
   };
 }
 
-function keysWarning(startedAt: string): string {
-  return `keys are as they were at ${startedAt}: one that was deleted or got another secret since works again as it was then, unless this service still knows of that; look through GET /v1/admin/keys`;
-}
-
 function restoreView({ collections, warnings = [], isPublishing: _isPublishing, isHeld: _isHeld, manifests: _manifests, ...record }: RestoreRecord): RestoreView {
   const shown = collections.map(({ from, record: value, shardsReady }) => {
     const { name, shards } = collectionFromEntry({ key: '', value });
@@ -489,12 +371,6 @@ function noRestore(id: string): QuiverError {
 
 function tooBusy(): QuiverError {
   return new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
-}
-
-/** The first of a list, which somebody else may have made as long as he liked. */
-function listed(names: readonly string[]): string {
-  const shown = names.slice(0, NAMED_MAX).join(', ');
-  return names.length > NAMED_MAX ? `${shown} and ${names.length - NAMED_MAX} more` : shown;
 }
 
 function sum(numbers: number[]): number {

@@ -106,6 +106,15 @@ describe('a key that somebody else put into a backup', () => {
     await deleteBackup(HOSTILE);
   });
 
+  test('is named before those that may do less, however many there are', async () => {
+    const many = Array.from({ length: 300 }, (_, n) => JSON.stringify({ ...JSON.parse(forged), id: 10 + n, name: `n${n}`, role: 'readonly', digest: sha256(`n${n}`) }));
+    const manifest = target.contentOf(`backups/${good.id}.json`);
+    target.put(`backups/${HOSTILE}.json`, { ...manifest, id: HOSTILE, keys: [...many, forged] });
+    const { error } = await endOf({ backup: HOSTILE, rename: { things: 'copy' }, keys: true });
+    expect(error).toMatch(/7 "forged" \(admin\), 10 "n0" .* and 101 more/);
+    await deleteBackup(HOSTILE);
+  });
+
   test('in the place of a sealed backup under its own name', async () => {
     const key = `backups/${good.id}.json`;
     const before = target.read(key);

@@ -42,8 +42,10 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
+const NO_DROP: (intent: DropIntent) => Promise<void> = async () => undefined;
+
 /** The pass of a restore, over shards that answer as `read` does; with `isStored`, that of another driver who goes on with it. */
-async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false, drop = async (_: DropIntent): Promise<void> => undefined } = {}): Promise<RestorePass> {
+async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknown>, { isStored = false, drop = NO_DROP } = {}): Promise<RestorePass> {
   const restore: RestoreRecord = {
     id: 'restore-x',
     backup: 'b',

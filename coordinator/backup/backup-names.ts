@@ -1,0 +1,26 @@
+import { BACKUPS_PREFIX, CLAIMS_PREFIX, idOfKey, VOIDS_PREFIX } from '../../shared/backup/backup-format';
+import type { BackupTarget } from '../../shared/backup/backup-target';
+
+/** Names of objects of a backup, by its id. */
+
+/** When a backup began, by its id. */
+export function msOfId(id: string): number {
+  return Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
+}
+
+export function manifestKey(id: string): string {
+  return `${BACKUPS_PREFIX}${id}.json`;
+}
+
+export function voidKey(id: string): string {
+  return `${VOIDS_PREFIX}${id}.json`;
+}
+
+export function claimKey(id: string): string {
+  return `${CLAIMS_PREFIX}${id}.json`;
+}
+
+/** The ids in the names of the objects under a prefix. Errors: those of the target. */
+export async function idsUnder(target: BackupTarget, prefix: string): Promise<string[]> {
+  return (await target.list(prefix)).flatMap(({ key }) => idOfKey(key, prefix) ?? []);
+}
