@@ -20,7 +20,10 @@ export function claimKey(id: string): string {
   return `${CLAIMS_PREFIX}${id}.json`;
 }
 
-/** The ids in the names of the objects under a prefix. Errors: those of the target. */
+/** The ids of the objects `<prefix><id>.json`; what else is there is nothing. Errors: those of the target. */
 export async function idsUnder(target: BackupTarget, prefix: string): Promise<string[]> {
-  return (await target.list(prefix)).flatMap(({ key }) => idOfKey(key, prefix) ?? []);
+  return (await target.list(prefix)).flatMap(({ key }) => {
+    const id = idOfKey(key, prefix);
+    return id !== null && key === `${prefix}${id}.json` ? [id] : [];
+  });
 }

@@ -3,7 +3,7 @@ import { type BackupManifest, BACKUPS_PREFIX, CLAIMS_PREFIX, contentOf, DATA_PRE
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { BACKUP_CLAIM, BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup/content-schemas';
 import { checkKey } from './backup-checks';
-import { idsUnder, manifestKey, msOfId, voidKey } from './backup-names';
+import { claimKey, idsUnder, manifestKey, msOfId, voidKey } from './backup-names';
 import { ShippedLogs } from './shipped-logs';
 
 /** A process that stood still for longer must not go on with a backup; and what is void is remembered for as long. */
@@ -126,9 +126,8 @@ export class BackupSweep {
   /** `bases`: null where they can't be read. */
   private async claims(unreadable: string[]): Promise<{ id: string; bases: string[] | null; logs: string[] }[]> {
     const claims: { id: string; bases: string[] | null; logs: string[] }[] = [];
-    for (const { key } of await this.target.list(CLAIMS_PREFIX)) {
-      const id = idOfKey(key, CLAIMS_PREFIX);
-      if (id === null) continue;
+    for (const id of await idsUnder(this.target, CLAIMS_PREFIX)) {
+      const key = claimKey(id);
       if (this.isForgotten(id)) {
         await this.target.delete(key);
         continue;

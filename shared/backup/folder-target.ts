@@ -117,7 +117,10 @@ export class FolderTarget implements BackupTarget {
   delete(key: string): Promise<void> {
     return this.attempt('remove from', async () => {
       const path = await this.pathOf(key);
-      await rm(path, { force: true });
+      await rm(path, { force: true }).catch((error: NodeJS.ErrnoException) => {
+        // A folder in the place of an object is none.
+        if (error.code !== 'ERR_FS_EISDIR' && !NO_FILE.has(error.code)) throw error;
+      });
       // Folders of data go with the last of their objects, and with what a process left there that ended while it wrote.
       for (let inner = dirname(key); inner.includes('/'); inner = dirname(inner)) if (!(await this.removeEmpty(join(this.folder, inner)))) return;
     });

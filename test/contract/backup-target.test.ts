@@ -132,6 +132,7 @@ describe('a folder that somebody else can write to', () => {
     expect(spawnSync('mkfifo', [join(inside, 'claims/pipe.json')]).status).toBe(0);
     writeFileSync(join(inside, 'claims/no name'), 'x');
     for (const name of ['folder.json', 'pipe.json']) expect(await target.get(`claims/${name}`)).toBeNull();
+    await target.delete('claims/folder.json');
     expect(await target.list('claims/')).toEqual([]);
   });
 });
