@@ -288,6 +288,7 @@ export class ApiProcess {
         limits: config,
         trustedProxies: config.trustedProxies,
         audit,
+        log,
         connections,
         ...(tls === null ? {} : { isDraining: () => tls.isDraining }),
       });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ListenerGuard } from '../../shared/process/listener-guard';
 import type { Clock } from '../../shared/time/clock';
 import { AnswerMemory } from './answer-memory';
 import { Exchange } from './exchange';
@@ -38,12 +39,18 @@ export class ConnectionGate {
   private sweptMs = -Infinity;
 
   /** Watches `server` and closes connections beyond the bounds. */
-  constructor(options: { server: Server; bounds: ConnectionBounds }) {
-    const { server, bounds } = options;
+  constructor(options: { server: Server; guard: ListenerGuard; bounds: ConnectionBounds }) {
+    const { server, guard, bounds } = options;
     this.bounds = bounds;
     server.maxConnections = bounds.connectionsMax + REFUSED_MAX;
     this.server = server;
-    server.on('connection', (socket: Socket) => this.arrived(socket));
+    server.on(
+      'connection',
+      guard.around(
+        (socket: Socket) => this.arrived(socket),
+        (socket) => socket.destroy(),
+      ),
+    );
   }
 
   /** Whether requests of this connection must be refused. */

@@ -14,7 +14,7 @@ import { hitsPieces } from './answer-json';
 import type { AnswerRoom } from './answer-room';
 import type { Answer, BareAnswer, Endpoint, HitsAnswer, WorkedTime } from './endpoint';
 import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
-import { StreamResponse } from './http2-connections';
+import { StreamResponse } from './stream-response';
 import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
 import { type PaceBounds, ReaderPace, TakenBytes } from './reader-pace';
@@ -218,21 +218,35 @@ export class Exchange {
     return this.response.destroyed;
   }
 
-  /** Answers with the error's envelope, or breaks off an answer that has begun. */
+  /**
+   * Answers with the error's envelope, or breaks off an answer that has begun or can't be written. Throws only what the
+   * observer does.
+   */
   fail(error: unknown): void {
+    try {
+      const code = this.answerError(error);
+      this.observe(code, code === 500 ? error : null);
+    } catch (second) {
+      this.response.destroy();
+      this.observe(500, second);
+    }
+  }
+
+  /** Answers the code to report. */
+  private answerError(error: unknown): number {
+    const { code, message, shown } = publicError(error);
     if (error instanceof ClientGone) {
       this.response.destroy();
-      return this.observe(400, null);
+      return 400;
     }
-    const { code, message, shown } = publicError(error);
     if (this.response.headersSent) {
       this.response.destroy();
-    } else {
-      const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? this.challenge : null };
-      if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
-      else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
+      return code;
     }
-    this.observe(code, code === 500 ? error : null);
+    const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? this.challenge : null };
+    if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
+    else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
+    return code;
   }
 
   private retryAfter(error: unknown): number | null {

@@ -1,9 +1,11 @@
-import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
+import { type IncomingMessage, Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { portRefused } from '../../shared/errors/port-refused';
 import { NetworkList } from '../../shared/config/network-list';
+import { silentLogger, type Logger } from '../../shared/logs/logger';
+import { ListenerGuard } from '../../shared/process/listener-guard';
 import type { Clock } from '../../shared/time/clock';
 import type { Tracer } from '../../shared/trace/span';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
@@ -27,7 +29,8 @@ import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
 import { errorEnvelope } from './envelope';
 import { EventLoopLag } from './event-loop-lag';
-import { askForHttp1, Http2Connections } from './http2-connections';
+import { Http2Connections } from './http2-connections';
+import { isHttp2, refuseHttp2 } from './http2-refusal';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
@@ -35,6 +38,7 @@ import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { type Arrival, type AuditState, Pipeline } from './pipeline';
 import { watchReader } from './reader-pace';
 import { parseTarget } from './request-target';
+import type { StreamResponse } from './stream-response';
 import { Turns } from './turns';
 import { WholeRequests } from './whole/whole-requests';
 
@@ -68,6 +72,8 @@ export interface HttpServerParts {
   /** Default: there is no audit log. */
   audit?: AuditState | null;
   clock: Clock;
+  /** For faults of this program that nobody is answered about. Default: they are told nobody. */
+  log?: Pick<Logger, 'error'>;
   /** Default: nothing is traced. */
   tracer?: Tracer | null;
   /** Shared with the use cases; default: what is noted of requests stays without their calls of shards. */
@@ -116,8 +122,16 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
 /** In the place of an answer that has ended and is not sent: Node closes no connection with an answer under way. */
 const SENDING = { finished: false };
 
-/** The server of the public port: of HTTP/1.1, with connections that may also speak HTTP/2. */
+/** The server of the public port: of HTTP/1.1, with connections that may speak HTTP/2 over TLS. */
 export class ApiServer extends Server {
+  /** `guard`: around all that a connection sets off here. */
+  constructor(
+    options: ServerOptions,
+    readonly guard: ListenerGuard,
+  ) {
+    super(options);
+  }
+
   http2: Http2Connections | null = null;
   gate: ConnectionGate | null = null;
   private readonly served = new Set<Socket & { _httpMessage?: unknown }>();
@@ -128,14 +142,22 @@ export class ApiServer extends Server {
     socket.once('close', () => this.served.delete(socket));
   }
 
+  /** Takes a connection that was accepted elsewhere. */
+  take(socket: Socket): void {
+    this.guard.run(
+      () => this.emit('connection', socket),
+      () => socket.destroy(),
+    );
+  }
+
   /** Takes a connection whose TLS handshake is over, in which the client chose what it speaks. */
   takeSecured(socket: TLSSocket): void {
-    if (socket.alpnProtocol !== 'h2') {
-      this.emit('connection', socket);
-      return;
-    }
-    this.gate?.arrived(socket);
-    if (!socket.destroyed) this.http2?.take(socket);
+    if (socket.alpnProtocol === 'h2')
+      this.guard.run(
+        () => this.takeHttp2(socket),
+        () => socket.destroy(),
+      );
+    else this.take(socket);
   }
 
   /** Node takes a connection for idle as soon as its answer has ended, also while bytes of it wait for the client. Those stay until they are sent. */
@@ -146,11 +168,18 @@ export class ApiServer extends Server {
     for (const { socket, message } of sending) socket._httpMessage = message;
     this.http2?.closeIdle();
   }
+
+  private takeHttp2(socket: TLSSocket): void {
+    this.gate?.arrived(socket);
+    if (!socket.destroyed) this.http2?.take(socket);
+  }
 }
 
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): ApiServer {
   const { service, keys, usage, rateLimiter, operations, activity, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
+  const { log = silentLogger } = parts;
+  const guard = new ListenerGuard((error, untold) => log.error({ error, untold }, 'a fault of this program broke off a request or connection'));
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
@@ -174,7 +203,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
-  const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
+  const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false }, guard);
   const pipeline = new Pipeline({
     keys,
     tokens: parts.tokens ?? null,
@@ -200,7 +229,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     slowMs: parts.slowMs ?? Infinity,
   });
   const proxies = new NetworkList(parts.trustedProxies ?? []);
-  const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
+  const connections = new ConnectionGate({ server, guard, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
 
@@ -216,10 +245,12 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   };
   const dashboard = dashboardFolder === null ? null : new DashboardFiles(dashboardFolder);
   const serve = (arrival: Arrival): void => {
-    const { request, target } = arrival;
-    const isPage = dashboard !== null && target.segments[0] === DASHBOARD_SEGMENT && (request.method === 'GET' || request.method === 'HEAD');
-    if (isPage) void pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1)));
-    else void pipeline.serve(arrival);
+    const { request, response, target } = arrival;
+    const isPage = dashboard !== null && target.segments[0] === DASHBOARD_SEGMENT && isLook(request);
+    guard.run(
+      () => (isPage ? pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1))) : pipeline.serve(arrival)),
+      () => response.destroy(),
+    );
   };
   const serveExplorer = (arrival: Arrival): void => {
     const { request, response } = arrival;
@@ -236,29 +267,39 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       () => clock.monotonicMs(),
       () => hold.sending(0),
     );
-    (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
+    (explorer ??= docsPage())(request, response, () => serve(arrival));
   };
   const isForExplorer = ({ target }: Arrival): boolean => hasDocs && target.segments[0] === 'docs';
-  const queue = new ConnectionQueue((request, response) => {
-    const arrival = arrivalOf(request, response, waiting.has(request));
-    if (isForExplorer(arrival)) serveExplorer(arrival);
-    else serve(arrival);
-  });
+  const queue = new ConnectionQueue(
+    guard.around(
+      (request, response) => {
+        const arrival = arrivalOf(request, response, waiting.has(request));
+        if (isForExplorer(arrival)) serveExplorer(arrival);
+        else serve(arrival);
+      },
+      (_request, response) => response.destroy(),
+    ),
+  );
   const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });
-  const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (connections.isTurnedAway(request.socket)) refuse(request, response);
-    else queue.take(request, response);
-  };
+  const accept = guard.around(
+    (request: IncomingMessage, response: ServerResponse) => {
+      if (connections.isTurnedAway(request.socket)) refuse(request, response);
+      else queue.take(request, response);
+    },
+    (request) => request.socket.destroy(),
+  );
   const http2 = new Http2Connections({
     serve: (request, response, { socket, awaitsContinue }) => {
       const arrival = arrivalOf(request, response, awaitsContinue);
       if (connections.isTurnedAway(socket)) refuse(request, response);
-      // Express, which serves the explorer, knows HTTP/1.1 only. Browsers speak HTTP/2 over TLS alone, and then ask again.
-      else if (isForExplorer(arrival) && isSecured(socket)) askForHttp1(response);
+      // Express, which serves the explorer, knows HTTP/1.1 only. Browsers ask again then.
+      else if (isForExplorer(arrival) && isLook(request)) (response as unknown as StreamResponse).askForHttp1();
       else serve(arrival);
     },
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+    silentMs: limits.stallTimeoutMs,
     headerBytesMax: HEADER_BYTES_MAX,
+    guard,
   });
   const whole = new WholeRequests({
     isIdle: (socket) => queue.isIdle(socket),
@@ -270,14 +311,21 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       return true;
     },
     keepAliveTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+    guard,
   });
   server.http2 = http2;
   server.gate = connections;
-  server.on('connection', (socket: Socket) => {
-    server.noteServed(socket);
-    writeInOnePiece(socket);
-    if (!connections.isTurnedAway(socket)) whole.watch(socket);
-  });
+  server.on(
+    'connection',
+    guard.around(
+      (socket: Socket) => {
+        server.noteServed(socket);
+        writeInOnePiece(socket);
+        if (!connections.isTurnedAway(socket)) whole.watch(socket);
+      },
+      (socket) => socket.destroy(),
+    ),
+  );
   server.on('request', accept);
   // A client that asks first learns about a wrong key or an oversized body before it sends the body.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -286,10 +334,20 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   });
   // An unknown expectation is ignored; by default, Node answers a bare 417.
   server.on('checkExpectation', accept);
-  server.on('connect', (_request, socket) => refuseTunnel(socket));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!http2.takeOver(socket, error)) answerBrokenRequest(error, socket);
-  });
+  server.on(
+    'connect',
+    guard.around(
+      (_request: IncomingMessage, socket: Duplex) => refuseTunnel(socket),
+      (_request, socket) => socket.destroy(),
+    ),
+  );
+  server.on(
+    'clientError',
+    guard.around(
+      (error: NodeJS.ErrnoException, socket: Socket) => (isHttp2(error, socket) ? refuseHttp2(socket) : answerBrokenRequest(error, socket)),
+      (_error, socket) => socket.destroy(),
+    ),
+  );
   server.on('close', () => lag.stop());
 
   server.headersTimeout = HEADERS_TIMEOUT_MS;
@@ -312,8 +370,9 @@ function writeChunks(this: Socket, chunks: Parameters<NonNullable<Socket['_write
   else Socket.prototype._writev?.call(this, chunks, done);
 }
 
-function isSecured(socket: Socket): boolean {
-  return 'encrypted' in socket;
+/** Whether it asks for a file. */
+function isLook({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** The message for an error of Node's parser. */

@@ -115,14 +115,14 @@ export class Pipeline {
   async serve(arrival: Arrival): Promise<void> {
     const { match } = arrival;
     const exchange = this.exchangeOf(arrival);
-    if (this.parts.tracer !== null) exchange.span = this.begin(this.parts.tracer, arrival, exchange);
-    if (match !== null) {
-      exchange.endpoint = match.endpoint.template;
-      exchange.isAdministrative = match.endpoint.isAdministrative;
-      exchange.failsAs = match.endpoint.failsAs;
-      exchange.access = match.endpoint.access;
-    }
     try {
+      if (this.parts.tracer !== null) exchange.span = this.begin(this.parts.tracer, arrival, exchange);
+      if (match !== null) {
+        exchange.endpoint = match.endpoint.template;
+        exchange.isAdministrative = match.endpoint.isAdministrative;
+        exchange.failsAs = match.endpoint.failsAs;
+        exchange.access = match.endpoint.access;
+      }
       await this.run(arrival, exchange);
     } catch (error) {
       if (isBusy(error)) this.parts.gate.refused(error);

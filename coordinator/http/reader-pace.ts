@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { loadBodyScanner } from '../native/body-scanner';
-import { StreamResponse } from './http2-connections';
+import { StreamResponse } from './stream-response';
 
 /** The part of a socket's handle that says what the system has taken of what it was given. */
 interface SocketHandle {

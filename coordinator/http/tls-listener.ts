@@ -21,7 +21,10 @@ export class TlsListener {
     this.tcp = createServer({ noDelay: true, keepAlive: true }, (socket) => {
       this.connections.add(socket);
       socket.once('close', () => this.connections.delete(socket));
-      door?.take(socket);
+      parts.server().guard.run(
+        () => door?.take(socket),
+        () => socket.destroy(),
+      );
     });
     this.tcp.maxConnections = parts.connectionsMax + REFUSED_MAX;
   }

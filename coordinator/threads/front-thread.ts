@@ -170,6 +170,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     answerMemory,
     trustedProxies: config.trustedProxies,
     audit: config.auditLog === '' ? null : { isRefusing: () => isRefusingChanges },
+    log: threadLog(main),
     overload: { ...bounds, delayMsMax, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
     otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.
@@ -193,11 +194,15 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     socket.setKeepAlive(true);
     // A handshake only to say that there is no room would cost more than it is worth.
     if (isSecured && isTurnedAway) socket.destroy();
-    else if (isSecured) door?.take(socket);
-    else {
+    else if (isSecured) {
+      server.guard.run(
+        () => door?.take(socket),
+        () => socket.destroy(),
+      );
+    } else {
       // While the gate hears of this one, and no longer: another may still be in its handshake.
       isTurningAway = isTurnedAway;
-      server.emit('connection', socket);
+      server.take(socket);
       isTurningAway = false;
     }
   };

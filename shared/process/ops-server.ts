@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { portRefused } from '../errors/port-refused';
+import { ListenerGuard } from './listener-guard';
 
 /** Probes and scrapes are small and local, so a slower request is not a real one. */
 const REQUEST_TIMEOUT_MS = 5000;
@@ -40,7 +41,14 @@ export class OpsServer {
     this.metrics = options.metrics;
     this.onError = options.onError;
     this.answerTimeoutMs = options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS;
-    this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, (request, response) => void this.handle(request, response));
+    const guard = new ListenerGuard((error) => this.onError(error));
+    this.server = createServer(
+      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+      guard.around(
+        (request, response) => this.handle(request, response),
+        (_request, response) => response.destroy(),
+      ),
+    );
     this.server.maxConnections = CONNECTIONS_MAX;
   }
 
@@ -66,6 +74,8 @@ export class OpsServer {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // A client that is gone needs no answer.
+    response.on('error', () => undefined);
     const answer = await this.answer(request).catch((error: unknown): Answer => {
       this.onError(error);
       return plain(500, 'failed');

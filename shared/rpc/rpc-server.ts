@@ -10,6 +10,7 @@ import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import { READS_WELCOME } from './reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
+import { guardStreams } from './stream-guard';
 import { type ClusterTls, serverCredentials } from './transport-security';
 import { type UnprovenBounds, UnprovenConnections } from './unproven-connections';
 
@@ -57,6 +58,7 @@ export class RpcServer {
       admitted: (peer) => this.unproven.proven(peer),
     });
     this.server = new Server({ ...serverOptions, interceptors: [this.gate.interceptor] });
+    guardStreams(this.server, parts.log ?? silentLogger);
     this.addressOf = parts.addressOf ?? null;
     this.server.addService(membersDefinition, noHandlers);
     this.services = parts.services;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
 import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { Http2Caller } from '../support/http2-caller';
+import { Http2Door } from '../support/http2-door';
 import { type PlainServer, startPlainServer } from '../support/plain-server';
 
 /** What browsers get at /ui, over the real HTTP layer. */
@@ -111,12 +111,12 @@ describe('the files of the dashboard', () => {
   });
 
   test('over HTTP/2, too', async () => {
-    const http2 = new Http2Caller(server.baseUrl);
-    const caller = new ApiClient({ ...server, http2 });
+    const door = await Http2Door.open(server.server);
+    const caller = new ApiClient({ ...server, http2: door.caller });
     expect(await caller.get('/ui', { key: null })).toMatchObject({ httpStatus: 200, text: PAGE });
     const { etag } = (await caller.get('/ui', { key: null })).headers;
     expect(await caller.get('/ui', { key: null, headers: { 'if-none-match': String(etag) } })).toMatchObject({ httpStatus: 304, text: '' });
-    http2.close();
+    await door.close();
   });
 
   test('before they are built the page says what to do, and once they are it is there without a restart', async () => {

@@ -5,9 +5,10 @@ import { QuestionService } from '../../shared/rpc/question-service';
 import { RpcChannel } from '../../shared/rpc/rpc-channel';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { UnprovenBounds } from '../../shared/rpc/unproven-connections';
+import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../support/http2-frames';
 import { PLAIN } from '../support/rpc-node';
 
-/** Connections to a port of members by which nobody proves to be one, where no threads read. */
+/** Connections to a port of members by which nobody proves to be one, with a look at how they begin. */
 
 let server: RpcServer;
 let port: number;
@@ -16,7 +17,8 @@ const sockets: Socket[] = [];
 async function listen(unproven: UnprovenBounds): Promise<void> {
   const service = new QuestionService<WireQuestion, WireReport>({ definition: administrationDefinition, answer: async () => ({ report: { shards: [] }, digest: null }), onError: () => undefined });
   server = new RpcServer({ services: [service], ...PLAIN, unproven });
-  port = await server.listen('127.0.0.1:0');
+  // As a node does, which looks at how a connection begins and puts back what it read.
+  port = await server.listenBeside('127.0.0.1:0', (socket) => socket.destroy());
 }
 
 afterEach(async () => {
@@ -71,4 +73,49 @@ test('of too many from one address, the oldest is cut at once', async () => {
   }
   await Promise.all(opened.slice(0, 2).map(closed));
   expect(opened.slice(2).map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+});
+
+const call = (path: string, type: string): [string, string][] => [
+  [':method', 'POST'],
+  [':path', path],
+  [':scheme', 'http'],
+  [':authority', 'a'],
+  ['content-type', type],
+  ['te', 'trailers'],
+];
+const KNOWN = '/quiver.v1.Administration/Exchange';
+
+test.each<[string, Buffer]>([
+  ['an unknown method', headersOf(1, call('/nope/Nope', 'application/grpc'))],
+  ['another content type', headersOf(1, call(KNOWN, 'text/plain'))],
+  [
+    'no content type',
+    headersOf(
+      1,
+      call(KNOWN, 'application/grpc').filter(([name]) => name !== 'content-type'),
+    ),
+  ],
+  ['a known method', headersOf(1, call(KNOWN, 'application/grpc'))],
+  ['a known method without a body', headersOf(1, call(KNOWN, 'application/grpc'), FLAGS.endHeaders | FLAGS.endStream)],
+  ['the greeting of members', headersOf(1, call('/quiver.v1.Members/Hello', 'application/grpc'))],
+  ['a deadline that is none', headersOf(1, [...call(KNOWN, 'application/grpc'), ['grpc-timeout', 'soon']])],
+])('a stream of a stranger that ends in the piece that it began in ends nothing else: %s', async (_, begin) => {
+  await listen({ withinMs: 3_600_000 });
+  const junk = frameOf(TYPES.data, { stream: 1, content: Buffer.from('00000000017f', 'hex') });
+  const ends = [resetOf(1), Buffer.concat([junk, resetOf(1)]), goAwayOf(0), Buffer.concat([resetOf(1), goAwayOf(1, 2)]), frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.alloc(4) }), null];
+  for (const end of ends) {
+    const socket = open();
+    // Without an end of its own the connection is gone at once.
+    socket.end(Buffer.concat([beginning(), begin, ...(end === null ? [] : [end])]));
+    await closed(socket);
+  }
+  // In this process an error that a listener lets out fails the test.
+  const channel = new RpcChannel({ address: `127.0.0.1:${port}`, credentials: PLAIN });
+  try {
+    await new Promise<void>((done, fail) => {
+      channel.open(administrationDefinition.Exchange, { ready: () => done(), frame: () => undefined, ended: (end: { reason: string }) => fail(new Error(end.reason)) });
+    });
+  } finally {
+    channel.close();
+  }
 });

@@ -14,11 +14,12 @@ export interface Http2Answer {
   text: string;
 }
 
-/** Sends requests over one connection of HTTP/2 without TLS, by prior knowledge; opens it anew when it has ended. */
+/** Sends requests over one connection of HTTP/2, chosen in the handshake of TLS; opens it anew when it has ended. */
 export class Http2Caller {
   private session: ClientHttp2Session | null = null;
 
-  constructor(private readonly baseUrl: string) {}
+  /** `ca`: of the port's certificate, PEM. */
+  constructor(private readonly at: { port: number; ca: string }) {}
 
   call({ method, path, headers, payload, signal }: Http2Request): Promise<Http2Answer> {
     return new Promise((resolve, reject) => {
@@ -46,7 +47,7 @@ export class Http2Caller {
   /** The connection; a new one if the server has said that it takes no more requests on it. */
   open(): ClientHttp2Session {
     if (this.session === null || this.session.closed || this.session.destroyed) {
-      this.session = connect(this.baseUrl);
+      this.session = connect(`https://127.0.0.1:${this.at.port}`, { ca: this.at.ca });
       this.session.on('error', () => undefined);
       this.session.on('goaway', () => this.session?.close());
     }

@@ -1,14 +1,13 @@
 import type { AddressInfo } from 'node:net';
-import type { Server } from 'node:http';
 import { dashboardFolderOf } from '../../coordinator/http/dashboard-folder';
-import { closeHttpServer, createHttpServer, type HttpServerParts, overloadBounds } from '../../coordinator/http/http-server';
+import { type ApiServer, closeHttpServer, createHttpServer, type HttpServerParts, overloadBounds } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import type { RunningService } from '../../coordinator/service-factory';
 import type { ApiTarget } from './api-target';
 import { plainParts } from './plain-parts';
 
 export interface PlainServer extends ApiTarget {
-  server: Server;
+  server: ApiServer;
   /** Tests put what they want to see answered in the place of its methods. */
   service: RunningService;
   /** What the observer was told, in order. */

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecured } from 'node:tls';
 import type { ApiTarget } from './api-target';
 
 /** A bare connection for what no HTTP client would send. */
@@ -24,6 +25,13 @@ export class RawConnection {
     const { hostname, port } = new URL(target.baseUrl);
     const socket = connect({ host: hostname, port: Number(port) });
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    return new RawConnection(socket);
+  }
+
+  /** With TLS, in whose handshake this protocol was chosen. `ca`: of the port's certificate, PEM. */
+  static async openSecured({ port, ca, protocol }: { port: number; ca: string; protocol: 'h2' | 'http/1.1' }): Promise<RawConnection> {
+    const socket = connectSecured({ host: '127.0.0.1', port, ca, ALPNProtocols: [protocol] });
+    await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
     return new RawConnection(socket);
   }
 

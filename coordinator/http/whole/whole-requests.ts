@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ListenerGuard } from '../../../shared/process/listener-guard';
 import { type RequestHead, RequestHeads } from './request-head';
 import { WholeRequest } from './whole-request';
 import { WholeResponse } from './whole-response';
@@ -21,6 +22,8 @@ export interface WholeRequestsParts {
   /** Serves it, later; or answers false, and the server does. */
   take: (request: WholeRequest, response: WholeResponse) => boolean;
   keepAliveTimeoutMs: number;
+  /** For all that the bytes of a connection set off here. */
+  guard: ListenerGuard;
 }
 
 /**
@@ -47,7 +50,13 @@ export class WholeRequests {
     socket.removeListener('data', server);
     const connection = new WatchedConnection(socket, server, this.parts, this.keepAlive);
     // With this listener, the server's parser takes no bytes from the system by itself any more.
-    socket.on('data', (chunk: Buffer) => connection.arrived(chunk));
+    socket.on(
+      'data',
+      this.parts.guard.around(
+        (chunk: Buffer) => connection.arrived(chunk),
+        () => socket.destroy(),
+      ),
+    );
   }
 }
 
@@ -119,7 +128,7 @@ class WatchedConnection {
   }
 
   private hold(head: RequestHead, chunk: Buffer): void {
-    const timer = setTimeout(() => this.release(), REST_WITHIN_MS).unref();
+    const timer = setTimeout(() => this.guarded(() => this.release()), REST_WITHIN_MS).unref();
     this.held = { head, pieces: [chunk], bytes: chunk.length, timer };
     this.socket._httpMessage = HELD;
   }
@@ -168,8 +177,12 @@ class WatchedConnection {
     this.isAnswering = false;
     this.socket._httpMessage = null;
     // In a later round of the event loop, so that every connection has its turn before this one has its next.
-    if (this.ahead.length > 0) setImmediate(() => this.goOn());
+    if (this.ahead.length > 0) setImmediate(() => this.guarded(() => this.goOn()));
   };
+
+  private guarded(work: () => void): void {
+    this.parts.guard.run(work, () => this.socket.destroy());
+  }
 
   private goOn(): void {
     const { ahead, aheadBytes } = this;
