@@ -24,7 +24,7 @@ export async function openClusterFolder(dataDir: string, budget: StoreBudget, no
   const mustExist = notes.names().length > 0 || uids.length > 0;
   try {
     await notes.mustNotBeEarlier(CLUSTER_NOTE, folder);
-    const store = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder, budget, { mustExist }), beforeFirstWrite: () => notes.written(CLUSTER_NOTE) });
+    const store = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder, budget, { mustExist }), beforeFirstWrite: () => notes.written(CLUSTER_NOTE, folder) });
     try {
       await notes.opened(CLUSTER_NOTE, folder, store.revision);
       return store;

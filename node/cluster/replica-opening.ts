@@ -88,7 +88,7 @@ export class ReplicaOpening {
       await stores.opened(spec);
       if (notes !== undefined) {
         await notes.opened(shardNoteName(spec), records, opened.shard.lastOperation);
-        opened.shard.beforeNextChange(() => notes.written(shardNoteName(spec)));
+        opened.shard.beforeNextChange(() => notes.written(shardNoteName(spec), records));
       }
     } catch (error) {
       // Left open beside its place it would lock its data against every later attempt.

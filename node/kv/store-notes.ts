@@ -12,23 +12,28 @@ const NAME = /^[A-Za-z0-9-]{1,64}(?:\.\d{1,9})?$/;
 
 /** Nothing in it: the store exists. */
 interface Note {
+  /** Of the opening in which it was changed last. */
   stamp?: StoreStamp | undefined;
-  /** The number of its last change then. */
+  /** The number of its last change. */
   operation?: number | undefined;
-  /** It was changed since. */
+  /** It was changed in that opening, and nobody noted how far. */
   isWritten?: boolean | undefined;
   acceptLoss?: boolean | undefined;
 }
 
 /**
- * What is noted of each store that was open here, apart from its data: that it exists, how far it was when it was opened or
- * closed last, and whether it was changed since. So data that are gone, or an earlier copy that was put in their place, are not
- * taken for a new store or for the latest state. An earlier copy that lacks nothing is as good as the latest.
+ * What is noted of each store that was open here, apart from its data: that it exists, and how far it was when it was closed, or
+ * that it was changed since. So data that are gone, or an earlier copy that was put in their place, are not taken for a new store
+ * or for the latest state. An earlier copy that lacks nothing is as good as the latest.
  *
- * `<folder>/<name>` is a Note as JSON. Nothing of it is synced but an accepted loss: after a loss of power it may be of before,
- * or be missing, which refuses nothing that is sound. What can't be noted, on a full disk, say, is logged and stops nothing.
+ * `<folder>/<name>` is a Note as JSON, written with the first change after an opening and after the last one: a store that is
+ * only read costs the reading of it. Nothing is synced but an accepted loss: after a loss of power a note may be of before, or be
+ * missing, which refuses nothing that is sound. What can't be noted, on a full disk, say, is logged and stops nothing.
  */
 export class StoreNotes {
+  /** What was read or written so far: nobody else writes there while the stores are open. */
+  private readonly notes = new Map<string, Note>();
+
   private constructor(
     private readonly folder: string,
     private readonly known: Set<string>,
@@ -67,32 +72,39 @@ export class StoreNotes {
    * another one; storage_failed.
    */
   async mustNotBeEarlier(name: string, folder: string): Promise<void> {
-    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
+    const noted = await this.read(name);
+    if (noted.stamp === undefined) return;
+    const found = await readStoreStamp(folder);
     if (found === null || this.mayBe(found, noted)) return;
-    if (noted.stamp !== undefined && isOtherStore(found, noted.stamp)) throw new QuiverError('storage_damaged', 'its data are those of another store', { details: { folder, found, ...noted } });
+    if (isOtherStore(found, noted.stamp)) throw new QuiverError('storage_damaged', 'its data are those of another store', { details: { folder, found, ...noted } });
     throw earlier({ folder, found, ...noted });
   }
 
   /**
-   * Notes that the store in `folder` was opened, and how far it is: `operation`, the number of its last change. Errors:
+   * The store in `folder` was opened; `operation` is the number of its last change. Notes what is not noted of it. Errors:
    * storage_damaged when it was further; storage_failed.
    */
   async opened(name: string, folder: string, operation: number): Promise<void> {
-    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder)]);
-    const isSame = noted.stamp !== undefined && found !== null && !isOtherStore(found, noted.stamp);
-    if (isSame && operation < (noted.operation ?? 0)) throw earlier({ folder, found, lastOperation: operation, ...noted });
-    await this.tryToWrite(name, { stamp: found ?? undefined, operation });
+    const noted = await this.read(name);
+    const isNew = noted.stamp === undefined || noted.operation === undefined;
+    const found = isNew || this.mayBeReplaced || noted.isWritten === true ? await readStoreStamp(folder) : null;
+    const isOther = noted.stamp !== undefined && found !== null && isOtherStore(found, noted.stamp);
+    if (!isOther && operation < (noted.operation ?? 0)) throw earlier({ folder, lastOperation: operation, ...noted });
+    if (isNew || isOther || noted.isWritten === true) await this.tryToWrite(name, { stamp: found ?? undefined, operation });
   }
 
-  /** Notes how far the store was when it was closed, unless something else is in its place. */
+  /** The store in `folder`, which is open, is about to be changed for the first time. */
+  async written(name: string, folder: string): Promise<void> {
+    const { operation } = await this.read(name);
+    await this.tryToWrite(name, { stamp: (await readStoreStamp(folder)) ?? undefined, operation, isWritten: true });
+  }
+
+  /** The store was closed, and all of it is on stable storage. Notes how far it is, unless something else is in its place. */
   async closed(name: string, folder: string, operation: number): Promise<void> {
-    const [noted, found] = await Promise.all([this.read(name), readStoreStamp(folder).catch(() => null)]);
+    const noted = await this.read(name);
+    if (noted.isWritten !== true) return;
+    const found = await readStoreStamp(folder).catch(() => null);
     if (found !== null && this.mayBe(found, noted)) await this.tryToWrite(name, { stamp: found, operation });
-  }
-
-  /** Notes that the store, which is open, is about to be changed. */
-  async written(name: string): Promise<void> {
-    await this.tryToWrite(name, { ...(await this.read(name)), isWritten: true });
   }
 
   /** The next opening of the store takes what is left of it, be it nothing. On stable storage when it resolves. Errors: those of the file system. */
@@ -100,11 +112,13 @@ export class StoreNotes {
     await makeStableFolder(this.folder, OWN);
     await replaceFile(join(this.folder, name), textOf({ acceptLoss: true }));
     await syncFolder(this.folder);
+    this.notes.set(name, { acceptLoss: true });
     this.known.add(name);
   }
 
   /** The store was dropped. */
   async forget(name: string): Promise<void> {
+    this.notes.delete(name);
     if (this.known.delete(name)) await rm(join(this.folder, name), { force: true });
   }
 
@@ -117,9 +131,10 @@ export class StoreNotes {
     const path = join(this.folder, name);
     const aside = `${path}.${randomUUID()}`;
     try {
-      await mkdir(this.folder, { recursive: true, mode: OWN });
+      if (this.known.size === 0) await mkdir(this.folder, { recursive: true, mode: OWN });
       await writeFile(aside, textOf(note), { mode: 0o600 });
       await rename(aside, path);
+      this.notes.set(name, note);
       this.known.add(name);
     } catch (error) {
       this.log.warn({ error, store: name }, 'how far a store is could not be noted: an earlier copy of it may not be told');
@@ -129,12 +144,16 @@ export class StoreNotes {
 
   private async read(name: string): Promise<Note> {
     if (!this.isKnown(name)) return {};
+    const known = this.notes.get(name);
+    if (known !== undefined) return known;
+    let note: Note = {};
     try {
-      return noteOf(JSON.parse(await readFile(join(this.folder, name), 'utf8')));
+      note = noteOf(JSON.parse(await readFile(join(this.folder, name), 'utf8')));
     } catch {
       // Torn by a loss of power, or gone: what it was for is known by its name.
-      return {};
     }
+    this.notes.set(name, note);
+    return note;
   }
 }
 

@@ -87,7 +87,7 @@ export class NotedOpening {
       await shard.close('reopened');
       throw error;
     }
-    shard.beforeNextChange(() => this.notes.written(note));
+    shard.beforeNextChange(() => this.notes.written(note, join(folder, 'records')));
     return shard;
   }
 }

@@ -165,7 +165,9 @@ test.each(LOSSES)('without %s, it is told, and everything else is served', async
   await lose(dataDir);
   const before = filesBelow(recordsIn(dataDir));
   const service = serviceIn(dataDir);
-  for (let start = 0; start < 2; start += 1) {
+  // Something that can be opened is there: it is told at each start.
+  const starts = /in (?:its|their) place/.test(what) ? 2 : 1;
+  for (let start = 0; start < starts; start += 1) {
     await service.start();
     const told = expect.objectContaining({ code: 500, message: expect.stringMatching(/^shard \d of 3 of collection "things": .*(?:backup|repair)/) });
     const inLost = ids.find((id) => shardOf(id, SHARDS) === LOST)!;
@@ -188,7 +190,7 @@ test.each(LOSSES)('without %s, it is told, and everything else is served', async
     let ended: any = null;
     await eventually('the backup is over', async () => (ended = await service.data('GET', `/v1/admin/backups/${id}`)).state !== 'running');
     expect(ended.state === 'done' && ended.collections.some(({ name }: any) => name === 'things')).toBe(false);
-    await (start === 0 ? service.stop() : service.kill());
+    await (start === 0 ? service.kill() : service.stop());
   }
   // A copy that may lack something has to be looked into.
   if (!what.includes('last writes')) expect(filesBelow(recordsIn(dataDir))).toEqual(before);

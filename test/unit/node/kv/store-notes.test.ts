@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
@@ -30,7 +30,7 @@ async function run(operation: number, { changesTo = operation, isKilled = false,
   const opened = await RocksKeyValueStore.open(store);
   try {
     await noted.opened(NAME, store, operation);
-    if (changesTo > operation) await noted.written(NAME);
+    if (changesTo > operation) await noted.written(NAME, store);
   } finally {
     await opened.close();
   }
@@ -70,6 +70,16 @@ test.each([
   }
 });
 
+test('a store that is only read is noted once', async () => {
+  await run(0, { changesTo: 3 });
+  const file = join(folder, 'notes', NAME);
+  const { mtimeNs } = statSync(file, { bigint: true });
+  await run(3, { noted: await load() });
+  expect(statSync(file, { bigint: true }).mtimeNs).toBe(mtimeNs);
+  await run(3, { changesTo: 4, noted: await load() });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ operation: 4 });
+});
+
 test('a copy of the store as it is now may be put back, also after a kill', async () => {
   await run(0, { changesTo: 3, isKilled: true });
   cpSync(store, join(folder, 'copy'), { recursive: true });
@@ -83,7 +93,7 @@ test('another store is told, unless it may have come by itself', async () => {
   await (await RocksKeyValueStore.open(store)).close();
   await expect(run(0)).rejects.toMatchObject({ kind: 'storage_damaged', message: 'its data are those of another store' });
   await run(0, { noted: await load({ mayBeReplaced: true }) });
-  await run(0);
+  await run(0, { noted: await load() });
 });
 
 test('what something else that was put in the place of an open store has is not noted', async () => {
@@ -117,7 +127,7 @@ test('what can not be noted stops nothing, and is told', async () => {
   notes = await StoreNotes.load(join(folder, 'elsewhere', 'notes'), { warn: (_fields, message) => void lines.push(message) });
   writeFileSync(join(folder, 'elsewhere'), 'no folder');
   await run(0, { changesTo: 1 });
-  expect(lines).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('could not be noted')));
+  expect(lines).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('could not be noted')));
   expect(notes.names()).toEqual([]);
   await expect(load()).rejects.toMatchObject({ kind: 'storage_failed' });
 });
