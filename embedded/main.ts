@@ -8,6 +8,7 @@ import { ShardHost } from '../node/shard/shard-host';
 import { ShardViews } from '../node/shard/shard-views';
 import type { ShardOptions } from '../node/shard/shard-options';
 import { SettledWrites } from '../node/replication/settled-writes';
+import { KeptLogs } from '../node/shipping/kept-logs';
 import { LogShipping } from '../node/shipping/log-shipping';
 import type { ShippableLog } from '../node/shipping/shippable-log';
 import { addShippingMetrics } from '../node/metrics/shipping-metrics';
@@ -109,7 +110,10 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
       log: log.child({ part: 'backup-log' }),
     });
     started.start();
-    addShippingMetrics(metrics, started);
+    const kept = new KeptLogs({ logs: () => host.logs(), folder: config.dataDir, bytesMax: config.backupLogKeptBytes, log: log.child({ part: 'backup-log' }) });
+    kept.start();
+    endings.defer(async () => kept.close());
+    addShippingMetrics(metrics, started, kept);
     endings.defer(() => started.close());
     shipping = started;
   }

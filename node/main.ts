@@ -69,6 +69,7 @@ import { ReplicaTicks } from './replication/replica-ticks';
 import { ReplicationService } from './replication/replication-service';
 import { removeReplica } from './replication/shard-copy';
 import { SettledWrites } from './replication/settled-writes';
+import { KeptLogs } from './shipping/kept-logs';
 import { LogShipping } from './shipping/log-shipping';
 import { addShippingMetrics } from './metrics/shipping-metrics';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
@@ -276,7 +277,9 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
           everyMs: config.backupLogSeconds * 1000,
           log,
         });
-  if (shipping !== null) addShippingMetrics(metrics, shipping);
+  const kept = new KeptLogs({ logs: () => agent.openReplicas().map(({ replica }) => replica), folder, bytesMax: config.backupLogKeptBytes, log });
+  endings.defer(async () => kept.close());
+  if (shipping !== null) addShippingMetrics(metrics, shipping, kept);
 
   const snapshots = new SnapshotReceiver({
     log,
@@ -455,6 +458,7 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
     await agent.handOver();
   });
   shipping?.start();
+  if (shipping !== null) kept.start();
   lookWhetherReady();
 }
 

@@ -18,6 +18,7 @@ import {
   shardName,
   stageOf,
   STAGES_PREFIX,
+  TOLD,
   unsealedSegment,
 } from '../../shared/backup/log-format';
 import { headsFromBytes } from '../../shared/backup/log-heads';
@@ -43,11 +44,14 @@ export interface ShardLog {
   chains: LogChain[];
   /** The entry that closed it to clients for good, as far as is known; null: there is none. */
   closed: LoggedStage | null;
+  /** Up to when nothing came behind entries, though there is a gap behind them now. */
+  ends: LoggedStage[];
 }
 
 /** What members told of all logs. */
 export interface ToldLogs {
   heads: ReadonlyMap<string, LogHead>;
+  /** By the names of shards: what changed their stages, and what was told of them before gaps. */
   stages: ReadonlyMap<string, LoggedStage[]>;
 }
 
@@ -140,7 +144,7 @@ export class ShippedLogs {
   async logOf(collectionUid: string, shard: number, { heads, stages }: ToldLogs): Promise<ShardLog> {
     const name = shardName({ collectionUid, shard });
     const objects = await this.target.list(`${LOG_PREFIX}${name}/`);
-    return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])), closed: closedOf(stages.get(name) ?? []) };
+    return { head: heads.get(name) ?? null, chains: chainsOf(objects.flatMap((object) => segmentOf(object) ?? [])), closed: closedOf(stages.get(name) ?? []), ends: endsOf(stages.get(name) ?? []) };
   }
 
   /**
@@ -151,13 +155,13 @@ export class ShippedLogs {
     const name = shardName({ collectionUid, shard });
     const head = heads.get(name);
     if (head === undefined || !places.every((place) => head.since === 1 || (place !== null && place.sequence >= head.since))) return null;
-    const closed = closedOf(stages.get(name) ?? []);
+    const [closed, ends] = [closedOf(stages.get(name) ?? []), endsOf(stages.get(name) ?? [])];
     const { since, sequence: last, epoch: lastEpoch, untilMs } = head;
-    if (last < since) return { head, chains: [], closed };
+    if (last < since) return { head, chains: [], closed, ends };
     // It may have been removed when something else was kept.
     if (places.includes(null) && (await this.target.list(segmentsWith(name, 1))).length === 0) return null;
     const segment = { key: '', bytes: 0, first: since, last, precedingEpoch: 0, lastEpoch, fromMs: 0, toMs: untilMs };
-    return { head, chains: [{ since, precedingEpoch: since === 1 ? 0 : NaN, segments: [segment] }], closed };
+    return { head, chains: [{ since, precedingEpoch: since === 1 ? 0 : NaN, segments: [segment] }], closed, ends };
   }
 
   /**
@@ -234,14 +238,20 @@ export interface LogWay {
  * `replacedMs`: when others took the place of the set of shards, where that is known: a log that ends closed has nothing to
  * come until then. null: what came after the place is not there.
  */
-export function wayFrom({ head, chains, closed }: ShardLog, place: Pick<LogPlace, 'sequence' | 'epoch'> | null, replacedMs?: number): LogWay | null {
+export function wayFrom({ head, chains, closed, ends }: ShardLog, place: Pick<LogPlace, 'sequence' | 'epoch'> | null, replacedMs?: number): LogWay | null {
   const from = place ?? BEGINNING;
   const chain = chainAfter(chains, from);
-  if (chain === null) return head !== null && head.sequence === from.sequence && head.epoch === from.epoch ? { chain, last: from.sequence, untilMs: head.untilMs } : null;
+  const toldOf = (sequence: number, epoch: number): number | null => {
+    const told = [...(head === null ? [] : [{ ...head, at: head.untilMs }]), ...ends].filter((one) => one.sequence === sequence && one.epoch === epoch);
+    return told.length === 0 ? null : Math.max(...told.map(({ at }) => at));
+  };
+  if (chain === null) {
+    const untilMs = toldOf(from.sequence, from.epoch);
+    return untilMs === null ? null : { chain, last: from.sequence, untilMs };
+  }
   const end = chain.segments.at(-1)!;
-  const isTold = head !== null && head.sequence === end.last && head.epoch === end.lastEpoch;
   // Of its last moment there may be more to come.
-  const untilMs = Math.max(end.toMs - 1, isTold ? head.untilMs : 0);
+  const untilMs = Math.max(end.toMs - 1, toldOf(end.last, end.lastEpoch) ?? 0);
   if (closed === null || !holds(chain, closed)) return { chain, last: end.last, untilMs };
   // Others took its place after it was closed, and clients may write there.
   return { chain, last: end.last, untilMs: (replacedMs ?? closed.at) - 1 };
@@ -249,25 +259,30 @@ export function wayFrom({ head, chains, closed }: ShardLog, place: Pick<LogPlace
 
 /** When the new shards of a set were open to clients, all of them, by its stages; null: they are not, as far as is known. */
 export function openedMs(stages: readonly LoggedStage[][]): number | null {
-  const opened = stages.map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
+  const opened = stages.map((all) => all.filter(({ stage }) => stage !== TOLD)).map((own) => own.find(({ stage }, i) => stage === 'open' && own[i - 1]?.stage === 'filling')?.at ?? null);
   return opened.every((at) => at !== null) ? Math.max(...opened) : null;
 }
 
 /** The entry that closed a shard to clients; null: it was not, or opened again. */
 export function closedOf(stages: readonly LoggedStage[]): LoggedStage | null {
-  const last = stages.at(-1);
-  if (last?.stage !== 'closed') return null;
+  const own = stages.filter(({ stage }) => stage !== TOLD);
+  if (own.at(-1)?.stage !== 'closed') return null;
   // It may have been closed again by who went on.
-  return stages[stages.findLastIndex(({ stage }) => stage !== 'closed') + 1];
+  return own[own.findLastIndex(({ stage }) => stage !== 'closed') + 1];
 }
 
-/** Those that changed something, in their order. */
+function endsOf(stages: readonly LoggedStage[]): LoggedStage[] {
+  return stages.filter(({ stage }) => stage === TOLD);
+}
+
+/** Those that changed something, or tell of a time, in their order. */
 function inForce(stages: LoggedStage[]): LoggedStage[] {
   const found: LoggedStage[] = [];
   for (const one of stages.sort((a, b) => a.sequence - b.sequence || a.epoch - b.epoch)) {
-    const { stage, term } = found.at(-1) ?? { stage: null, term: 0 };
-    if (term > one.term || (stage === 'open' && one.stage === 'filling')) continue;
-    found.push(one);
+    const { stage, term } = found.findLast((other) => other.stage !== TOLD) ?? { stage: null, term: 0 };
+    if (one.stage === TOLD) found.push(one);
+    else if (term > one.term || (stage === 'open' && one.stage === 'filling')) continue;
+    else found.push(one);
   }
   return found;
 }

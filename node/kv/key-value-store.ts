@@ -36,6 +36,11 @@ export interface KeyValueStore {
   scan(range: KeyRange): AsyncIterable<KeyValueEntry[]>;
   /** Removes every key with `from` ≤ key < `to`. */
   clear(range: { from: Buffer; to: Buffer }): Promise<void>;
+  /**
+   * As `clear`, and what the keys took on the disk is given back by the end: it writes anew what is beside them in files. Writes
+   * and reads go on. Errors: storage_failed, also when the store closes meanwhile.
+   */
+  reclaim(range: { from: Buffer; to: Buffer }): Promise<void>;
   /** Approximate bytes on disk (0 if that has no meaning). */
   sizeBytes(): Promise<number>;
   /** What it holds in memory now; all 0 while it is closed, or if it has no such parts. */

@@ -67,6 +67,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
     return 0;
   }
 
+  reclaim(range: { from: Buffer; to: Buffer }): Promise<void> {
+    return this.clear(range);
+  }
+
   async compact(): Promise<void> {}
 
   memory(): StoreMemory {

@@ -158,6 +158,11 @@ export class RocksKeyValueStore implements KeyValueStore {
     return this.change((database) => this.binding.removeRange(database, range.from, range.to));
   }
 
+  async reclaim(range: { from: Buffer; to: Buffer }): Promise<void> {
+    if (Buffer.compare(range.from, range.to) >= 0) return;
+    await this.call('rewrite', (database) => this.binding.reclaim(database, range.from, range.to));
+  }
+
   sizeBytes(): Promise<number> {
     return this.call('read', (database) => this.binding.sizeBytes(database));
   }

@@ -70,7 +70,9 @@ export interface StoreBinding {
   property(database: DatabaseHandle, name: string): number;
   /** Writes all changes to tables and rewrites every table. Ends early, with STORAGE_FAILED, by `endRewrites`, and when the database is closed. */
   compact(database: DatabaseHandle): Promise<void>;
-  /** Has running calls of `compact` fail soon, and later ones at once; idempotent, also after `close`. */
+  /** Removes a range of keys, and gives back what they took on the disk. Ends early as `compact` does. */
+  reclaim(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
+  /** Has running calls of `compact` and `reclaim` fail soon, and later ones at once; idempotent, also after `close`. */
   endRewrites(database: DatabaseHandle): void;
   /** Names of the table files in use. */
   tables(database: DatabaseHandle): Promise<string[]>;

@@ -150,6 +150,11 @@ export class RecordStore {
     await this.store.clear({ from: WRITES_RANGE.from, to: writeKey(upTo + 1) });
   }
 
+  /** Gives back what writes that are forgotten took on the disk. */
+  reclaimWrites(upTo: number): Promise<void> {
+    return this.store.reclaim({ from: WRITES_RANGE.from, to: writeKey(upTo + 1) });
+  }
+
   /** The latest time of a write that was forgotten; 0: none was. */
   async latestForgottenMs(): Promise<number> {
     return (await this.store.get(LOGGED_TIME_KEY))?.readDoubleLE(0) ?? 0;

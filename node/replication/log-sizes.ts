@@ -42,6 +42,24 @@ export class LogSizes {
     return low;
   }
 
+  /** Bytes of the entries from `from` on and below `below`. */
+  between(from: number, below: number): number {
+    return below <= from ? 0 : this.totalTo(below - 1) - this.totalTo(from - 1);
+  }
+
+  /** The first sequence below which the entries from `from` on have at least so many bytes; behind the last where they have not. */
+  firstBeyond(from: number, bytes: number): number {
+    const start = this.totalTo(from - 1);
+    let low = from;
+    let high = this.first + this.totals.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.totalTo(middle - 1) - start >= bytes) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
   private totalTo(sequence: number): number {
     return sequence < this.first ? this.before : (this.totals[Math.min(sequence - this.first, this.totals.length - 1)] ?? this.before);
   }

@@ -21,10 +21,16 @@ export interface ReplicaStorage {
   apply(sequence: number): Promise<AppliedEntry[]>;
   /** The first sequence from which on the log holds at most `entries` entries and about `bytes` bytes. */
   newestWithin(limits: { entries: number; bytes: number }): number;
+  /** Bytes of the entries from `from` on and below `below`, about. */
+  bytesBetween(from: number, below: number): number;
+  /** The first sequence such that the entries from `from` on and below it have at least so many bytes; behind the last where they have not. */
+  firstBeyond(from: number, bytes: number): number;
   /**
    * Deletes entries below `sequence` that are applied and that no copy has pinned. Copies that pinned entries below
    * `pinnedFrom` are outrun: their pins count no more.
    */
   trim(sequence: number, pinnedFrom?: number): Promise<void>;
+  /** Gives back what trimmed entries took on the disk. */
+  reclaim(): Promise<void>;
   close(): Promise<void>;
 }

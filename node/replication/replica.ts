@@ -26,6 +26,7 @@ import { ReplicaTicks, type Ticking } from './replica-ticks';
 import type { ReplicationLinks } from './replication-links';
 import { epochAt } from './log-survey';
 import type { ReadPermit } from './read-permit';
+import type { KeptLog } from '../shipping/kept-logs';
 import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
 
 /** Payload of one append message; a larger entry travels alone. */
@@ -107,7 +108,7 @@ export interface ReplicaSurroundings {
  * One replica of one shard at work: carries out what the protocol (ShardReplica) decides, on the storage, the links and
  * the cluster store, and lets clients' calls through as far as the protocol allows.
  */
-export class Replica implements ShippableLog {
+export class Replica implements ShippableLog, KeptLog {
   readonly id: ShardId;
   private readonly clock: Clock;
   private readonly log: Logger;
@@ -142,6 +143,10 @@ export class Replica implements ShippableLog {
   private closed = false;
   /** The first entry that is not known to be in the backup target; Infinity: the log is not shipped. */
   private unshippedFrom: number;
+  /** Entries below are not kept for the backup target any more, be they there or not. */
+  private givenUpBelow = 0;
+  /** Somebody waits for what the next trim gives back. */
+  private makesRoom = false;
   /** Up to when the backup target was told what is in the log. */
   private toldMs = 0;
 
@@ -351,6 +356,22 @@ export class Replica implements ShippableLog {
     this.toldMs = Math.max(this.toldMs, at);
   }
 
+  get keptBytes(): number {
+    const [from, below] = this.keptForTarget();
+    return this.storage.bytesBetween(from, below);
+  }
+
+  giveUp(bytes: number): number {
+    const [from, below] = this.keptForTarget();
+    if (below <= from) return 0;
+    this.givenUpBelow = Math.min(below, this.storage.firstBeyond(from, bytes));
+    const freed = this.storage.bytesBetween(from, this.givenUpBelow);
+    this.makesRoom = true;
+    this.trimLookedMs = -Infinity;
+    this.trim();
+    return freed;
+  }
+
   /** The time by which the log is: that of the wall clock, but never one that is before any of its entries. */
   logTimeMs(): number {
     return Math.max(this.wallMs(), this.core.latestTimeMs);
@@ -430,6 +451,18 @@ export class Replica implements ShippableLog {
     const latest = this.storage.state.latestMoment ?? 0;
     const moment = momentOf(payload);
     if (moment > 0 && moment < latest) stampMoment(payload, latest);
+  }
+
+  /** The entries from the first one on, and below the second, that are kept for the backup target alone. */
+  private keptForTarget(): [number, number] {
+    const { storage } = this;
+    if (!this.isShipped || this.closed || this.installing) return [0, 0];
+    return [Math.max(storage.state.firstSequence, this.heldFrom), Math.min(this.core.trimmableBelow(), storage.newestWithin(this.limits.kept))];
+  }
+
+  /** The first entry that is kept for the backup target. */
+  private get heldFrom(): number {
+    return Math.max(this.unshippedFrom, this.givenUpBelow);
   }
 
   private get isShipped(): boolean {
@@ -592,13 +625,13 @@ export class Replica implements ShippableLog {
     const { storage } = this;
     const { appliedSequence } = storage.state;
     const { kept, away, catchUp } = this.limits;
-    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(kept), this.unshippedFrom);
+    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(kept), this.heldFrom);
     const pinnedFrom = Math.min(storage.newestWithin(catchUp), appliedSequence + 1);
     const most = this.core.hasLearner(nowMs) ? pinnedFrom : Math.min(storage.newestWithin(away), appliedSequence + 1);
     const below = Math.max(wanted, most);
     const { firstSequence } = storage.state;
     const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: kept.bytes + TRIM.bytes }) > firstSequence;
-    if (below <= firstSequence || !isLong) return;
+    if (below <= firstSequence || !(isLong || this.makesRoom)) return;
     void this.trimBelow(below, pinnedFrom);
   }
 
@@ -612,12 +645,19 @@ export class Replica implements ShippableLog {
           if (storage !== this.storage) return;
           const { firstSequence, precedingEpoch } = storage.state;
           this.handle({ type: 'trimmed', firstSequence, precedingEpoch });
+          if (this.makesRoom) this.reclaim(storage);
         },
         (error: Error) => this.fail(error),
       )
       .finally(() => {
         this.trimming = false;
       });
+  }
+
+  /** One that fails, or that the end of the store breaks off, is made up for by the store in its time. */
+  private reclaim(storage: ReplicaStorage): void {
+    this.makesRoom = false;
+    storage.reclaim().catch((error: unknown) => this.log.debug({ error, ...this.id }, 'what the log took on the disk was not given back yet'));
   }
 
   private fail(error: Error): void {

@@ -156,6 +156,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
     return Math.max(firstSequence, lastSequence + 1 - limits.entries, this.sizes.firstWithin(limits.bytes, lastSequence));
   }
 
+  bytesBetween(from: number, below: number): number {
+    return this.sizes.between(from, below);
+  }
+
+  firstBeyond(from: number, bytes: number): number {
+    return this.sizes.firstBeyond(from, bytes);
+  }
+
   async trim(sequence: number, pinnedFrom = 0): Promise<void> {
     for (const pin of this.pins) if (pin.sequence < pinnedFrom) this.pins.delete(pin);
     const pinned = Math.min(...[...this.pins].map((pin) => pin.sequence));
@@ -170,6 +178,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
     this.sizes.trim(first);
     dropTrimmedEpochs(state);
     await this.store.clear({ from: logKeyFrom(from), to: logKeyFrom(first) });
+  }
+
+  reclaim(): Promise<void> {
+    return this.store.reclaim({ from: LOG_RANGE.from, to: logKeyFrom(this.state.firstSequence) });
   }
 
   /**

@@ -8,6 +8,7 @@ import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
 import { shardNoteName, StoreNotes } from '../kv/store-notes';
+import type { KeptLog } from '../shipping/kept-logs';
 import type { ShippableLog } from '../shipping/shippable-log';
 import { isDamage, NotedOpening, retiredFolder } from './noted-opening';
 import type { Shard } from './shard';
@@ -144,7 +145,7 @@ export class ShardHost implements ShardPublications {
   }
 
   /** The writes that open shards keep for shipping. */
-  logs(): ShippableLog[] {
+  logs(): (ShippableLog & KeptLog)[] {
     return openAt(this.places.values()).flatMap(({ log }) => log ?? []);
   }
 

@@ -1,6 +1,20 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { chainsOf } from '../../shared/backup/log-chain';
-import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentsFrom, segmentToBytes, type ShippedEntry, shardName, stageKey } from '../../shared/backup/log-format';
+import {
+  LOG_PREFIX,
+  type LogHead,
+  type LogHeads,
+  type LogSegment,
+  segmentKey,
+  segmentOf,
+  segmentsFrom,
+  segmentToBytes,
+  type ShippedEntry,
+  shardName,
+  stageKey,
+  type LoggedStage,
+  TOLD,
+} from '../../shared/backup/log-format';
 import { sealedText } from '../../shared/backup/backup-format';
 import { stageIn } from '../../shared/shard/operation-codec';
 import type { ShardStage } from '../../shared/shard/shard-stage';
@@ -66,7 +80,7 @@ export class ShardShipper {
     if (this.position?.term !== view.term) this.position = await this.resume(view);
     const { position } = this;
     if (position === null) return;
-    this.skip(position, view.first);
+    await this.skip(position, view.first);
     while (position.next <= view.committed && !parts.stop.aborted) {
       const entries = await log.entries(position.next, SEGMENT_BYTES);
       // Nothing, or something else, once it does not lead any more.
@@ -127,8 +141,10 @@ export class ShardShipper {
     const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
     const last = chain?.at(-1);
     const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
+    const isWhole = last !== undefined && isHere(last.last, last.lastEpoch);
+    if (!isWhole) for (const head of told) await this.keepTold(head);
     if (last === undefined || chain === null) return position;
-    if (isHere(last.last, last.lastEpoch)) {
+    if (isWhole) {
       Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
       this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain[0].first, untilMs, gaps: this.gaps, error: null };
     } else this.giveUp(last.last + 1, view.first - 1);
@@ -159,8 +175,9 @@ export class ShardShipper {
   }
 
   /** What is not there any more is given up. */
-  private skip(position: Position, first: number): void {
+  private async skip(position: Position, first: number): Promise<void> {
     if (position.next >= first) return;
+    if (this.head !== null) await this.keepTold(this.head);
     this.giveUp(position.next, first - 1);
     Object.assign(position, { next: first, epoch: this.log.epochOf(first - 1) ?? 0 });
   }
@@ -182,6 +199,7 @@ export class ShardShipper {
     // When these were acknowledged nobody knows any more: they count as missing.
     const end = entries.findIndex((entry, i) => i > from && !isUntimed(entry));
     const last = entries.at(end < 0 ? -1 : end - 1)!;
+    if (!isBeginning && this.head !== null) await this.keepTold(this.head);
     if (!isBeginning) this.giveUp(position.next, last.sequence);
     Object.assign(position, { next: last.sequence + 1, epoch: last.epoch });
   }
@@ -202,15 +220,24 @@ export class ShardShipper {
     await parts.pace.pay(bytes.length, parts.stop);
   }
 
+  /** Another head takes its place, which tells nothing of the time before a gap. */
+  private async keepTold({ sequence, epoch, untilMs: at }: LogHead): Promise<void> {
+    await this.putStage({ sequence, epoch, at, term: 0, stage: TOLD });
+  }
+
+  private async putStage(place: Omit<LoggedStage, 'key'>): Promise<void> {
+    const { target } = this.parts;
+    const key = stageKey(shardName(this.log.id), place);
+    await target.put(key, sealedText(place, { seals: target.seals, key }));
+  }
+
   /** Before the segment that has them: so whoever knows of the entries knows of the stages. */
   private async putStages(entries: readonly ShippedEntry[]): Promise<void> {
     for (const { sequence, epoch, at, write } of entries) {
       const given = write === null ? null : stageIn(write.payload);
       // While items are copied, the same is said every few seconds.
       if (given === null || (given.stage === this.stage?.stage && given.term === this.stage.term)) continue;
-      const place = { sequence, epoch, at, ...given };
-      const key = stageKey(shardName(this.log.id), place);
-      await this.parts.target.put(key, sealedText(place, { seals: this.parts.target.seals, key }));
+      await this.putStage({ sequence, epoch, at, ...given });
       this.stage = given;
     }
   }

@@ -97,6 +97,9 @@ export interface CollectionHistory {
   awaits?: true | undefined;
 }
 
+/** In the place of a stage: up to that time nothing came behind the entry. Its head said so, before there was a gap behind it. */
+export const TOLD = 'told';
+
 /** An entry of a log that gave its shard another stage. */
 export interface LoggedStage {
   key: string;
@@ -105,7 +108,7 @@ export interface LoggedStage {
   at: number;
   /** Of the reshard: an entry of an earlier one than the last changed nothing. */
   term: number;
-  /** One of ShardStage, or of a later version. */
+  /** One of ShardStage, TOLD, or of a later version. */
   stage: string;
 }
 

@@ -19,6 +19,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   backupBytesPerSecond: ROLES,
   backupLog: ROLES,
   backupLogSeconds: ROLES,
+  backupLogKeptBytes: ['embedded', 'node'],
   backupS3Endpoint: ROLES,
   backupS3Region: ROLES,
   backupS3PathStyle: ROLES,

@@ -401,6 +401,10 @@ export const SETTINGS = {
     name: 'BACKUP_LOG_SECONDS', kind: 'integer', fallback: 5, minimum: 1, maximum: 300,
     meaning: 'How often that is done, in seconds: what a loss of everything costs at most',
   },
+  backupLogKeptBytes: {
+    name: 'BACKUP_LOG_KEPT_BYTES', kind: 'integer', fallback: 2_147_483_648, minimum: 1_048_576, maximum: 1_099_511_627_776,
+    meaning: 'Bytes of logs that a process keeps while BACKUP_TARGET is away, of all shards together; beyond it, and where less than a tenth of the disk is free, the oldest are given up',
+  },
   backupS3Endpoint: {
     name: 'BACKUP_S3_ENDPOINT', kind: 'text', fallback: '',
     meaning: 'Where the store of an `s3:` target is, as `https://host:port`; empty: AWS',

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -107,6 +108,22 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     );
     await store.clear({ from: Buffer.from('b'), to: Buffer.from('d') });
     expect(await scanned(store)).toEqual(['a=1', 'd=1']);
+  });
+
+  test('reclaims a half-open range, whatever files it is in, and what it takes on the disk', async () => {
+    const value = randomBytes(64 * 1024).toString('base64');
+    const keyOf = (n: number): string => `k${String(n).padStart(4, '0')}`;
+    for (let turn = 0; turn < 3; turn += 1) {
+      for (let n = 0; n < 60; n += 1) await store.write([put(keyOf(n), `${value}${turn}`)], { sync: n % 20 === 0 });
+      if (turn < 2) await store.compact();
+    }
+    const before = await store.sizeBytes();
+    await store.reclaim({ from: Buffer.from(keyOf(0)), to: Buffer.from(keyOf(58)) });
+    expect(await scanned(store)).toEqual([`${keyOf(58)}=${value}2`, `${keyOf(59)}=${value}2`]);
+    expect(await store.sizeBytes()).toBeLessThanOrEqual(before / 10);
+    await store.reclaim({ from: Buffer.from('b'), to: Buffer.from('b') });
+    await store.reclaim({ from: Buffer.from('a'), to: Buffer.from('z') });
+    expect(await scanned(store)).toEqual([]);
   });
 
   test('loads packed entries beside what is written', async () => {

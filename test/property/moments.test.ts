@@ -130,6 +130,7 @@ class Life {
       [3, 'stop', () => this.restart(true)],
       [4, 'crash', () => this.restart(false)],
       [4, 'target', async () => void (this.target.failing = this.target.failing === 0 ? 1 : 0)],
+      [3, 'given up', async () => this.process.giveUp()],
       [3, 'day', async () => this.clock.advance(DAY_MS)],
       ...(this.setsClocks
         ? ([

@@ -51,6 +51,10 @@ export class FailingKeyValueStore implements KeyValueStore {
     return this.store.clear(range);
   }
 
+  reclaim(range: { from: Buffer; to: Buffer }): Promise<void> {
+    return this.store.reclaim(range);
+  }
+
   compact(): Promise<void> {
     return this.store.compact();
   }

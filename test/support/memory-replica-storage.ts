@@ -82,6 +82,16 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     return Math.max(this.state.firstSequence, this.state.lastSequence + 1 - limits.entries);
   }
 
+  bytesBetween(from: number, below: number): number {
+    return this.entries.filter(({ sequence }) => sequence >= from && sequence < below).reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0);
+  }
+
+  firstBeyond(from: number, bytes: number): number {
+    let below = from;
+    while (below <= this.state.lastSequence && this.bytesBetween(from, below) < bytes) below += 1;
+    return below;
+  }
+
   async trim(sequence: number): Promise<void> {
     const gone = this.entries.filter((entry) => entry.sequence < sequence);
     if (gone.length === 0) return;
@@ -89,6 +99,8 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     this.state.precedingEpoch = gone[gone.length - 1].epoch;
     this.state.firstSequence = sequence;
   }
+
+  async reclaim(): Promise<void> {}
 
   /** Nothing that is asked for from now on ever ends. */
   hang(): void {

@@ -57,6 +57,10 @@ export class PowerLossStore implements KeyValueStore {
 
   async recover(): Promise<void> {}
 
+  reclaim(range: { from: Buffer; to: Buffer }): Promise<void> {
+    return this.clear(range);
+  }
+
   async compact(): Promise<void> {}
 
   async sizeBytes(): Promise<number> {

@@ -78,6 +78,11 @@ export class ShippingProcess {
     return this.shipping.round();
   }
 
+  /** What waits for the target is given up, to make room. */
+  giveUp(): void {
+    for (const log of this.host.logs()) log.giveUp(Infinity);
+  }
+
   /** Tells which collections there are. */
   look(): Promise<void> {
     return this.histories.look();

@@ -346,6 +346,19 @@ class CompactTask final : public DatabaseTask {
   void run() override { database_->compact(); }
 };
 
+class ReclaimTask final : public DatabaseTask {
+ public:
+  ReclaimTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {
+    const auto from = arguments.bytes(1), to = arguments.bytes(2);
+    from_.assign(from.data, from.size);
+    to_.assign(to.data, to.size);
+  }
+  void run() override { database_->reclaim(from_, to_); }
+
+ private:
+  std::string from_, to_;
+};
+
 class NextTask final : public Task {
  public:
   NextTask(napi_env env, const Arguments& arguments)
@@ -476,6 +489,7 @@ NAPI_MODULE_INIT() {
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
       function<pooled<CompactTask>>("compact"),
+      function<pooled<ReclaimTask>>("reclaim"),
       function<end_rewrites>("endRewrites"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),

@@ -1,5 +1,6 @@
 #include "database.h"
 
+#include <rocksdb/convenience.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 
@@ -257,6 +258,19 @@ void Database::compact() {
   options.exclusive_manual_compaction = false;
   options.canceled = &rewrites_ended_;
   require(held.db.CompactRange(options, nullptr, nullptr));
+}
+
+void Database::reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to) {
+  const Held held = hold();
+  rocksdb::ColumnFamilyHandle* family = held.db.DefaultColumnFamily();
+  // Files that hold nothing else cost no rewrite. What says in one of them that older keys are gone goes with it, so that is said again.
+  require(rocksdb::DeleteFilesInRange(&held.db, family, &from, &to, false));
+  require(held.db.DeleteRange(rocksdb::WriteOptions(), family, from, to));
+  require(held.db.Flush(rocksdb::FlushOptions()));
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.canceled = &rewrites_ended_;
+  require(held.db.CompactRange(options, &from, &to));
 }
 
 void Database::close() {

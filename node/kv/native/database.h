@@ -102,7 +102,10 @@ class Database : public std::enable_shared_from_this<Database> {
   // Writes all changes to tables and rewrites every table, so that nothing that was deleted is left in a file. Ends early
   // when the database closes, and with `end_rewrites`. Throws StorageError.
   void compact();
-  // Running calls of `compact` fail soon, and later ones at once; the tables stay as they are. It waits for nothing: each of those
+  // Removes every key from `from` up to, but not including, `to`, and gives back what they took on the disk. Ends early as
+  // `compact` does. Throws StorageError.
+  void reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to);
+  // Running calls of `compact` and `reclaim` fail soon, and later ones at once; the tables stay as they are. It waits for nothing: each of those
   // calls may keep a thread of the pool.
   void end_rewrites() { rewrites_ended_ = true; }
 

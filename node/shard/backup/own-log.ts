@@ -7,10 +7,11 @@ import { inSlices } from '../../../shared/time/work-slices';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
 import type { RecordStore } from '../../records/record-store';
+import type { KeptLog } from '../../shipping/kept-logs';
 import type { LoggedEntry, LogView, ShippableLog } from '../../shipping/shippable-log';
 
-/** Beyond it the oldest writes are given up: a target that is away must not fill the disk. */
-const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
+/** Beyond it the oldest writes are given up: each takes some memory. What they take on the disk is bounded for all logs (KeptLogs). */
+const KEPT_MAX = { entries: 1_000_000, bytes: Infinity };
 /** Given up in one go: each takes a millisecond among a million, and a removal from the store. */
 const GIVEN_UP_SHARE = 1 / 64;
 /** That of writes of before there were others. */
@@ -56,7 +57,7 @@ interface Logged {
  * A write is stored as f64 time, and the operations (operation-codec.ts). Where the log stands is stored as f64 sequence, f64
  * operation, and for each epoch f64 from, f64 epoch.
  */
-export class OwnLog implements ShippableLog {
+export class OwnLog implements ShippableLog, KeptLog {
   /** Bytes of the writes that are kept, from `first` on. */
   private readonly sizes: number[];
   private bytes: number;
@@ -183,11 +184,30 @@ export class OwnLog implements ShippableLog {
     const { sizes, keptMax } = this;
     if (sizes.length <= keptMax.entries && this.bytes <= keptMax.bytes) return;
     const entries = keptMax.entries - Math.floor(keptMax.entries * GIVEN_UP_SHARE);
-    const bytes = keptMax.bytes - Math.floor(keptMax.bytes * GIVEN_UP_SHARE);
+    const bytes = keptMax.bytes * (1 - GIVEN_UP_SHARE);
     let gone = 0;
     while (sizes.length - gone > entries || this.bytes > bytes) this.bytes -= sizes[gone++];
     sizes.splice(0, gone);
     this.forget(this.first + gone - 1);
+  }
+
+  get keptBytes(): number {
+    return this.bytes;
+  }
+
+  giveUp(bytes: number): number {
+    const stored = this.committed + 1 - this.first;
+    let gone = 0;
+    let freed = 0;
+    while (gone < stored && freed < bytes) freed += this.sizes[gone++];
+    if (gone === 0) return 0;
+    this.sizes.splice(0, gone);
+    this.bytes -= freed;
+    const upTo = this.first + gone - 1;
+    this.forget(upTo);
+    // Somebody waits for the room; one that fails, or that the shard's end breaks off, is made up for by the store in its time.
+    this.forgetting = this.forgetting.then(() => (this.closed ? undefined : this.records.reclaimWrites(upTo))).catch(() => undefined);
+    return freed;
   }
 
   /** The batch failed, and another one may follow only if nothing of it was stored. */

@@ -116,6 +116,27 @@ test('a purge leaves in the log what is not in the backup target yet, and ends o
   expect(storage.state.firstSequence).toBe(8);
 });
 
+test('what waits for a target that is away is given up from its oldest on, and nothing that a replica needs', async () => {
+  lead(1_000_000, { isShipped: true });
+  await write(60);
+  bHas(40);
+  replica.shipped({ sequence: 3, epoch: 1, at: 0 });
+  // Each write is a byte, and 4 to 40 are kept for the target alone.
+  expect(replica.keptBytes).toBe(37);
+  expect([replica.giveUp(7), replica.keptBytes]).toEqual([7, 30]);
+  await eventually('they are gone', () => storage.state.firstSequence === 11);
+  expect(replica.view()).toMatchObject({ first: 11 });
+  expect([replica.giveUp(1000), replica.keptBytes]).toEqual([30, 0]);
+  await eventually('they are gone', () => storage.state.firstSequence === 41);
+  expect(replica.giveUp(1)).toBe(0);
+});
+
+test('a log that is not shipped keeps nothing for a target', async () => {
+  lead(1_000_000);
+  await write(20);
+  expect([replica.keptBytes, replica.giveUp(1)]).toEqual([0, 0]);
+});
+
 test('an entry has no earlier time than those before it, though the clock is behind, and a write no earlier moment', async () => {
   const aheadMs = 1_700_000_100_000;
   lead(1_000_000, { isShipped: true, written: new MemoryReplicaStorage({ latestTimeMs: aheadMs, latestMoment: aheadMs + 5 }) });

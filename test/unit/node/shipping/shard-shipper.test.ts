@@ -389,3 +389,22 @@ test('stages are told before the entries that have them, and the same one once',
   ]);
   expect([...objects.keys()].filter((key) => key.startsWith(STAGES_PREFIX))).toHaveLength(3);
 });
+
+test('up to when nothing came before a gap is told beside it, by who was there and by who comes', async () => {
+  const tolds = (): number[][] => [...objects.keys()].flatMap((key) => stageOf(key) ?? []).map(({ sequence, epoch, at }) => [sequence, epoch, at]);
+  log.write();
+  const one = shipper();
+  clock.advance(100);
+  await one.ship();
+  const untilMs = clock.wallMs() - 1;
+  expect(one.head).toMatchObject({ sequence: 1, untilMs });
+  for (let i = 0; i < 4; i += 1) log.write();
+  log.first = 4;
+  told = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
+  await shipper().ship();
+  expect(tolds()).toEqual([[1, 1, untilMs]]);
+  objects.clear();
+  await one.ship();
+  expect(tolds()).toEqual([[1, 1, untilMs]]);
+  expect(one.head).toMatchObject({ sequence: 5, since: 4, gaps: 1 });
+});

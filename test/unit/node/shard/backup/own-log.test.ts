@@ -69,6 +69,24 @@ test('what is given up goes in pieces: most writes beyond the bound remove nothi
   expect((await log.entries(0, Infinity))[0].sequence).toBe(67);
 });
 
+test('what is given up to make room is what is oldest and stored, as much as there is', async () => {
+  const log = await open({ entries: 100, bytes: Infinity });
+  for (let i = 0; i < 5; i += 1) await write(log, 92);
+  operation += 1;
+  const batch = log.changes([Buffer.alloc(92)], operation, 0);
+  expect(log.keptBytes).toBe(600);
+  expect([log.giveUp(150), log.keptBytes, log.view()!.first]).toEqual([200, 400, 3]);
+  // What is on its way is not there yet.
+  expect([log.giveUp(10_000), log.keptBytes, log.view()]).toEqual([300, 100, expect.objectContaining({ first: 6, committed: 5, last: 6 })]);
+  expect(log.giveUp(1)).toBe(0);
+  await store.write(batch);
+  log.stored();
+  await log.close();
+  const again = await open();
+  expect(again.view()).toMatchObject({ first: 6, last: 6 });
+  expect((await again.entries(0, Infinity)).map(({ sequence }) => sequence)).toEqual([6]);
+});
+
 test('times never go back behind writes that were given up, because others came while nothing was kept', async () => {
   const one = await open();
   const startMs = clock.wallMs();
