@@ -12,10 +12,12 @@ import {
   TraceFlags,
   type Tracer as OtelTracer,
 } from '@opentelemetry/api';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { BasicTracerProvider, ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from '../logs/logger';
 import type { Clock } from '../time/clock';
-import { inTime } from '../time/deadline';
+import { deadlineTimer, inTime } from '../time/deadline';
 import type { TracerParts } from './trace-origin';
 import type { Span, SpanAttributes, SpanKind, SpanOptions, TraceCounts, Tracer } from './span';
 import type { TraceContext } from './trace-context';
@@ -24,10 +26,15 @@ const KINDS: Record<SpanKind, OtelKind> = { internal: OtelKind.INTERNAL, server:
 
 /** A process that stops does not wait longer for whoever takes the traces. */
 const CLOSE_MS = 3_000;
+/** Added to the time that a batch may take, in which the package gives it up by itself: it knows no answer that never ends. */
+const LATE_MS = 500;
 /** A receiver that is away is told of this often. */
 const TELL_EVERY_MS = 60_000;
 /** Wall and monotonic time may drift apart by this before they are brought together. */
 const DRIFT_MS = 2;
+
+/** The code of a result that is no success. */
+const FAILED = 1;
 
 /** Where spans go. */
 type Exported = (result: { code: number; error?: Error }) => void;
@@ -60,7 +67,9 @@ export class OtlpTracer implements Tracer {
     const resource = defaultResource()
       .merge(own)
       .merge(detectResources({ detectors: [envDetector] }));
-    const exporter = new CountedExporter(new OTLPTraceExporter(), this.counts, log);
+    const connections = new Connections();
+    const inner = new OTLPTraceExporter({ httpAgentOptions: (protocol) => connections.agentOf(protocol) });
+    const exporter = new CountedExporter(inner, { counts: this.counts, log, lateMs: origin.timeoutMs + LATE_MS, onLate: () => connections.cut() });
     const processor = new BoundedProcessor(new BatchSpanProcessor(exporter), this.counts, origin.waitingMax);
     this.provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
     this.tracer = this.provider.getTracer('quiver', origin.version);
@@ -164,23 +173,48 @@ class BoundedProcessor implements SpanProcessor {
   }
 }
 
-/** Counts what became of spans, and tells of a receiver that does not take them. */
+/** The connections to the receiver. */
+class Connections {
+  private agent: HttpAgent | null = null;
+
+  agentOf(protocol: string): HttpAgent {
+    this.agent = protocol === 'https:' ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+    return this.agent;
+  }
+
+  /** Ends those that there are; others can be made. */
+  cut(): void {
+    this.agent?.destroy();
+  }
+}
+
+/** Counts what became of spans, and tells of a receiver that does not take them. A batch that is late has failed. */
 class CountedExporter implements SpanExporter {
   private toldMs = -Infinity;
 
   constructor(
     private readonly inner: SpanExporter,
-    private readonly counts: TraceCounts,
-    private readonly log: Logger,
+    private readonly parts: { counts: TraceCounts; log: Logger; lateMs: number; onLate: () => void },
   ) {}
 
   export(spans: ReadableSpan[], done: Exported): void {
-    this.inner.export(spans, (result) => {
-      this.counts.waiting -= spans.length;
-      if (result.code === 0) this.counts.exported += spans.length;
+    const { counts, lateMs, onLate } = this.parts;
+    let isOver = false;
+    const end: Exported = (result) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      counts.waiting -= spans.length;
+      if (result.code === 0) counts.exported += spans.length;
       else this.failed(spans.length, result.error);
       done(result);
+    };
+    const timer = deadlineTimer(lateMs, () => {
+      end({ code: FAILED, error: Object.assign(new Error('the receiver did not end its answer'), { code: 'LATE' }) });
+      onLate();
     });
+    timer.unref();
+    this.inner.export(spans, end);
   }
 
   forceFlush(): Promise<void> {
@@ -192,13 +226,14 @@ class CountedExporter implements SpanExporter {
   }
 
   private failed(spans: number, error: Error | undefined): void {
-    this.counts.failed += spans;
+    const { counts, log } = this.parts;
+    counts.failed += spans;
     const nowMs = performance.now();
     if (nowMs - this.toldMs < TELL_EVERY_MS) return;
     this.toldMs = nowMs;
     // Its message may hold the address with a password, and what the receiver answered.
     const { name = 'unknown', code = name } = (error ?? {}) as { name?: string; code?: string | number };
-    this.log.warn({ reason: code, ...this.counts }, 'traces could not be sent; they are lost, and nothing waits for them');
+    log.warn({ reason: code, ...counts }, 'traces could not be sent; they are lost, and nothing waits for them');
   }
 }
 

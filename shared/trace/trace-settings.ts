@@ -4,12 +4,15 @@ export interface TraceSettings {
   protocol: 'http/protobuf' | 'http/json' | null;
   /** Spans that may wait to be sent. */
   waitingMax: number;
+  /** How long one batch may take, in milliseconds. */
+  timeoutMs: number;
   /** Why they are not sent although an endpoint is given. */
   warning: string | null;
 }
 
 const WAITING_DEFAULT = 2048;
-const OFF: TraceSettings = { protocol: null, waitingMax: WAITING_DEFAULT, warning: null };
+const TIMEOUT_DEFAULT_MS = 10_000;
+const OFF: TraceSettings = { protocol: null, waitingMax: WAITING_DEFAULT, timeoutMs: TIMEOUT_DEFAULT_MS, warning: null };
 
 /**
  * Traces are sent where OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT says where. These variables often
@@ -27,6 +30,8 @@ export function traceSettings(environment: Readonly<Record<string, string | unde
   if (protocol !== 'http/protobuf' && protocol !== 'http/json') {
     return { ...OFF, warning: `traces are not sent by the protocol ${protocol}: set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/protobuf or http/json, and the endpoint to the port for it` };
   }
-  const waitingMax = Number(given('OTEL_BSP_MAX_QUEUE_SIZE') || WAITING_DEFAULT);
-  return { protocol, waitingMax: Number.isInteger(waitingMax) && waitingMax > 0 ? waitingMax : WAITING_DEFAULT, warning: null };
+  const positive = (text: string, fallback: number): number => (Number.isInteger(Number(text)) && Number(text) > 0 ? Number(text) : fallback);
+  const waitingMax = positive(given('OTEL_BSP_MAX_QUEUE_SIZE'), WAITING_DEFAULT);
+  const timeoutMs = positive(given('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT') || given('OTEL_EXPORTER_OTLP_TIMEOUT'), TIMEOUT_DEFAULT_MS);
+  return { protocol, waitingMax, timeoutMs, warning: null };
 }

@@ -6,7 +6,7 @@ import { HubDownload } from '../../coordinator/embedding/transformers/hub-downlo
 import { pinOf } from '../../coordinator/embedding/transformers/model-pin';
 import { silentLogger } from '../../shared/logs/logger';
 import { systemClock } from '../../shared/time/clock';
-import { ModelHub } from '../support/model-hub';
+import { type HubMischief, ModelHub } from '../support/model-hub';
 import { writeTinyModel } from '../support/onnx/tiny-model';
 import { TransformersModels } from '../support/transformers-models';
 
@@ -32,6 +32,7 @@ describe('models of a hub', () => {
     hub?: string;
     answerMs?: number;
     silenceMs?: number;
+    freePart?: number;
     revision?: string;
     /** Known digests of the model's files. */
     sha256?: Record<string, string>;
@@ -41,8 +42,8 @@ describe('models of a hub', () => {
     return cacheIn(folder, given);
   }
   function cacheIn(folder: string, given: Given = {}) {
-    const { answerMs, silenceMs } = given;
-    const download = new HubDownload({ hub: given.hub ?? hub.url, clock: systemClock, log: silentLogger, answerMs, silenceMs });
+    const { answerMs, silenceMs, freePart } = given;
+    const download = new HubDownload({ hub: given.hub ?? hub.url, clock: systemClock, log: silentLogger, answerMs, silenceMs, freePart });
     return {
       folder,
       cache: new HubCache({ folder, isOffline: given.isOffline ?? false, hub: download, log: silentLogger, pinOf: (name) => ({ ...pinOf(name, given.revision ?? ''), sha256: given.sha256 ?? {} }) }),
@@ -90,14 +91,20 @@ describe('models of a hub', () => {
     expect(filesOf(folder)).toContain('model.onnx');
   });
 
-  test.each<[string, 'silent' | 'stalls' | 'cut' | 'forbidden' | 'broken', string, string]>([
+  test.each<[string, HubMischief, string, string]>([
     ['does not answer', 'silent', 'config.json', 'the hub did not answer within 200 ms'],
     ['stops in the middle', 'stalls', 'onnx/model.onnx', 'the download of onnx/model.onnx broke off'],
+    ['says next to nothing', 'drips', 'config.json', 'the download of config.json broke off'],
+    ['says next to nothing of a large file', 'drips', 'onnx/model.onnx', 'the download of onnx/model.onnx broke off'],
+    ['does not end', 'floods', 'config.json', "the hub's config.json has more than 16777216 bytes"],
+    ['does not end a large file', 'floods', 'onnx/model.onnx', 'the disk of EMBEDDING_CACHE_DIR has too little room for it'],
     ['breaks off', 'cut', 'tokenizer.json', 'the download of tokenizer.json broke off'],
     ['refuses', 'forbidden', 'config.json', 'the hub has no public model of that name (it answers 401)'],
     ['is out of order', 'broken', 'tokenizer_config.json', 'the hub answers 503'],
   ])('a hub that %s: the reason is said, nothing half is kept, and a later try succeeds', async (_title, mischief, path, reason) => {
-    const { cache, folder } = emptyCache(mischief === 'silent' ? { answerMs: 200 } : mischief === 'stalls' ? { silenceMs: 1000 } : {});
+    const { cache, folder } = emptyCache(
+      mischief === 'silent' ? { answerMs: 200 } : mischief === 'stalls' || mischief === 'drips' ? { silenceMs: 1000 } : mischief === 'floods' ? { freePart: 1 } : {},
+    );
     hub.misbehave(path, mischief);
     await expect(cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: expect.stringContaining(reason) });
     expect(filesOf(folder)).not.toContain('config.json');

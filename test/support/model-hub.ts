@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 /** What the hub does with a file instead of sending it. */
-export type HubMischief = 'silent' | 'stalls' | 'cut' | 'forbidden' | 'broken' | 'altered';
+export type HubMischief = 'silent' | 'stalls' | 'drips' | 'floods' | 'cut' | 'forbidden' | 'broken' | 'altered';
 
 /**
  * A hub on this machine: serves `<owner>/<name>/resolve/<revision>/<path>` from a folder of models, large files by a redirect
@@ -58,6 +58,18 @@ export class ModelHub {
     if (mischief === 'silent') return;
     if (mischief === 'forbidden') return void response.writeHead(401).end();
     if (mischief === 'broken') return void response.writeHead(503).end();
+    if (mischief === 'drips') {
+      const drops = setInterval(() => response.write(' '), 20);
+      response.once('close', () => clearInterval(drops));
+      return;
+    }
+    if (mischief === 'floods') {
+      const pour = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536, 32)));
+      };
+      response.on('drain', pour);
+      return pour();
+    }
     if (!existsSync(file)) return void response.writeHead(404).end('Entry not found');
     const content = readFileSync(file);
     const isLarge = path.startsWith('onnx/');

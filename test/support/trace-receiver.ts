@@ -39,8 +39,8 @@ const STATUS_ERROR = 2;
 export class TraceReceiver {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: { path: string; headers: IncomingHttpHeaders }[] = [];
-  /** `hang`: takes everything and never answers. */
-  manner: 'take' | 'refuse' | 'hang' = 'take';
+  /** `hang`: takes everything and never answers. `drip`: its answer has no end, and a byte comes now and then. `flood`: nor has this one. */
+  manner: 'take' | 'refuse' | 'hang' | 'drip' | 'flood' | 'garbage' = 'take';
 
   private constructor(private readonly server: Server) {}
 
@@ -51,6 +51,19 @@ export class TraceReceiver {
       request.on('end', () => {
         receiver.requests.push({ path: request.url ?? '', headers: request.headers });
         if (receiver.manner === 'hang') return;
+        if (receiver.manner === 'drip') {
+          const drops = setInterval(() => response.write('x'), 20);
+          response.once('close', () => clearInterval(drops));
+          return;
+        }
+        if (receiver.manner === 'flood') {
+          const pour = (): void => {
+            while (!response.destroyed && response.write(Buffer.alloc(65_536)));
+          };
+          response.on('drain', pour);
+          return pour();
+        }
+        if (receiver.manner === 'garbage') return void request.socket.end('\u0000 no HTTP\r\n\r\n');
         if (receiver.manner === 'take') receiver.take(Buffer.concat(pieces), request.headers['content-type'] ?? '');
         response.writeHead(receiver.manner === 'take' ? 200 : 400, { 'content-type': request.headers['content-type'] ?? '' }).end(request.headers['content-type']?.includes('json') ? '{}' : '');
       });

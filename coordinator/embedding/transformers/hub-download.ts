@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
@@ -32,6 +32,14 @@ export interface HubFiles {
 const ANSWER_MS = 5_000;
 /** The same later: before an answer, and between two pieces of one. */
 const SILENCE_MS = 30_000;
+/** In that time so many bytes come of any answer that is worth waiting for. */
+const PACE_BYTES = 16 * 1024;
+/** Of a file that is read into memory: those of models have some kilobytes. */
+const READ_BYTES_MAX = 16 * 1024 * 1024;
+/** The part of its disk that a model leaves free: it may be that of the data. */
+const FREE_PART = 1 / 20;
+/** After so many bytes of a file it is looked at. */
+const LOOK_BYTES = 16 * 1024 * 1024;
 const PROGRESS_EVERY_MS = 5_000;
 /** The hub serves large files from another host, after one or two redirects. */
 const REDIRECTS_MAX = 5;
@@ -54,7 +62,7 @@ interface Announced {
 export class HubDownload implements HubFiles {
   private hasAnswered = false;
 
-  constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; ending?: AbortSignal; answerMs?: number; silenceMs?: number }) {}
+  constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; ending?: AbortSignal; answerMs?: number; silenceMs?: number; freePart?: number }) {}
 
   async open(model: string, path: string, revision: string): Promise<HubFile | null> {
     const abort = new AbortController();
@@ -94,7 +102,12 @@ export class HubDownload implements HubFiles {
       commit: announced.commit,
       bytes: async (sha256) => {
         const pieces: Uint8Array[] = [];
-        for await (const piece of this.pieces(source)) pieces.push(piece);
+        let bytes = 0;
+        for await (const piece of this.pieces(source)) {
+          bytes += piece.length;
+          if (bytes > READ_BYTES_MAX) throw modelFailure(`the hub's ${source.path} has more than ${READ_BYTES_MAX} bytes`);
+          pieces.push(piece);
+        }
         const content = Buffer.concat(pieces);
         const digest = createHash('sha256').update(content).digest('hex');
         await check(source.path, { announced, digest, wanted: sha256, content: async () => content });
@@ -103,10 +116,16 @@ export class HubDownload implements HubFiles {
       save: async (path, sha256) => {
         const hash = createHash('sha256');
         const facts = { bytes: 0, sha256: '' };
+        const { freePart = FREE_PART } = this.options;
+        let looked = 0;
         const hashed = async function* (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
           for await (const piece of pieces) {
             hash.update(piece);
             facts.bytes += piece.length;
+            if (facts.bytes - looked >= LOOK_BYTES) {
+              looked = facts.bytes;
+              await mustHaveRoom(dirname(path), freePart);
+            }
             yield piece;
           }
         };
@@ -124,17 +143,21 @@ export class HubDownload implements HubFiles {
     };
   }
 
-  /** The content as it arrives. Fails when the data stops coming or is shorter than announced. */
+  /** The content as it arrives. Fails when it stops or all but stops coming, or is shorter than announced; whoever leaves off ends it. */
   private async *pieces({ model, path, response, abort }: { model: string; path: string; response: Response; abort: AbortController }): AsyncGenerator<Uint8Array> {
     const { clock, log, silenceMs = SILENCE_MS } = this.options;
     const totalBytes = response.headers.get('content-encoding') === null ? Number(response.headers.get('content-length') ?? NaN) : NaN;
     let receivedBytes = 0;
     let reportedMs = clock.monotonicMs();
     const timer = setTimeout(() => abort.abort(), silenceMs);
+    let pacedBytes = 0;
     try {
       for await (const piece of response.body ?? []) {
-        timer.refresh();
         receivedBytes += piece.length;
+        if (receivedBytes - pacedBytes >= PACE_BYTES) {
+          pacedBytes = receivedBytes;
+          timer.refresh();
+        }
         if (clock.monotonicMs() - reportedMs >= PROGRESS_EVERY_MS) {
           reportedMs = clock.monotonicMs();
           log.info({ model, file: path, receivedBytes, totalBytes: Number.isNaN(totalBytes) ? null : totalBytes }, 'fetching the embedding model');
@@ -186,6 +209,12 @@ async function check(path: string, found: { announced: Announced; digest: string
   const sha1 = (...parts: (string | Buffer)[]): string => parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
   if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1)
     throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
+}
+
+/** Errors: embedding_unavailable when the disk of a folder is about to be full. */
+async function mustHaveRoom(folder: string, freePart: number): Promise<void> {
+  const { bavail, blocks } = await statfs(folder);
+  if (bavail < blocks * freePart) throw modelFailure('the disk of EMBEDDING_CACHE_DIR has too little room for it');
 }
 
 /** Written to another file and renamed, so that readers see the whole file or none. */

@@ -72,6 +72,17 @@ test('what is refused is counted, told once, and makes room', async () => {
   expect(receiver.requests[0].headers['content-type']).toBe('application/json');
 });
 
+test.each(['hang', 'drip', 'flood', 'garbage'] as const)('a receiver with the manner "%s" costs the spans that it got, and others arrive when it is well', async (manner) => {
+  receiver.manner = manner;
+  const write = start({ OTEL_BSP_MAX_QUEUE_SIZE: '4', OTEL_EXPORTER_OTLP_TIMEOUT: '100', OTEL_BSP_EXPORT_TIMEOUT: '100', OTEL_BSP_SCHEDULE_DELAY: '10' });
+  await write(2);
+  await eventually('they are given up', async () => (await write('look')).counts.failed === 4);
+  receiver.manner = 'take';
+  await write(2);
+  await eventually('others arrive', async () => (await write('look')).counts.exported === 4);
+  expect((await write('look')).counts).toEqual({ exported: 4, failed: 4, dropped: 0, waiting: 0 });
+});
+
 test.each([
   ['always_off', null, false],
   ['traceidratio', null, false],
@@ -81,7 +92,7 @@ test.each([
 ])('the sampler %s, with a caller’s flags %s', async (sampler, flags, isRecorded) => {
   const before = { ...process.env };
   Object.assign(process.env, { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: '0' });
-  const origin = { role: 'node', member: 'node-7', instanceId: 'i', version: '1', protocol: 'http/protobuf', waitingMax: 10, warning: null, variables: {} } as const;
+  const origin = { role: 'node', member: 'node-7', instanceId: 'i', version: '1', protocol: 'http/protobuf', waitingMax: 10, timeoutMs: 10_000, warning: null, variables: {} } as const;
   const tracer = openTracer({ origin, clock: systemClock, log: silentLogger });
   process.env = before;
   const parent = flags === null ? null : contextFromHeaders(`00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-${flags}`);
