@@ -4,6 +4,7 @@ import { isUnreadable } from '../../shared/backup/backup-format';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
+import { inTime } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { BackupPass, type BackupPassParts, ofStore, StoreAway } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, basesOf, claimIdOf, isPastReturn, logsOf, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
@@ -21,6 +22,8 @@ import { RestorePass, type RestorePassParts } from './restore-pass';
 import { restoreKeys } from './restored-keys';
 
 const LOOK_EVERY_MS = 1_000;
+/** How long a process that stops waits for what is under way. */
+const CLOSE_MS = 5_000;
 /** How often the target is asked for its newest backup: others may have taken or deleted one. */
 const NEWEST_EVERY_MS = 300_000;
 /** A restore that fails so often in a way that nobody expects has something that no other attempt will mend. */
@@ -99,7 +102,8 @@ export class BackupDriver {
     this.restores.close();
     const running = [...this.running.values()];
     for (const { stop } of running) stop.abort();
-    await Promise.all(running.map(({ done }) => done));
+    // What waits for a target that does not answer is left: whoever drives next goes on with it.
+    await inTime(Promise.all(running.map(({ done }) => done)), CLOSE_MS, () => new Error('late')).catch(() => undefined);
   }
 
   private look(): void {

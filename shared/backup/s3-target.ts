@@ -24,8 +24,10 @@ const PAUSES = { firstMs: 200, longestMs: 10_000 };
 /** Of one attempt: an answer must begin within this, and what is sent or read has as long again for each 256 KiB. */
 const ATTEMPT_MS = 15_000;
 const PACE_BYTES = 256 * 1024;
-/** Of an object whose size is not known. */
-const OBJECT_BYTES = 8 * 1024 * 1024;
+/** Of a refusal so much is read: its code stands at the beginning. */
+const REFUSAL_BYTES_MAX = 64 * 1024;
+/** Of a part of a list: a thousand names of a kilobyte, and what is around them. */
+const LIST_BYTES_MAX = 8 * 1024 * 1024;
 /** Of an answer that is read: no object is larger than some segments. */
 const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
 /** What passes with another attempt, whatever its status is: among them that two wrote the same object at once. */
@@ -75,11 +77,12 @@ export class S3Target implements BackupTarget {
   private readonly credentials: CredentialSource;
   private readonly base: string;
 
-  /** `name`: s3://bucket/prefix. */
+  /** `name`: s3://bucket/prefix. `attemptMs`: {@link ATTEMPT_MS}. */
   constructor(
     readonly name: string,
     private readonly access: S3Access,
     readonly seals: BackupSeals,
+    private readonly attemptMs = ATTEMPT_MS,
   ) {
     const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/?$/.exec(name)!;
     const endpoint = new URL(access.endpoint === '' ? `https://s3.${access.region}.amazonaws.com` : access.endpoint);
@@ -131,9 +134,11 @@ export class S3Target implements BackupTarget {
         ...(after !== '' && { 'start-after': this.prefix + after }),
         ...(token !== '' && { 'continuation-token': token }),
       });
-      const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, { method: 'GET' });
+      const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, { method: 'GET', bytesMax: LIST_BYTES_MAX });
       if (answer === null) throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
       const text = answer.toString();
+      // A page of something between is no empty list.
+      if (!text.includes('<ListBucketResult')) throw new QuiverError('unavailable', 'the backup target answers what is no list of objects');
       for (const [, content] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = unescaped(/<Key>(.*?)<\/Key>/s.exec(content)?.[1] ?? '');
         // Not every store that speaks the protocol knows where to begin.
@@ -177,26 +182,30 @@ export class S3Target implements BackupTarget {
     const { method, headers, body, bytesMax = OBJECT_BYTES_MAX } = request;
     const credentials = others ?? (await this.credentials.current());
     const signed = await this.signer(credentials).sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
-    const timeout = AbortSignal.timeout(ATTEMPT_MS * (1 + Math.ceil((body?.length ?? OBJECT_BYTES) / PACE_BYTES)));
-    const answer = await fetch(signed, { signal: timeout });
-    if (answer.status === 404 && method === 'DELETE') return null;
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(), this.attemptMs * (1 + Math.ceil((body?.length ?? 0) / PACE_BYTES)));
+    const answer = await fetch(signed, { signal: cut.signal }).finally(() => clearTimeout(timer));
+    if (answer.status === 404 && method === 'DELETE') {
+      await answer.body?.cancel();
+      return null;
+    }
     if (answer.status === 404) {
-      const text = await answer.text();
+      const text = await this.refusalOf(answer, cut);
       if (method === 'GET' && !text.includes('NoSuchBucket')) return null;
       throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
     }
     if (answer.ok) {
       const length = Number(answer.headers.get('content-length') ?? 0);
-      if (length > bytesMax) {
-        await answer.body?.cancel();
+      const content = length > bytesMax ? null : await this.read(answer, cut, bytesMax);
+      if (content === null) {
+        cut.abort();
         throw new QuiverError('storage_damaged', 'the backup is damaged: an object has more bytes than it may have');
       }
-      const content = Buffer.from(await answer.arrayBuffer());
       // A connection that ends early may look like the end of the object.
       if (method === 'GET' && answer.headers.has('content-length') && answer.headers.get('content-encoding') === null && content.length !== length) throw new Error('the answer was cut');
       return content;
     }
-    const code = /<Code>(\w{1,64})<\/Code>/.exec(await answer.text())?.[1] ?? '';
+    const code = /<Code>(\w{1,64})<\/Code>/.exec(await this.refusalOf(answer, cut))?.[1] ?? '';
     // There may be new ones by now.
     if (others === undefined && (answer.status === 401 || answer.status === 403 || /^(?:ExpiredToken|TokenRefreshRequired)$/.test(code))) {
       const renewed = await this.credentials.renewed();
@@ -205,6 +214,32 @@ export class S3Target implements BackupTarget {
     const may = (answer.status >= 500 && answer.status !== 501) || answer.status === 429 || answer.status === 408 || PASSING.has(code);
     const isFull = answer.status === 507 || /Quota|StorageFull|InsufficientStorage/i.test(code);
     throw new S3Refusal(may && !isFull ? 'unavailable' : 'storage_failed', verb, answer.status, code);
+  }
+
+  /** The content of an answer; null: it has more bytes. Fails when it stops coming, or comes too slowly. */
+  private async read(answer: Response, cut: AbortController, bytesMax: number): Promise<Buffer | null> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    let pacedBytes = 0;
+    const timer = setTimeout(() => cut.abort(), this.attemptMs);
+    try {
+      for await (const piece of answer.body ?? []) {
+        bytes += piece.length;
+        if (bytes > bytesMax) return null;
+        pieces.push(piece);
+        if (bytes - pacedBytes < PACE_BYTES) continue;
+        pacedBytes = bytes;
+        timer.refresh();
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  /** What a store says to a refusal; '' when that is too long. */
+  private async refusalOf(answer: Response, cut: AbortController): Promise<string> {
+    return (await this.read(answer, cut, REFUSAL_BYTES_MAX))?.toString() ?? '';
   }
 
   private signer(credentials: S3Credentials): AwsClient {

@@ -174,7 +174,7 @@ describe('a folder', () => {
 });
 
 describe('an S3 target', () => {
-  const open = (over: Partial<S3Access> = {}): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over }, TEST_SEALS);
+  const open = (over: Partial<S3Access> = {}, attemptMs?: number): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over }, TEST_SEALS, attemptMs);
 
   afterEach(() => {
     tiny.fault = () => null;
@@ -192,6 +192,30 @@ describe('an S3 target', () => {
     left = 1;
     tiny.fault = () => (left-- > 0 ? 'cut' : null);
     expect((await target.get('a'))?.toString()).toBe('content');
+  });
+
+  test.each(['hang', 'drip'] as const)('gives each attempt up whose answer does not end ("%s"), and tries again', async (manner) => {
+    const target = open({}, 300);
+    await target.put('a', Buffer.from('content'));
+    for (const attempt of [async () => (await target.get('a'))?.toString(), async () => (await target.list('')).map(({ key }) => key).join(',')]) {
+      let left = 2;
+      tiny.fault = () => (left-- > 0 ? manner : null);
+      expect(await attempt()).toMatch(/^(content|a)$/);
+      expect(left).toBe(-1);
+    }
+  });
+
+  test('reads no more of an answer than may be in it', async () => {
+    const target = open();
+    await target.put('a', Buffer.from('content'));
+    tiny.fault = () => 'flood';
+    await expect(target.get('a', 100_000)).rejects.toMatchObject({ kind: 'storage_damaged' });
+    await expect(target.list('')).rejects.toMatchObject({ kind: 'storage_damaged' });
+  });
+
+  test('takes a page of somebody between for no empty list', async () => {
+    tiny.fault = () => 'page';
+    await expect(open().list('')).rejects.toMatchObject({ kind: 'unavailable' });
   });
 
   test('gives up on what will not pass at once, and says why', async () => {

@@ -5,12 +5,31 @@ import type { AddressInfo } from 'node:net';
 export const S3_KEY = { id: 'tiny-key-id', secret: 'tiny-secret-of-a-test' };
 const PAGE = 3;
 
+/** Answers that do not end: none at all, a byte now and then, and far more than was asked for; and one that is of somebody else. */
+const MANNERS = ['hang', 'drip', 'flood', 'page'] as const;
+type Manner = (typeof MANNERS)[number];
+
+function answerBy(manner: Manner, answer: ServerResponse): void {
+  if (manner === 'page') answer.end('<html>Please sign in</html>');
+  if (manner === 'drip') {
+    const drops = setInterval(() => answer.write(' '), 10);
+    answer.once('close', () => clearInterval(drops));
+  }
+  if (manner === 'flood') {
+    const pour = (): void => {
+      while (!answer.destroyed && answer.write(Buffer.alloc(65_536, 32)));
+    };
+    answer.on('drain', pour);
+    pour();
+  }
+}
+
 /** The part of S3 that backups use, in memory: it checks signatures and checksums, and fails as it is told to. */
 export class TinyS3 {
   readonly objects = new Map<string, Buffer>();
   readonly requests: { method: string; path: string; headers: IncomingMessage['headers'] }[] = [];
   /** What to answer in the place of doing it: a status, or that the connection breaks. */
-  fault: (request: IncomingMessage) => 'break' | 'cut' | { status: number; code: string } | null = () => null;
+  fault: (request: IncomingMessage) => 'break' | 'cut' | Manner | { status: number; code: string } | null = () => null;
   /** How long it takes for each. */
   delayMs = 0;
   /** What it does with `If-None-Match` of a write: what S3 does, overwrite all the same, or refuse the header. */
@@ -50,7 +69,9 @@ export class TinyS3 {
     if (this.delayMs > 0) await new Promise((wake) => setTimeout(wake, this.delayMs));
     const fault = this.fault(request);
     if (fault === 'break') return void request.socket.destroy();
-    if (fault !== null && fault !== 'cut') return refuse(answer, fault.status, fault.code);
+    const manner = MANNERS.find((one) => one === fault);
+    if (manner !== undefined) return answerBy(manner, answer);
+    if (fault !== null && typeof fault === 'object') return refuse(answer, fault.status, fault.code);
     if (signatureOf(request, url) !== /Signature=([0-9a-f]{64})/.exec(request.headers.authorization ?? '')?.[1]) return refuse(answer, 403, 'SignatureDoesNotMatch');
     const sum = request.headers['x-amz-content-sha256'];
     if (request.method === 'PUT' && sum !== createHash('sha256').update(body).digest('hex')) return refuse(answer, 400, 'XAmzContentSHA256Mismatch');
