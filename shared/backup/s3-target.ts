@@ -24,8 +24,8 @@ const PAUSES = { firstMs: 200, longestMs: 10_000 };
 /** Of one attempt: an answer must begin within this, and what is sent or read has as long again for each 256 KiB. */
 const ATTEMPT_MS = 15_000;
 const PACE_BYTES = 256 * 1024;
-/** Of a refusal so much is read: its code stands at the beginning. */
-const REFUSAL_BYTES_MAX = 64 * 1024;
+/** Of an answer that holds no object so much is read: of a refusal, its code. */
+const WORDS_BYTES_MAX = 64 * 1024;
 /** Of a part of a list: a thousand names of a kilobyte, and what is around them. */
 const LIST_BYTES_MAX = 8 * 1024 * 1024;
 /** Of an answer that is read: no object is larger than some segments. */
@@ -40,8 +40,8 @@ interface S3Call {
   method: string;
   headers?: Record<string, string>;
   body?: Buffer;
-  /** Of the answer; default: OBJECT_BYTES_MAX. */
-  bytesMax?: number;
+  /** Of the answer. */
+  bytesMax: number;
 }
 
 /** A store has answered that it does not do what it was asked for. */
@@ -117,7 +117,7 @@ export class S3Target implements BackupTarget {
   private async write(key: string, bytes: Buffer, condition: Record<string, string>): Promise<void> {
     const headers: Record<string, string> = { 'x-amz-content-sha256': await sha256Beside(bytes), 'content-type': 'application/octet-stream', ...condition };
     if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
-    await this.persistently('write', this.addressOf(key), { method: 'PUT', headers, body: bytes });
+    await this.persistently('write', this.addressOf(key), { method: 'PUT', headers, body: bytes, bytesMax: WORDS_BYTES_MAX });
   }
 
   async get(key: string, bytesMax = OBJECT_BYTES_MAX): Promise<Buffer | null> {
@@ -152,7 +152,7 @@ export class S3Target implements BackupTarget {
   }
 
   async delete(key: string): Promise<void> {
-    await this.persistently('remove', this.addressOf(key), { method: 'DELETE' });
+    await this.persistently('remove', this.addressOf(key), { method: 'DELETE', bytesMax: WORDS_BYTES_MAX });
   }
 
   /** A name with `..` would lead out of the prefix, and of the bucket. Errors: storage_damaged. */
@@ -179,7 +179,7 @@ export class S3Target implements BackupTarget {
 
   /** `others`: credentials that took the place of refused ones. */
   private async attempt(verb: string, url: string, request: S3Call, others?: S3Credentials): Promise<Buffer | null> {
-    const { method, headers, body, bytesMax = OBJECT_BYTES_MAX } = request;
+    const { method, headers, body, bytesMax } = request;
     const credentials = others ?? (await this.credentials.current());
     const signed = await this.signer(credentials).sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
     const cut = new AbortController();
@@ -239,7 +239,7 @@ export class S3Target implements BackupTarget {
 
   /** What a store says to a refusal; '' when that is too long. */
   private async refusalOf(answer: Response, cut: AbortController): Promise<string> {
-    return (await this.read(answer, cut, REFUSAL_BYTES_MAX))?.toString() ?? '';
+    return (await this.read(answer, cut, WORDS_BYTES_MAX))?.toString() ?? '';
   }
 
   private signer(credentials: S3Credentials): AwsClient {
