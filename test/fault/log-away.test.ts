@@ -142,3 +142,27 @@ test.each([
     await cluster.destroy();
   }
 });
+
+test.each<[string, (pipe: StalledPipe) => string]>([
+  ['standard output that nobody reads', () => 'stdout'],
+  ['a FIFO that nobody reads', (pipe) => pipe.path],
+  ...(existsSync('/dev/full') ? [['a device without room', () => '/dev/full'] as [string, () => string]] : []),
+])('an audit log on %s: with AUDIT_LOG_FAILURE=refuse nothing is changed meanwhile, all is read, and a stop is in order', async (_title, place) => {
+  const pipe = new StalledPipe();
+  const server = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', AUDIT_LOG_FAILURE: 'refuse', AUDIT_LOG: place(pipe) } });
+  server.outputFile = pipe.writer;
+  try {
+    await server.start();
+    const upsert = () => server.call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
+    await server.data('POST', '/v1/collections', { name: 'c', dim: 2 });
+    const refusal = 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)';
+    await eventually('changes are refused', async () => (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).some(({ error }) => error?.code === 500 && error.message === refusal), 60_000);
+    await eventually('no thread takes any', async () => (await Promise.all(Array.from({ length: AT_ONCE }, upsert))).every(({ error }) => error?.message === refusal));
+    expect((await server.data('POST', '/v1/collections/c/search', { vector: [1, 2] })).results).toHaveLength(1);
+    expect(await sample(server.opsPort, 'quiver_audit_failing')).toBe(1);
+    expect(await server.stop()).toBe(0);
+  } finally {
+    pipe.close();
+    await server.destroy();
+  }
+});
