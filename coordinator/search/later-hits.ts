@@ -6,8 +6,9 @@ import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 
-/** Bytes of metadata and texts that come with the hits of a search, of all shards together. */
-const CONTENT_BYTES = 4 * 1024 * 1024;
+/** Bytes of metadata and texts that come with the hits of a search, of all shards together, and for each hit: metadata usually have less. */
+const CONTENT_BYTES = 1024 * 1024;
+const CONTENT_BYTES_PER_HIT = 512;
 /** Of one shard at least. */
 const SHARD_BYTES_MIN = 64 * 1024;
 /** What a hit takes besides: its id and its objects. */
@@ -17,8 +18,8 @@ const PAGE_HITS = 256;
 /** Fewer bytes are held no longer than it takes to write them. */
 const COUNTED_BYTES = 16 * 1024;
 
-/** Bytes of contents that each of `shards` shards answers with. */
-export function contentBytesOf(shards: number, bytes = CONTENT_BYTES): number {
+/** Bytes of contents that each of `shards` shards answers with, where all together answer with `hits` hits, or with `bytes`. */
+export function contentBytesOf(shards: number, hits: number, bytes = Math.max(CONTENT_BYTES, hits * CONTENT_BYTES_PER_HIT)): number {
   return Math.max(SHARD_BYTES_MIN, Math.floor(bytes / shards));
 }
 

@@ -144,7 +144,8 @@ export class ShardedSearchService implements SearchService {
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
-    const contentBytes = contentBytesOf(queries.length * collection.shards);
+    const wanted = queries.reduce((sum, { k, offset }) => sum + k + offset, 0);
+    const contentBytes = contentBytesOf(queries.length * collection.shards, wanted);
     await hold.reserve(queries.reduce((sum, { k, offset }) => sum + hitBytesMax(k + offset, collection.shards, contentBytes, false, hold), 0));
     const found = await Promise.all(queries.map(async (query, i) => this.nearest(collection, vectors[i], query, { texts: false, contentBytes }, queryCall(call, i))));
     const lists = found.map(({ hits }, i) => atLeast(hits, queries[i].minScore));
@@ -164,7 +165,7 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source, call) : null);
     const embeddedMs = this.clock.monotonicMs();
     const depth = fusionDepth(request.offset + request.k);
-    const contentBytes = contentBytesOf(collection.shards, LIST_CONTENT_BYTES);
+    const contentBytes = contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
     await hold.reserve(2 * hitBytesMax(depth, collection.shards, contentBytes, false, hold));
     const hits = await this.deep.run(depth, call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector, contentBytes }, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
@@ -185,7 +186,7 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (await this.embedOne(collection, request.source, call));
     const embeddedMs = this.clock.monotonicMs();
     const candidates = [...new Set(request.candidates)];
-    const bytesMax = contentBytesOf(collection.shards);
+    const bytesMax = contentBytesOf(collection.shards, candidates.length);
     await hold.reserve(Math.min(candidates.length * (hold.itemBytesMax(false) + HIT_BYTES), hitBytesMax(candidates.length, collection.shards, bytesMax, false, hold)));
     const scored = await this.deep.run(request.candidates.length, call, () =>
       this.sets.inOne(collection, call, (current) => {
@@ -240,7 +241,7 @@ export class ShardedSearchService implements SearchService {
     collection: CollectionRecord,
     vector: Float32Array,
     request: { k: number; offset: number; filter: Filter | null; effort: SearchEffort },
-    { texts, hold = NO_HOLD, isPacked = false, contentBytes = contentBytesOf(collection.shards) }: NearestManner,
+    { texts, hold = NO_HOLD, isPacked = false, contentBytes = contentBytesOf(collection.shards, request.offset + request.k) }: NearestManner,
     call: CallOptions,
   ): Nearest | Promise<Nearest> {
     const { k, offset, filter, effort } = request;

@@ -1,5 +1,5 @@
 /** Items of the first step: few, because each may have a text of the greatest length. */
-const FIRST = 8;
+const FIRST = 2;
 /** By so many times more are read in the next one, if the last ones were short. */
 const GROWTH = 8;
 /** Of any step. */

@@ -4,7 +4,7 @@ import { ChangeWatch } from '../records/change-counter';
 import { filterProgram } from '../filter/filter-program';
 import { conditionsIn } from '../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../records/directory-view';
-import { searchSharedVectors } from '../vector/shared-vectors';
+import { type FoundSlots, searchSharedVectors } from '../vector/shared-vectors';
 import { hitsNow } from './ordered-hits';
 import { SearchCounter } from './search-counter';
 
@@ -16,6 +16,13 @@ const CONDITIONS_MAX = 64;
 
 /** Of answers that have their hits in another form. Nobody changes it. */
 const NO_HITS: Hit[] = [];
+
+/** Whether so many hits have more bytes than these, as far as their texts are in memory: then making them would be in vain. */
+function isLonger(directory: DirectoryView, { slots }: FoundSlots, count: number, bytesMax: number): boolean {
+  let bytes = 0;
+  for (let i = 0; i < count && bytes <= bytesMax; i++) bytes += Math.max(0, directory.textBytesOf(slots[i]));
+  return bytes > bytesMax;
+}
 
 /** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
 export class SharedShard {
@@ -55,6 +62,7 @@ export class SharedShard {
     });
     if (found === null) return null;
     counter?.searched(found);
+    if (bytesMax !== undefined && isLonger(this.directory, found, Math.min(found.count, k), bytesMax)) return null;
     const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? packedHitsOf : null;
     const bytes = toBytes === null ? null : toBytes(this.directory, found, k, bytesMax);
     const hits = bytes === null ? hitsNow(this.directory, found, k, bytesMax) : NO_HITS;

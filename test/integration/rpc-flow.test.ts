@@ -1,4 +1,5 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
+import { AnswerBytes } from '../../node/rpc/answer-bytes';
 import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
@@ -228,6 +229,29 @@ describe('a reader that does not read', () => {
       for (const answer of frame.answers) if (!answer.more) answered.add(answer.id);
     });
     await eventually('all are answered', () => answered.size === COUNT);
+  });
+
+  test('holds no more than a bound, beyond which its answers are refused; others have theirs, and it gives all back', async () => {
+    const answers = new AnswerBytes({ bytesMax: 4 * MEGABYTE });
+    await start({ answers });
+    await connectSlowly();
+    await ask(30);
+    await eventually('all are read', () => shards.reads === 30);
+    // Half of all, and one answer.
+    expect(answers.held).toBeLessThan(2 * MEGABYTE + 2 * ANSWER_BYTES);
+    expect(await search()).toHaveLength(1);
+    const refused = new Set<number>();
+    const whole = new Set<number>();
+    slow.call.on('data', (frame: AnswerFrame__Output) => {
+      for (const { id, failure } of frame.answers) (failure?.kind === 'overloaded' ? refused : whole).add(id);
+    });
+    await eventually('all are answered', () => refused.size + whole.size === 30);
+    expect(refused.size).toBeGreaterThan(10);
+    expect(whole.size).toBeGreaterThan(5);
+    await eventually('nothing is held', () => answers.held === 0);
+    await ask(1);
+    slow.call.cancel();
+    await eventually('nothing is held of one that ended', () => answers.held === 0);
   });
 
   test('is cut after a while, and told why when it reads at last', async () => {

@@ -1,5 +1,6 @@
 import type { Client, Metadata } from '@grpc/grpc-js';
 import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
+import type { AnswerBytes } from '../../node/rpc/answer-bytes';
 import type { NodeShards } from '../../node/rpc/node-shards';
 import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
@@ -29,10 +30,10 @@ export class RpcNode {
   /** host:port by which clients know it, where that is a proxy's; null: its own. */
   knownAs: string | null = null;
 
-  private constructor(private readonly parts: { shards: NodeShards; credentials: ClusterCredentials; stallMs?: number; runningReadsMax?: number }) {}
+  private constructor(private readonly parts: { shards: NodeShards; credentials: ClusterCredentials; stallMs?: number; runningReadsMax?: number; answers?: AnswerBytes }) {}
 
-  static async start(shards: NodeShards, options: { credentials?: ClusterCredentials; port?: number; stallMs?: number; runningReadsMax?: number } = {}): Promise<RpcNode> {
-    const node = new RpcNode({ shards, credentials: options.credentials ?? PLAIN, stallMs: options.stallMs, runningReadsMax: options.runningReadsMax });
+  static async start(shards: NodeShards, options: { credentials?: ClusterCredentials; port?: number; stallMs?: number; runningReadsMax?: number; answers?: AnswerBytes } = {}): Promise<RpcNode> {
+    const node = new RpcNode({ shards, answers: options.answers, credentials: options.credentials ?? PLAIN, stallMs: options.stallMs, runningReadsMax: options.runningReadsMax });
     // One that nobody takes while it does not listen.
     await node.listen(options.port ?? (await freePorts(1))[0]);
     return node;
@@ -43,8 +44,8 @@ export class RpcNode {
   }
 
   async listen(port = this.port): Promise<void> {
-    const { shards, credentials, stallMs, runningReadsMax } = this.parts;
-    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, limits: nodeLimits({ runningReadsMax }) });
+    const { shards, credentials, stallMs, runningReadsMax, answers } = this.parts;
+    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, limits: nodeLimits({ runningReadsMax, answers }) });
     this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials, addressOf: (port) => this.knownAs ?? `127.0.0.1:${port}` });
     this.port = await this.server.listen(`127.0.0.1:${port}`);
   }
