@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
 import { HttpLoad } from '../../coordinator/http/http-load';
@@ -278,6 +279,30 @@ describe('clients that stand still', () => {
     expect(performance.now() - startMs).toBeGreaterThan(stallMs);
     expect(received.length).toBeGreaterThan(20_000_000);
     expect(received).toMatch(/,"error":null\}\r\n0\r\n\r\n$/);
+  });
+
+  test.each([
+    ['a byte now and then', 1],
+    ['less than the least pace', 1024],
+  ])('an answer of which a client takes %s ends, although it never stands still', async (_name, bytes) => {
+    await start({ STALL_TIMEOUT_MS: '3000', STALL_BYTES_PER_SECOND: '1000000' });
+    let ended = 0;
+    async function* pages() {
+      try {
+        for (;;) yield [{ externalId: 'v', vector: new Float32Array(768).fill(1 / 3), metadata: '{}', text: null }];
+      } finally {
+        ended++;
+      }
+    }
+    server.service.vectors.export = async () => ({ collection: view, pages: pages() });
+    const { hostname, port } = new URL(server.baseUrl);
+    const socket = connect({ host: hostname, port: Number(port), onread: { buffer: Buffer.alloc(bytes), callback: () => false } });
+    socket.on('error', () => undefined);
+    socket.write(head('GET /v1/collections/c/export', {}));
+    const reads = setInterval(() => socket.resume(), 20);
+    await eventually('it is cut off', () => ended === 1);
+    clearInterval(reads);
+    socket.destroy();
   });
 
   test('a body that stops coming is refused, and its place is free', async () => {
