@@ -233,7 +233,7 @@ export class ApiProcess {
     // It may have left collections closed, and whoever asked for one would be told that it is not there.
     if (this.ending.aborted) throw new QuiverError('unavailable', 'the process was asked to end');
     this.service = service;
-    addQuotaMetrics(this.metrics, { quotas: service.quotas, keyQuotas: service.keyQuotas, keys: () => keys.withQuota(), collections: () => service.catalog.list() });
+    addQuotaMetrics(this.metrics, { quotas: service.quotas, keyQuotas: service.keyQuotas, keys: () => keys.withQuota(), collections: () => service.catalog.allShown() });
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 

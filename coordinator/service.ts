@@ -59,7 +59,7 @@ export interface CollectionChange {
 /** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
 export interface CollectionsService {
   create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
-  /** By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. Errors: unavailable, of the cluster store. */
+  /** By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. While the cluster store is away: those that this process knows. */
   list(caller?: Scoped): Promise<CollectionView[]>;
   /** Of all collections, as far as this process knows; costs no call. */
   names(): Promise<string[]>;

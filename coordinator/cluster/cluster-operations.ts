@@ -2,13 +2,14 @@ import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODE_INTENTS_PREFIX, type NodeInten
 import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
 import type { HealthReading } from '../operations/health-reading';
 import type { Clock } from '../../shared/time/clock';
 import type { Scoped } from '../keys/collection-scope';
 import { collectionNotFound } from '../routing/collection-not-found';
+import { shownReshards } from '../collections/reshard/reshard-requests';
 import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
 import { type AskNode, reportsOf } from './node-reports';
@@ -56,7 +57,11 @@ export class ClusterOperations implements OperationsService {
       shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
       newShards: coming.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
       moves: assignments.flatMap(({ assignment, collection }) => movesOf(assignment, collection, reports)),
-      reshards: await this.reshards(),
+      // While the cluster store is away, nothing changes.
+      reshards: await this.reshards().catch((error: unknown) => {
+        if (!isQuiverError(error) || error.kind !== 'unavailable') throw error;
+        return shownReshards(reshards);
+      }),
     };
   }
 

@@ -146,7 +146,7 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async list(caller?: Scoped): Promise<CollectionView[]> {
-    const records = (await this.catalog.list()).filter(({ name }) => caller === undefined || roleFor(caller, name) !== null);
+    const records = (await this.catalog.allShown()).filter(({ name }) => caller === undefined || roleFor(caller, name) !== null);
     const call = this.scatter.begin();
     const views = await inPool(records, async (record) => {
       try {
@@ -165,7 +165,7 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async get(name: string): Promise<CollectionView> {
-    return this.counted(await this.catalog.read(name), ONE_STATE_MS);
+    return this.counted(await this.catalog.shown(name), ONE_STATE_MS);
   }
 
   async update(name: string, { description, ttlSeconds }: CollectionChange, mark?: StoreMark): Promise<CollectionView> {
@@ -179,18 +179,18 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   async stats(name: string): Promise<CollectionStats> {
-    return this.statsOf(await this.catalog.read(name));
+    return this.statsOf(await this.catalog.shown(name));
   }
 
   async purge(name: string, start: boolean): Promise<CollectionPurge> {
-    const record = await this.catalog.read(name);
+    const record = await this.catalog.shown(name);
     const call = this.scatter.begin();
     const shards = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'purge', { start }, call)));
     return { collection: name, shards };
   }
 
   async optimize(name: string): Promise<CollectionStats> {
-    const record = await this.catalog.read(name);
+    const record = await this.catalog.shown(name);
     const call = this.scatter.begin();
     await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'optimize', null, call)));
     return this.statsOf(record);
@@ -244,11 +244,11 @@ export class CatalogCollectionsService implements CollectionsService {
 
   /**
    * Every shard of every collection, with those that do not answer within the time, which each collection has; all together
-   * take no more than half as long again. Errors: unavailable, of the cluster store.
+   * take no more than half as long again. Errors: unavailable, of a cluster store that is not followed yet.
    */
   async readShards(timeoutMs = STATE_MS): Promise<ShardReading[]> {
     const overall = this.scatter.begin(timeoutMs * 1.5);
-    const readings = await inPool(await this.catalog.list(), async (record) => {
+    const readings = await inPool(await this.catalog.allShown(), async (record) => {
       const begun = this.scatter.begin(timeoutMs);
       const call = { ...begun, deadlineMs: Math.min(begun.deadlineMs, overall.deadlineMs) };
       return Promise.all(

@@ -1,5 +1,5 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
@@ -86,6 +86,30 @@ export class CollectionCatalog {
     const record = collectionFromEntry(entry);
     this.directory.put(record, entry.revision);
     return record.identity === (collection.identity ?? collection.uid) && record.state === 'ready' ? record.uid : null;
+  }
+
+  /** The collection as it is in the store now, or as memory knows it while the store is away. Errors: not_found; unavailable where memory does not know it. */
+  async shown(name: string): Promise<CollectionRecord> {
+    try {
+      return await this.read(name);
+    } catch (error) {
+      const known = this.directory.get(name);
+      if (known === null || !isAway(error)) throw error;
+      return known;
+    }
+  }
+
+  /** The same of all collections, by name. */
+  async allShown(): Promise<CollectionRecord[]> {
+    try {
+      return await this.list();
+    } catch (error) {
+      if (!isAway(error) || this.stopWatching === null) throw error;
+      return this.directory
+        .names()
+        .sort()
+        .flatMap((name) => this.directory.get(name) ?? []);
+    }
   }
 
   /** Names of the collections in memory. */
@@ -254,6 +278,11 @@ export class CollectionCatalog {
     this.directory.put(record, entry.revision);
     return { entry, record };
   }
+}
+
+/** Nothing changes while the store is away, so what was known last holds. */
+function isAway(error: unknown): boolean {
+  return isQuiverError(error) && error.kind === 'unavailable';
 }
 
 function alreadyExists(name: string): QuiverError {

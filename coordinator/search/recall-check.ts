@@ -34,13 +34,13 @@ export class RecallCheck implements RecallService {
   private isRunning = false;
 
   constructor(
-    private readonly parts: { catalog: Pick<CollectionCatalog, 'known' | 'find' | 'read'>; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; samples: SamplesService; clock: Clock },
+    private readonly parts: { catalog: Pick<CollectionCatalog, 'known' | 'find' | 'shown'>; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; samples: SamplesService; clock: Clock },
   ) {
     this.sets = new ShardSets(parts);
   }
 
   async check(name: string, request: RecallRequest): Promise<RecallReport> {
-    const collection = await this.parts.catalog.read(name);
+    const collection = await this.parts.catalog.shown(name);
     request.queries?.forEach((query, i) => checkDimension(collection, query, `query ${i}`));
     if (this.isRunning) throw new QuiverError('overloaded', 'server busy: another recall check is under way');
     this.isRunning = true;

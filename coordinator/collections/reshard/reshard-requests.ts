@@ -166,8 +166,7 @@ export class ReshardRequests {
 
   async list(): Promise<ReshardView[]> {
     const { entries } = await this.options.store.list(RESHARDS_PREFIX);
-    const shown = entries.map(reshardFromEntry).filter(isShown);
-    return shown.map(viewOf).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+    return shownReshards(entries.map(reshardFromEntry));
   }
 
   /** The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not say. */
@@ -233,6 +232,14 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   // One that failed, too: it is the restore's to take back.
   if (restored !== undefined) throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
   if (isUnderWay(present)) throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+}
+
+/** Reshards as they are shown, by the names of their collections. */
+export function shownReshards(records: readonly ReshardRecord[]): ReshardView[] {
+  return records
+    .filter(isShown)
+    .map(viewOf)
+    .sort((a, b) => (a.collection < b.collection ? -1 : 1));
 }
 
 /** A restore shows itself, unless it can't be told any more what became of it. */

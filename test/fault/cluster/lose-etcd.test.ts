@@ -1,3 +1,4 @@
+import type { ClusterProcesses } from '../../support/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, isRetriable, underLoad } from './under-load';
@@ -12,6 +13,7 @@ test('while etcd is away reads and writes go on, and nothing is left over when i
     await cluster.etcd.kill();
     // Longer than every session lasts.
     await lasts(8_000);
+    for (const i of cluster.coordinators.keys()) await showsAll(cluster, i);
     await writes(50);
     await cluster.etcd.start();
     await writes(100);
@@ -22,6 +24,20 @@ test('while etcd is away reads and writes go on, and nothing is left over when i
     await writes(100);
   });
 });
+
+/** What is asked of the shards and shown by what the coordinator knows. */
+async function showsAll(cluster: ClusterProcesses, coordinator: number): Promise<void> {
+  const shown = { name: COLLECTION, vector_count: expect.any(Number), unavailable_shards: [] };
+  expect((await cluster.data('GET', '/v1/collections', undefined, coordinator)).collections).toMatchObject([shown]);
+  expect(await cluster.data('GET', `/v1/collections/${COLLECTION}`, undefined, coordinator)).toMatchObject(shown);
+  expect(await cluster.data('GET', `/v1/collections/${COLLECTION}/stats`, undefined, coordinator)).toMatchObject({ name: COLLECTION });
+  expect(await cluster.data('GET', '/v1/health', undefined, coordinator)).toMatchObject({ status: 'ok', total_collections: 1, unavailable: [] });
+  expect(await cluster.data('GET', '/v1/cluster', undefined, coordinator)).toMatchObject({ mode: 'cluster', reshards: [] });
+  const metrics = await (await fetch(`${cluster.baseUrl(coordinator)}/metrics`)).text();
+  expect(metrics).toMatch(/^vectordb_collections_total 1$/m);
+  expect(metrics).toMatch(/^quiver_shards\{state="ok"\} 3$/m);
+  expect(metrics).toMatch(/^quiver_etcd_up 0$/m);
+}
 
 test('an etcd that is put back to a backup under load costs nothing, and the shard map is put right', async () => {
   await underLoad('put-etcd-back', { on, mayFail: isRetriable }, async ({ cluster, writes }) => {

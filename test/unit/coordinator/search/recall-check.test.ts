@@ -27,7 +27,7 @@ const CALL = { deadlineMs: Infinity };
 type Search = (request: VectorSearch, id: ShardId) => VectorSearchResult;
 
 function checkOver(shards: Pick<ShardClient, 'read'>, { record = RECORD, clock = new SteppedClock() } = {}): RecallCheck {
-  const given = { clock: clock as Clock, shards, catalog: { known: () => record, find: async () => record, read: async () => record } };
+  const given = { clock: clock as Clock, shards, catalog: { known: () => record, find: async () => record, shown: async () => record } };
   const scatter = new ScatterGather({ clock: given.clock, timeoutMs: 10_000, uidOf: async ({ uid }) => uid });
   const samples = new ShardedSamplesService({ ...given, scatter, deep: new DeepReads(given.clock) });
   return new RecallCheck({ ...given, scatter, samples });
