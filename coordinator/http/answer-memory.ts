@@ -15,8 +15,11 @@ const PART = 1 + ROWS * CELLS;
 
 /** A request waits so long before the first byte of its answer, until it is refused. */
 const WAIT_MS = 1_000;
-/** Requests of one caller that wait on one thread; further ones are refused at once. */
-const WAITING_MAX = 64;
+/**
+ * Requests of one caller that wait on one thread; further ones are refused at once. As many as the gate lets in: a caller that sends a
+ * thousand searches at once has room for some of them, and the others begin as these end.
+ */
+const WAITING_MAX = 4096;
 /** How often it is looked whether another thread has given room back. */
 const LOOK_MS = 20;
 /**
@@ -249,9 +252,12 @@ export class RequestHold implements AnswerHold {
     return more <= 0 || this.memory.hasRoom(this.share, this.asked, more);
   }
 
-  /** Whether the caller holds so much already that nothing more is begun for it. */
-  isOverdrawn(): boolean {
-    return this.memory.isOverdrawn(this.share, this.asked);
+  /**
+   * Before anything is begun for the request: resolves once its caller does not hold all that it may; undefined: it does not. Much of
+   * that is often what reads under way might find, and is given back in a moment. Errors: overloaded; ClientGone.
+   */
+  mayBegin(): Promise<void> | undefined {
+    return this.memory.isOverdrawn(this.share, this.asked) ? this.waitFor('read', 1) : undefined;
   }
 
   /** Whether the caller may hold so many bytes more of an answer that is made. */

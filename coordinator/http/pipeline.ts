@@ -15,7 +15,7 @@ import type { Tokens } from '../keys/tokens/token-verifier';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
 import type { CallNoting } from '../routing/call-noting';
-import { type AnswerMemory, busy, isBusy } from './answer-memory';
+import { type AnswerMemory, isBusy } from './answer-memory';
 import type { AnswerRoom } from './answer-room';
 import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
@@ -236,7 +236,10 @@ export class Pipeline {
     else if (collections.type === 'fixed') use(collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
     if (once !== null) await once.mustBePossible();
-    if (endpoint.sheds && exchange.hold.isOverdrawn()) throw busy();
+    if (endpoint.sheds) {
+      const begins = exchange.hold.mayBegin();
+      if (begins !== undefined) await begins;
+    }
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const read = this.body(request, endpoint, exchange, admission, once);
