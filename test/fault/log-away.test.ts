@@ -18,7 +18,8 @@ const LOUD = { LOG_LEVEL: 'trace', LOG_REQUESTS: 'all' };
 /** As long as one may be, so that fewer lines fill what may wait of them. */
 const REQUEST_ID = 'x'.repeat(128);
 /** Below what may wait of a log, which is some ten thousand lines. */
-const AT_ONCE = 64;
+const AT_ONCE = 32;
+const IN_TURN = 16;
 
 /** A value of a metric without labels. */
 async function sample(opsPort: number, name: string): Promise<number> {
@@ -32,8 +33,10 @@ async function loseLines(server: EmbeddedProcess, count: number): Promise<void> 
   await eventually(
     'lines are lost',
     async () => {
-      const answers = await Promise.all(Array.from({ length: AT_ONCE * 8 }, () => api.post('/v1/collections/c/search', { vector: [1, 2] }, { headers: { 'x-request-id': REQUEST_ID } })));
-      for (const answer of answers) dataOf(answer);
+      const searches = async (): Promise<void> => {
+        for (let i = 0; i < IN_TURN; i += 1) dataOf(await api.post('/v1/collections/c/search', { vector: [1, 2] }, { headers: { 'x-request-id': REQUEST_ID } }));
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, searches));
       return (await sample(server.opsPort, 'quiver_log_lost_lines_total')) > count;
     },
     120_000,
