@@ -1,4 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { MembersDefinition } from './generated/quiver/v1/members';
 import { loadService } from './protocol';
 
@@ -32,6 +33,21 @@ export function metadataOf(fields: Partial<Record<keyof typeof FIELDS, string | 
   const metadata = new Metadata();
   for (const [field, value] of Object.entries(fields)) {
     for (const each of Array.isArray(value) ? value : [value]) metadata.add(FIELDS[field as keyof typeof FIELDS], each);
+  }
+  return metadata;
+}
+
+/** What a header of text may hold. */
+const TEXT = /^[\x20-\x7e]*$/;
+
+/** The fields of the handshake among the headers of a stream. Whatever else a stranger sends is not read. */
+export function metadataOfHeaders(headers: IncomingHttpHeaders): Metadata {
+  const metadata = new Metadata();
+  for (const field of Object.values(FIELDS)) {
+    const value = headers[field];
+    if (typeof value !== 'string' || !TEXT.test(value)) continue;
+    if (!field.endsWith('-bin')) metadata.add(field, value);
+    else for (const each of value.split(',')) metadata.add(field, Buffer.from(each.trim(), 'base64'));
   }
   return metadata;
 }

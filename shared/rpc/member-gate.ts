@@ -1,9 +1,9 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Metadata, type ServerInterceptor, ServerInterceptingCall, status } from '@grpc/grpc-js';
+import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
 import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
 import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
-import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
+import { bytesOf, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from './stream-numbers';
 
 /**
@@ -73,19 +73,6 @@ export class MemberGate {
     this.nowMs = parts.nowMs ?? (() => performance.now());
     this.admitted = parts.admitted ?? (() => undefined);
   }
-
-  readonly interceptor: ServerInterceptor = (method, call) =>
-    new ServerInterceptingCall(call, {
-      start: (next) =>
-        next({
-          onReceiveMetadata: (metadata, pass) => {
-            const isHello = method.path === membersDefinition.Hello.path;
-            const refusal = isHello ? this.hello(metadata, call.getPeer(), (answer) => call.sendMetadata(answer)) : this.stream(metadata, method.path, call.getPeer());
-            if (refusal === null && !isHello) return pass(metadata);
-            call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '', metadata: refusal?.metadata });
-          },
-        }),
-    });
 
   /** Judges a hello of `peer`. null: `answer` was called with what is to be sent. */
   hello(metadata: Metadata, peer: string, answer: (metadata: Metadata) => void): Refusal | null {

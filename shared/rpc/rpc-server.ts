@@ -6,11 +6,10 @@ import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
 import { GreetedServer, type GreetedForm, type ReadsForm } from './greeted-server';
-import { membersDefinition } from './handshake-metadata';
 import { MemberGate } from './member-gate';
 import { READS_WELCOME } from './reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
-import { guardStreams } from './stream-guard';
+import { gateStreams } from './stream-gate';
 import { type ClusterTls, serverCredentials } from './transport-security';
 import { type UnprovenBounds, UnprovenConnections } from './unproven-connections';
 
@@ -21,9 +20,6 @@ export interface RpcService {
   /** Accepts no further calls, answers those it has accepted, then ends its streams. */
   drain(): Promise<void>;
 }
-
-/** The gate answers Hello, so this handler never runs. Without it, gRPC would refuse the method before the gate sees it. */
-const noHandlers: UntypedServiceImplementation = { Hello: (call: { end: () => void }) => call.end() };
 
 /** The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a certificate. */
 export class RpcServer {
@@ -57,10 +53,9 @@ export class RpcServer {
       log: parts.log ?? silentLogger,
       admitted: (peer) => this.unproven.proven(peer),
     });
-    this.server = new Server({ ...serverOptions, interceptors: [this.gate.interceptor] });
-    guardStreams(this.server, parts.log ?? silentLogger);
+    this.server = new Server(serverOptions);
+    gateStreams(this.server, { gate: this.gate, log: parts.log ?? silentLogger });
     this.addressOf = parts.addressOf ?? null;
-    this.server.addService(membersDefinition, noHandlers);
     this.services = parts.services;
     this.tls = parts.tls;
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);

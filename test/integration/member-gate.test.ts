@@ -7,6 +7,7 @@ import { silentLogger } from '../../shared/logs/logger';
 import { MemberGate } from '../../shared/rpc/member-gate';
 import { OWN_VERSION } from '../../shared/process/member-version';
 import { RpcServer } from '../../shared/rpc/rpc-server';
+import { gateStreams } from '../../shared/rpc/stream-gate';
 import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import { MemberProof } from '../../shared/secret/member-proof';
 import { eventually } from '../support/eventually';
@@ -34,8 +35,8 @@ beforeEach(async () => {
   warnings = [];
   const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const gate = new MemberGate({ proof: new MemberProof({ secret: SECRET }), name: 'two', address: () => address, log, nowMs: () => nowMs });
-  server = new Server({ interceptors: [gate.interceptor] });
-  server.addService(membersDefinition, { Hello: () => undefined });
+  server = new Server();
+  gateStreams(server, { gate, log });
   server.addService(administrationDefinition, {
     Exchange: (call: { sendMetadata: (metadata: Metadata) => void; end: () => void }) => {
       call.sendMetadata(new Metadata());

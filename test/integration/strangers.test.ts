@@ -100,7 +100,8 @@ test.each<[string, Buffer]>([
   ['the greeting of members', headersOf(1, call('/quiver.v1.Members/Hello', 'application/grpc'))],
   ['a deadline that is none', headersOf(1, [...call(KNOWN, 'application/grpc'), ['grpc-timeout', 'soon']])],
 ])('a stream of a stranger that ends in the piece that it began in ends nothing else: %s', async (_, begin) => {
-  await listen({ withinMs: 3_600_000 });
+  // After some errors of a client, Node reads nothing more of a connection: it is cut when its time is over.
+  await listen({});
   const junk = frameOf(TYPES.data, { stream: 1, content: Buffer.from('00000000017f', 'hex') });
   const ends = [resetOf(1), Buffer.concat([junk, resetOf(1)]), goAwayOf(0), Buffer.concat([resetOf(1), goAwayOf(1, 2)]), frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.alloc(4) }), null];
   for (const end of ends) {
@@ -110,6 +111,39 @@ test.each<[string, Buffer]>([
     await closed(socket);
   }
   // In this process an error that a listener lets out fails the test.
+  await mustServeMembers();
+});
+
+test('who opens many streams without a proof is cut, and has no more of them', async () => {
+  await listen({ withinMs: 3_600_000 });
+  const stranger = headersOf(1, call(KNOWN, 'application/grpc')).subarray(9);
+  const streams = Array.from({ length: 100 }, (_, i) => frameOf(TYPES.headers, { flags: FLAGS.endHeaders, stream: 1 + 2 * i, content: stranger }));
+  const socket = open();
+  socket.write(Buffer.concat([beginning(), ...streams]));
+  await closed(socket);
+  await mustServeMembers();
+});
+
+test('nothing but the gate sees a stream before its caller is proven', async () => {
+  await listen({});
+  const { server: library } = server as unknown as { server: { _retrieveHandler: (path: string) => unknown } };
+  const retrieve = library._retrieveHandler.bind(library);
+  const seen: string[] = [];
+  library._retrieveHandler = (path) => {
+    seen.push(path);
+    return retrieve(path);
+  };
+  for (const path of [KNOWN, '/nope/Nope', '/quiver.v1.Members/Hello']) {
+    const socket = open();
+    socket.end(Buffer.concat([beginning(), headersOf(1, call(path, 'application/grpc'))]));
+    await closed(socket);
+  }
+  expect(seen).toEqual([]);
+  await mustServeMembers();
+  expect(seen).toEqual([KNOWN]);
+});
+
+async function mustServeMembers(): Promise<void> {
   const channel = new RpcChannel({ address: `127.0.0.1:${port}`, credentials: PLAIN });
   try {
     await new Promise<void>((done, fail) => {
@@ -118,4 +152,4 @@ test.each<[string, Buffer]>([
   } finally {
     channel.close();
   }
-});
+}
