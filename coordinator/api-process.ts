@@ -7,6 +7,7 @@ import { QuiverError } from '../shared/errors/quiver-error';
 import type { LineOutput } from '../shared/process/line-output';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { addThreadMetrics } from '../shared/metrics/thread-metrics';
 import { addTraceMetrics, ThreadTraceCounts } from '../shared/metrics/trace-metrics';
 import { answerBytesOf } from '../shared/process/capacity';
 import type { Endings } from '../shared/process/endings';
@@ -403,6 +404,7 @@ export class ApiProcess {
       logger: log,
     });
     this.metrics.beforeRead(() => threads.flush());
+    addThreadMetrics(this.metrics, threads);
     return threads;
   }
 

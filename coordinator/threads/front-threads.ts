@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Logger } from '../../shared/logs/logger';
+import { ListenerGuard } from '../../shared/process/listener-guard';
 import { ServingThreads } from '../../shared/threads/serving-threads';
 import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-peer';
 import { sharedMs } from '../../shared/time/shared-clock';
@@ -9,6 +10,7 @@ import { listen } from '../http/http-server';
 import { type FrontLoad, type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, FRONT_WORDS, MAIN_BEAT_MS } from './front-state';
 import type { FrontThreadData } from './front-thread';
+import { HeldConnections } from './held-connections';
 
 const NO_LOAD: FrontLoad = { requests: 0, bodyBytes: 0, answerBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
 
@@ -50,12 +52,20 @@ export class FrontThreads {
   private readonly threads: ServingThreads<Front>;
   private readonly server: Server;
   private readonly beat: NodeJS.Timeout;
+  private readonly held = new HeldConnections();
   /** By threads that have ended. */
   private refused = 0;
   private sweptMs = -Infinity;
 
   private constructor(private readonly parts: FrontThreadsParts) {
-    this.server = createServer({ pauseOnConnect: true }, (socket) => this.deal(socket));
+    const guard = new ListenerGuard((error, untold) => parts.logger.error({ error, untold }, 'a fault of this program closed a connection'));
+    this.server = createServer(
+      { pauseOnConnect: true },
+      guard.around(
+        (socket) => this.deal(socket),
+        (socket) => socket.destroy(),
+      ),
+    );
     const bodyBytes = new Float64Array(new SharedArrayBuffer(parts.threads * Float64Array.BYTES_PER_ELEMENT));
     const answerBytes = answerParts(parts.threads);
     this.threads = new ServingThreads<Front>({
@@ -74,6 +84,9 @@ export class FrontThreads {
         report: (report: FrontReport) => this.read(thread().own, report),
       }),
       onStarted: parts.onStarted,
+      onReady: () => {
+        for (const socket of this.held.take()) this.deal(socket);
+      },
       onEnded: ({ own }, place) => {
         this.refused += own.load.refused;
         bodyBytes[place] = 0;
@@ -102,6 +115,11 @@ export class FrontThreads {
     return fronts;
   }
 
+  /** Threads that ended though nobody asked them to. */
+  get failures(): number {
+    return this.threads.failures;
+  }
+
   /** How many connections each thread serves. */
   get connections(): number[] {
     return this.threads.connections;
@@ -125,19 +143,24 @@ export class FrontThreads {
   /** Takes no connections any more, lets running requests finish, cuts the rest after `graceMs` and ends the threads. */
   async close(graceMs: number): Promise<void> {
     const closed = this.server.listening ? new Promise<void>((resolve) => this.server.close(() => resolve())) : Promise.resolve();
+    for (const socket of this.held.take()) socket.destroy();
     await this.threads.close(graceMs);
     // Only now: to a thread that still answers, a main thread without a beat is late, and it would refuse its requests.
     clearInterval(this.beat);
     await closed;
   }
 
-  /** Gives a connection to the thread that serves the fewest. */
+  /** Gives a connection to the thread that serves the fewest; where none does, to the first that begins to. */
   private deal(socket: Socket): void {
     const { connections, turnedAway } = this.dealt();
     const isTurnedAway = connections - turnedAway >= this.parts.data.connectionsMax || this.parts.isShort();
     if (isTurnedAway) this.sweep();
     if (isTurnedAway && turnedAway >= REFUSED_MAX) {
       socket.destroy();
+      return;
+    }
+    if (!this.threads.isServing && !isTurnedAway) {
+      this.held.hold(socket);
       return;
     }
     const thread = this.threads.deal(socket, isTurnedAway);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import { addThreadMetrics } from '../../shared/metrics/thread-metrics';
 import type { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import type { Logger } from '../../shared/logs/logger';
 import type { ReadsForm } from '../../shared/rpc/greeted-server';
@@ -94,6 +95,7 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
   });
   await threads.begin();
   metrics.beforeRead(() => threads.flush());
+  addThreadMetrics(metrics, threads);
   return threads;
 }
 

@@ -18,7 +18,7 @@ const FLUSH_MS = 1_000;
 const STARTING_LOOKS_MAX = 120;
 /** A thread that lived this long did not end because of how it starts. */
 const LONG_LIFE_MS = 30_000;
-/** A thread that ends again at once must not keep the processor busy. */
+/** One that ends is replaced at once. Where one ends again soon, that must not keep the processor busy. */
 const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
 
 export interface ServingThreadsParts<Own> {
@@ -39,6 +39,8 @@ export interface ServingThreadsParts<Own> {
   handlers: (thread: () => ServingThread<Own>) => ThreadHandlers;
   /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
   onStarted: (peer: ThreadPeer) => () => void;
+  /** Called for each that begins to serve. */
+  onReady?: () => void;
   /** Called for each that has ended, before it is replaced. */
   onEnded?: (thread: ServingThread<Own>, place: number) => void;
   /** Of a native addon. */
@@ -80,6 +82,10 @@ interface Thread<Own> extends ServingThread<Own> {
 export class ServingThreads<Own> {
   private readonly threads: (Thread<Own> | null)[];
   private readonly backoffs: RetryBackoff[];
+  /** When a thread last failed, by its place. */
+  private readonly failedMs: number[];
+  /** Threads that ended though nobody asked them to. */
+  failures = 0;
   private readonly look: NodeJS.Timeout;
   private isClosing = false;
 
@@ -87,6 +93,7 @@ export class ServingThreads<Own> {
   constructor(private readonly parts: ServingThreadsParts<Own>) {
     this.threads = new Array<Thread<Own> | null>(parts.threads).fill(null);
     this.backoffs = this.threads.map(() => new RetryBackoff(RESTART_PAUSES));
+    this.failedMs = this.threads.map(() => -Infinity);
     this.look = setInterval(() => this.watch(), parts.lookMs ?? LOOK_MS);
     this.look.unref();
   }
@@ -104,6 +111,11 @@ export class ServingThreads<Own> {
   /** The threads that are there, whether ready or not. */
   get running(): ServingThread<Own>[] {
     return this.threads.filter((thread) => thread !== null);
+  }
+
+  /** Whether any of them takes connections. */
+  get isServing(): boolean {
+    return this.threads.some((thread) => thread?.isReady === true);
   }
 
   /** How many connections each thread serves. */
@@ -191,6 +203,7 @@ export class ServingThreads<Own> {
             thread.readyMs = performance.now();
             thread.silentLooks = 0;
             ready();
+            parts.onReady?.();
           },
         }),
       };
@@ -213,16 +226,23 @@ export class ServingThreads<Own> {
     this.threads[place] = null;
     this.parts.onEnded?.(thread, place);
     if (this.isClosing) return;
-    if (performance.now() - thread.readyMs > LONG_LIFE_MS) this.backoffs[place].reset();
+    const nowMs = performance.now();
+    if (nowMs - thread.readyMs > LONG_LIFE_MS) this.backoffs[place].reset();
     this.parts.logger.error({ thread: place, code, error: thread.reason }, `a thread that ${this.parts.task} has ended; it is replaced`);
-    this.restart(place);
+    const isFirst = thread.isReady && nowMs - this.failedMs[place] > LONG_LIFE_MS;
+    this.failures += 1;
+    this.failedMs[place] = nowMs;
+    if (isFirst) this.startAgain(place);
+    else this.restart(place);
   }
 
   private restart(place: number): void {
-    setTimeout(() => {
-      // One that fails again has its place tried again, too.
-      if (!this.isClosing) this.startOne(place).catch(() => undefined);
-    }, this.backoffs[place].nextMs());
+    setTimeout(() => this.startAgain(place), this.backoffs[place].nextMs());
+  }
+
+  private startAgain(place: number): void {
+    // One that fails again has its place tried again, too.
+    if (!this.isClosing) this.startOne(place).catch(() => undefined);
   }
 
   /** The thread with the fewest connections; null while none is ready. */

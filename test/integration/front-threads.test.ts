@@ -188,6 +188,17 @@ test.each([
   ]);
 });
 
+test('who connects while all threads are being replaced is served by the first that is there', async () => {
+  server = await startThreadedServer();
+  await withCollection();
+  for (const peer of server.peers.slice()) peer.tell('fail');
+  const failed = (): number => server.log.lines.filter(({ message }) => message.includes('has ended; it is replaced')).length;
+  await eventually('both have failed', () => failed() === 2);
+  const answers = await Promise.all(Array.from({ length: 8 }, () => client()(...SEARCH)));
+  expect(answers.map(({ status }) => status)).toEqual(new Array(8).fill('success'));
+  expect(server.threads.failures).toBe(2);
+});
+
 test('threads that can not start fail the start of the process, with the reason', async () => {
   server = await startThreadedServer({ HTTP_THREADS: '1' });
   const failed = await startThreadedServer({}, { entry: join(tmpdir(), 'no-such-worker.js') }).catch((error: unknown) => error);

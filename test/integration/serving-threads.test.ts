@@ -9,10 +9,13 @@ import { eventually } from '../support/eventually';
 let threads: ServingThreads<undefined> | null = null;
 let peers: ThreadPeer[];
 let log: { message: string; error: unknown }[];
+/** `failed`: it was told so; `begun`: a thread was; `turned`: the event loop has, since the failure. */
+let events: ('failed' | 'begun' | 'turned')[];
 
 async function start(data: object = {}): Promise<ServingThreads<undefined>> {
   peers = [];
   log = [];
+  events = [];
   const started = new ServingThreads({
     task: 'is tested',
     entry: join(__dirname, '../support/serving-thread-worker.js'),
@@ -22,10 +25,18 @@ async function start(data: object = {}): Promise<ServingThreads<undefined>> {
     handlers: () => ({}),
     onStarted: (peer) => {
       peers.push(peer);
+      events.push('begun');
       return () => void peers.splice(peers.indexOf(peer), 1);
     },
     duplicateHandle: (handle) => handle,
-    logger: { ...silentLogger, error: ({ error }, message) => void log.push({ message, error }) },
+    logger: {
+      ...silentLogger,
+      error: ({ error }, message) => {
+        log.push({ message, error });
+        events.push('failed');
+        setImmediate(() => events.push('turned'));
+      },
+    },
     lookMs: 300,
   });
   await started.begin();
@@ -46,6 +57,19 @@ test('a thread whose event loop stands still is ended and replaced, and the othe
   expect(log).toEqual([{ message: 'a thread that is tested has ended; it is replaced', error: expect.objectContaining({ message: 'it did nothing for 10 looks at it' }) }]);
   // Whoever followed for it does so no more.
   expect(peers).toHaveLength(2);
+});
+
+test('a thread that fails is replaced at once; where the next one fails soon, that takes a pause; each counts', async () => {
+  threads = await start();
+  events = [];
+  for (const failures of [1, 2]) {
+    const before = threads.ids;
+    peers.at(-1)!.tell('fail');
+    await eventually('it is replaced', () => threads!.failures === failures && threads!.ids.every((id) => id > 0) && threads!.ids.join() !== before.join());
+    await eventually('the new one serves', () => threads!.running.every(({ isReady }) => isReady));
+  }
+  expect(log.map(({ error }) => (error as Error).message)).toEqual(['not expected', 'not expected']);
+  expect(events).toEqual(['failed', 'begun', 'turned', 'failed', 'turned', 'begun']);
 });
 
 test('threads that can not start are an error of the start', async () => {

@@ -12,6 +12,10 @@ serveFrontThread({
     shards: new FrontShards({ main, inline: null, clock: systemClock }),
     handlers: {
       die: () => process.exit(1),
+      fail: () =>
+        setImmediate(() => {
+          throw new Error('not expected');
+        }),
       hang: () => {
         for (;;);
       },

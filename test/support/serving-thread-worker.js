@@ -9,6 +9,10 @@ const main = new ThreadPeer(parentPort, {
   connection: () => Atomics.add(workerData.state, THREAD_STATE.taken, 1),
   flush: () => undefined,
   close: () => undefined,
+  fail: () =>
+    setImmediate(() => {
+      throw new Error('not expected');
+    }),
   hang: () => {
     for (;;);
   },
