@@ -27,8 +27,11 @@ const itemsOf = (round: number): object => ({ items: Array.from({ length: ITEMS 
 
 onSmallDisk('moments are given up before writes stop, which is told; once the target is back, it goes on by itself', async () => {
   const { folder } = disk as SmallDisk;
-  const environment = { BACKUP_TARGET: `file:${target}`, BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1', STORE_WRITE_BUFFER_BYTES: '8388608' };
+  const environment = { BACKUP_TARGET: `file:${target}`, BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1', STORE_WRITE_BUFFER_BYTES: '8388608', BACKUP_SECRET: 'a secret of both services' };
   const server = new EmbeddedProcess({ dataDir: join(folder, 'data'), environment });
+  // Where there is room: a restore beside what is kept could fill the disk by itself.
+  const other = new EmbeddedProcess({ environment });
+  const otherCall: AdminCall = (method, path, body) => other.data(method, path, body);
   const call: AdminCall = (method, path, body) => server.data(method, path, body);
   mkdirSync(target);
   await server.start();
@@ -53,12 +56,15 @@ onSmallDisk('moments are given up before writes stop, which is told; once the ta
     await call('POST', '/v1/collections/c/upsert', { external_id: 'late', vector: vectorOf(0, 0) });
     const late = new Date(Date.now() + 1).toISOString();
     await eventually('moments go on', async () => (await call('GET', '/v1/admin/backups')).restorable.some(({ until }: any) => until > late), 60_000);
-    expect(await restored(call, { until: late, collections: ['c'], rename: { c: 'at-late' } })).toMatchObject({ state: 'done' });
-    expect((await call('GET', '/v1/collections/at-late')).vector_count).toBe(ITEMS + 1);
+    expect(await server.stop()).toBe(0);
+    await other.start();
+    expect(await restored(otherCall, { until: late, collections: ['c'], rename: { c: 'at-late' } })).toMatchObject({ state: 'done' });
+    expect((await otherCall('GET', '/v1/collections/at-late')).vector_count).toBe(ITEMS + 1);
     // And so do those before the gap.
-    expect(await restored(call, { until: first, collections: ['c'], rename: { c: 'at-first' } })).toMatchObject({ state: 'done' });
-    expect((await call('POST', '/v1/collections/at-first/search', { vector: vectorOf(0, 0), k: 1 })).results[0].metadata).toEqual({ round: 0 });
+    expect(await restored(otherCall, { until: first, collections: ['c'], rename: { c: 'at-first' } })).toMatchObject({ state: 'done' });
+    expect((await otherCall('POST', '/v1/collections/at-first/search', { vector: vectorOf(0, 0), k: 1 })).results[0].metadata).toEqual({ round: 0 });
   } finally {
     await server.destroy();
+    await other.destroy();
   }
 });
