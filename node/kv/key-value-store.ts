@@ -3,7 +3,8 @@
  * Implementations: RocksDB (`rocks-key-value-store.ts`, the only file that knows the library) and memory
  * (`memory-key-value-store.ts`); both pass test/contract/key-value-store.
  *
- * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise has resolved sees it.
+ * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise has resolved sees it. A read
+ * shows one state, that at its call, which may have a batch whose promise has not resolved yet.
  * Errors: storage_failed for every failure of the medium and for a closed store; storage_damaged when the data read
  * differ from the data written.
  */
@@ -11,6 +12,8 @@ export interface KeyValueStore {
   get(key: Buffer): Promise<Buffer | undefined>;
   /** Values in the order of `keys`, `undefined` where absent. */
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
+  /** The state at the call, for reads that come later. What is deleted meanwhile takes room until it is freed. */
+  snapshot(): StoreSnapshot;
   /**
    * Applies all changes or none. With `sync` the promise resolves only when the batch is on stable storage (fsync of
    * the write-ahead log); the call itself does not merge concurrent batches. The memory of changes is the caller's again when
@@ -57,6 +60,15 @@ export interface KeyValueStore {
   compact(): Promise<void>;
   /** Waits for running calls, then closes; idempotent. */
   close(): Promise<void>;
+}
+
+/** The state of a store at one moment. Errors: as the store's; storage_failed once it is freed, or the store was closed or recovered. */
+export interface StoreSnapshot {
+  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
+  /** It has begun when its first page is requested. */
+  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]>;
+  /** Reads that have begun go on; idempotent. */
+  free(): void;
 }
 
 /** Bytes of memory by purpose. */

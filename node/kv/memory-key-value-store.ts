@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { unpackedEntries } from './packed-entries';
 import { cutIntoPages } from './pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from './key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from './key-value-store';
 
 /** A KeyValueStore in memory: for tests, and as the plain definition of what the RocksDB one does. Not durable. */
 export class MemoryKeyValueStore implements KeyValueStore {
@@ -9,6 +9,8 @@ export class MemoryKeyValueStore implements KeyValueStore {
   private readonly values = new Map<string, Buffer>();
   /** The keys in order; null after a change of the key set, rebuilt at the next scan. */
   private order: string[] | null = null;
+  /** For each snapshot, what its keys had where they have changed since. */
+  private readonly snapshots = new Set<Map<string, Buffer | undefined>>();
   private closed = false;
 
   async get(key: Buffer): Promise<Buffer | undefined> {
@@ -21,6 +23,33 @@ export class MemoryKeyValueStore implements KeyValueStore {
     return keys.map((key) => copyOf(this.values.get(key.toString('latin1'))));
   }
 
+  snapshot(): StoreSnapshot {
+    this.assertOpen();
+    const before = new Map<string, Buffer | undefined>();
+    this.snapshots.add(before);
+    const assertKept = (): void => {
+      this.assertOpen();
+      if (!this.snapshots.has(before)) throw new QuiverError('storage_failed', 'the snapshot is freed');
+    };
+    const stateAt = (): MemoryKeyValueStore => {
+      assertKept();
+      const state = new MemoryKeyValueStore();
+      for (const [key, value] of this.values) if (!before.has(key)) state.values.set(key, value);
+      for (const [key, value] of before) if (value !== undefined) state.values.set(key, value);
+      return state;
+    };
+    return {
+      getMany: async (keys) => {
+        assertKept();
+        return keys.map((key) => key.toString('latin1')).map((key) => copyOf(before.has(key) ? before.get(key) : this.values.get(key)));
+      },
+      async *scan(range) {
+        yield* stateAt().scan(range);
+      },
+      free: () => void this.snapshots.delete(before),
+    };
+  }
+
   async write(changes: (KeyValueChange | PackedPuts)[]): Promise<void> {
     this.assertOpen();
     for (const change of changes) {
@@ -28,8 +57,8 @@ export class MemoryKeyValueStore implements KeyValueStore {
         for (const entry of unpackedEntries(change.entries)) this.put(entry);
       } else if (change.type === 'put') {
         this.put(change);
-      } else if (this.values.delete(change.key.toString('latin1'))) {
-        this.order = null;
+      } else {
+        this.remove(change.key.toString('latin1'));
       }
     }
   }
@@ -55,8 +84,7 @@ export class MemoryKeyValueStore implements KeyValueStore {
 
   async clear(range: { from: Buffer; to: Buffer }): Promise<void> {
     this.assertOpen();
-    for (const key of this.keysBetween(range.from, range.to)) this.values.delete(key);
-    this.order = null;
+    for (const key of this.keysBetween(range.from, range.to)) this.remove(key);
   }
 
   async verify(): Promise<void> {
@@ -84,7 +112,20 @@ export class MemoryKeyValueStore implements KeyValueStore {
   private put(entry: KeyValueEntry): void {
     const key = entry.key.toString('latin1');
     if (!this.values.has(key)) this.order = null;
+    this.keep(key);
     this.values.set(key, Buffer.from(entry.value));
+  }
+
+  private remove(key: string): void {
+    if (!this.values.has(key)) return;
+    this.order = null;
+    this.keep(key);
+    this.values.delete(key);
+  }
+
+  /** What a key has until now, for those who read an earlier state. */
+  private keep(key: string): void {
+    for (const before of this.snapshots) if (!before.has(key)) before.set(key, this.values.get(key));
   }
 
   private keysBetween(from: Buffer, to: Buffer): string[] {

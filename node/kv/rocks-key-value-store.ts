@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from './key-value-store';
-import { ABSENT, type DatabaseHandle, type NewTableHandle, type Page, storeBinding } from './store-binding';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from './key-value-store';
+import { ABSENT, type CursorHandle, type DatabaseHandle, type NewTableHandle, type Page, type SnapshotHandle, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
 
 /** How long a file that was rewritten may be read, by a backup or a copy, and how often that is looked at. */
@@ -68,11 +68,27 @@ export class RocksKeyValueStore implements KeyValueStore {
     return this.getMany([key]).then((values) => values[0]);
   }
 
-  async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    return this.valuesAt(null, keys);
+  }
+
+  snapshot(): StoreSnapshot {
+    const database = this.enter();
+    try {
+      const handle = this.binding.newSnapshot(database);
+      return { getMany: (keys) => this.valuesAt(handle, keys), scan: (range) => this.entriesAt(handle, range), free: () => this.binding.freeSnapshot(handle) };
+    } catch (error) {
+      throw failed('read', error);
+    } finally {
+      this.leave();
+    }
+  }
+
+  private async valuesAt(snapshot: SnapshotHandle | null, keys: Buffer[]): Promise<(Buffer | undefined)[]> {
     if (keys.length === 0) return [];
     const { bytes, lengths } = await this.call('read', async (database) => {
-      const cached = keys.length <= READ_AT_ONCE_MAX ? this.binding.readCached(database, keys) : null;
-      return cached ?? this.binding.read(database, keys);
+      const cached = keys.length <= READ_AT_ONCE_MAX ? this.binding.readCached(database, keys, snapshot) : null;
+      return cached ?? this.binding.read(database, keys, snapshot);
     });
     const values: (Buffer | undefined)[] = [];
     let at = 0;
@@ -123,13 +139,17 @@ export class RocksKeyValueStore implements KeyValueStore {
     }
   }
 
-  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    return this.entriesAt(null, range);
+  }
+
+  private async *entriesAt(snapshot: SnapshotHandle | null, range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     let left = range.limit ?? Infinity;
     if (Buffer.compare(range.from, range.to) >= 0 || left === 0) return;
     while (this.exchanging !== null) await this.exchanging;
     const database = this.enter();
     try {
-      const cursor = this.binding.newCursor(database, range.from, range.to, range.reverse ?? false, range.values ?? true);
+      const cursor = this.newCursor(database, range, snapshot);
       const next = (): Promise<Page> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
       // Read the next page while the present one is used.
       let reading: Promise<Page> | null = next();
@@ -150,6 +170,14 @@ export class RocksKeyValueStore implements KeyValueStore {
       }
     } finally {
       this.leave();
+    }
+  }
+
+  private newCursor(database: DatabaseHandle, { from, to, reverse = false, values = true }: KeyRange, snapshot: SnapshotHandle | null): CursorHandle {
+    try {
+      return this.binding.newCursor(database, from, to, reverse, values, snapshot);
+    } catch (error) {
+      throw failed('read', error);
     }
   }
 

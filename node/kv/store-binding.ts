@@ -20,6 +20,11 @@ export interface NewTableHandle {
   readonly [kind]: 'new table';
 }
 
+/** The state of a database at one moment, which it keeps until the snapshot is freed. */
+export interface SnapshotHandle {
+  readonly [kind]: 'snapshot';
+}
+
 /** A scan of a range of keys. */
 export interface CursorHandle {
   readonly [kind]: 'cursor';
@@ -51,10 +56,17 @@ export interface StoreBinding {
    */
   write(database: DatabaseHandle, changes: (Uint8Array | boolean | null)[], sync: boolean): Promise<void>;
   removeRange(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
-  /** Values one after the other, with the length of each; ABSENT for a key without a value. */
-  read(database: DatabaseHandle, keys: Uint8Array[]): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
+  /**
+   * Values one after the other, with the length of each; ABSENT for a key without a value. Of the state in `snapshot`; null: at
+   * the time of the call.
+   */
+  read(database: DatabaseHandle, keys: Uint8Array[], snapshot: SnapshotHandle | null): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
   /** The same synchronously, from memory alone; null if a file would have to be read. */
-  readCached(database: DatabaseHandle, keys: Uint8Array[]): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
+  readCached(database: DatabaseHandle, keys: Uint8Array[], snapshot: SnapshotHandle | null): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
+  /** The state at the time of the call. The database's close frees it, too. */
+  newSnapshot(database: DatabaseHandle): SnapshotHandle;
+  /** Reads that were begun go on, later ones throw INVALID_ARGUMENT; idempotent. */
+  freeSnapshot(snapshot: SnapshotHandle): void;
   /** Makes a table file, apart from any database. */
   newTable(path: string): Promise<NewTableHandle>;
   /**
@@ -78,8 +90,8 @@ export interface StoreBinding {
   tables(database: DatabaseHandle): Promise<string[]>;
   /** Compares each block of a table with its checksum; a table that is gone by now is fine. */
   verifyTable(database: DatabaseHandle, name: string): Promise<void>;
-  /** Shows the state at the time of the call. */
-  newCursor(database: DatabaseHandle, from: Uint8Array, to: Uint8Array, reverse: boolean, values: boolean): CursorHandle;
+  /** Shows the state in `snapshot`; null: at the time of the call. */
+  newCursor(database: DatabaseHandle, from: Uint8Array, to: Uint8Array, reverse: boolean, values: boolean, snapshot: SnapshotHandle | null): CursorHandle;
   /** The next entries, cut at `bytes`. */
   next(cursor: CursorHandle, count: number, bytes: number): Promise<Page>;
   free(cursor: CursorHandle): Promise<void>;

@@ -37,6 +37,14 @@ napi_value run_pooled(napi_env env, const Arguments& arguments) {
   return start_on_pool(env, Make(env, arguments));
 }
 
+// The same on JavaScript's thread: it returns the value.
+template <TaskMaker Make>
+napi_value run_now(napi_env env, const Arguments& arguments) {
+  const std::unique_ptr<Task> task = Make(env, arguments);
+  task->run();
+  return task->finish(env);
+}
+
 // Tasks that someone awaits keep the process alive; background work does not.
 template <TaskMaker Make, bool KeepsAlive>
 napi_value run_threaded(napi_env env, const Arguments& arguments) {
@@ -278,6 +286,7 @@ NAPI_MODULE_INIT() {
       method("search", guarded<run_pooled<search_task>>),
       method("prefersScan", guarded<prefers_scan_call>),
       method("score", guarded<run_pooled<score_task>>),
+      method("scoreNow", guarded<run_now<score_task>>),
       method("vectors", guarded<vectors>),
       method("holds", guarded<holds>),
       method("liveSlots", guarded<live_slots>),

@@ -25,16 +25,25 @@ const PAGE_BYTES = 1024 * 1024;
 
 /** What is stored of writes that are done once. Writing is the shard's (MarkTable). */
 export class MarkStore {
-  constructor(private readonly store: KeyValueStore) {}
+  /** `shown`: what readers are shown; default: all that is stored. */
+  constructor(
+    private readonly store: KeyValueStore,
+    private readonly shown: () => Pick<KeyValueStore, 'getMany'> = () => store,
+  ) {}
 
   async usage(): Promise<MarkUsage> {
     const stored = await this.store.get(MARKS_KEY);
     return stored === undefined ? NO_MARKS : { bytes: stored.readDoubleLE(0), lastSequence: stored.readDoubleLE(8), count: stored.readDoubleLE(16) };
   }
 
+  /** The mark of a write that readers see, too; null: there is none. */
+  async ofShown(token: string): Promise<MarkRecord | null> {
+    return (await this.find([token], this.shown())).get(token) ?? null;
+  }
+
   /** By token; those that are there. */
-  async find(tokens: readonly string[]): Promise<Map<string, MarkRecord>> {
-    const found = await this.store.getMany(tokens.map(markKey));
+  async find(tokens: readonly string[], from: Pick<KeyValueStore, 'getMany'> = this.store): Promise<Map<string, MarkRecord>> {
+    const found = await from.getMany(tokens.map(markKey));
     const marks = new Map<string, MarkRecord>();
     found.forEach((bytes, i) => bytes !== undefined && marks.set(tokens[i], markFromBytes(bytes)));
     return marks;

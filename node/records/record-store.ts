@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory } from '../kv/key-value-store';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../kv/key-value-store';
 import { MarkStore } from './mark-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { versionFromBytes } from './version-count';
@@ -52,6 +52,12 @@ export interface BatchWriting {
 /** All records of one read are in memory at the same time: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
 
+/** Texts of one state of a shard's records, see {@link RecordStore.readTexts}. */
+export interface TextsOfNow {
+  readTexts(recnos: number[]): Promise<(string | null)[]>;
+  free(): void;
+}
+
 /**
  * The source of truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. Errors:
  * storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
@@ -59,9 +65,30 @@ const RECORDS_PER_READ = 256;
 export class RecordStore {
   readonly marks: MarkStore;
   private before: (() => Promise<void>) | null = null;
+  /** See {@link keepShown}. */
+  private kept: KeptState | null = null;
 
   constructor(private readonly store: KeyValueStore) {
-    this.marks = new MarkStore(store);
+    this.marks = new MarkStore(store, () => this.shown);
+  }
+
+  /**
+   * From here on, readers are shown what is stored now, and with it what the next batch drops, until {@link forgetShown}: a
+   * store shows a batch before its writer hears of it, and the indexes follow later still. At most one batch at a time.
+   */
+  keepShown(): void {
+    this.kept ??= new KeptState(this.store.snapshot());
+  }
+
+  /** The indexes have followed all that is stored. Reads that have begun go on. */
+  forgetShown(): void {
+    this.kept?.leave();
+    this.kept = null;
+  }
+
+  /** What readers are shown, for a read that begins now. */
+  private get shown(): Pick<KeyValueStore, 'getMany' | 'scan'> {
+    return this.kept?.snapshot ?? this.store;
   }
 
   /** Does something before the next batch is written, once. Errors of it fail nothing. */
@@ -93,16 +120,37 @@ export class RecordStore {
 
   /** Items in the order of `recnos`, all of which must exist. */
   async readItems(recnos: number[]): Promise<ItemRecord[]> {
-    const items = await this.readAs(recnos, recordFromBytes);
-    return items.map((item, i) => {
-      if (item === undefined) throw new QuiverError('storage_damaged', `record ${recnos[i]} is missing`);
-      return item;
-    });
+    const items = await readAs(this.store, recnos, recordFromBytes);
+    return items.map((item, i) => item ?? missing(recnos[i]));
   }
 
-  /** Texts (null: the item has none) in the order of `recnos`; undefined if there is no record. */
-  readTexts(recnos: number[]): Promise<(string | null | undefined)[]> {
-    return this.readAs(recnos, textFromRecordBytes);
+  /**
+   * Texts (null: the item has none) in the order of `recnos`, which the indexes name at the call: what is written meanwhile
+   * takes none of them away.
+   */
+  async readTexts(recnos: number[]): Promise<(string | null)[]> {
+    // Several reads show several states.
+    if (recnos.length > RECORDS_PER_READ) {
+      const now = this.textsOfNow();
+      return now.readTexts(recnos).finally(() => now.free());
+    }
+    const { kept } = this;
+    kept?.enter();
+    return textsIn(this.store, kept, recnos).finally(() => kept?.leave());
+  }
+
+  /** The same of what the indexes name now, for several reads; to be freed. */
+  textsOfNow(): TextsOfNow {
+    const { kept } = this;
+    const now = this.store.snapshot();
+    kept?.enter();
+    return {
+      readTexts: (recnos) => textsIn(now, kept, recnos),
+      free: () => {
+        now.free();
+        kept?.leave();
+      },
+    };
   }
 
   /** Every item, by record number. */
@@ -165,10 +213,10 @@ export class RecordStore {
     return (await this.store.get(REPLICA_POSITION_KEY)) !== undefined;
   }
 
-  /** Insertion order after (stamp, externalId); null starts at the beginning. */
+  /** Insertion order after (stamp, externalId), as readers are shown it; null starts at the beginning. */
   async *order(after: { stamp: number; externalId: string } | null, pageSize: number): AsyncIterable<{ stamp: number; externalId: string }[]> {
     const from = after === null ? ORDER_RANGE.from : keyAfter(orderKey(after.stamp, after.externalId));
-    for await (const page of this.store.scan({ from, to: ORDER_RANGE.to, pageSize, values: false })) {
+    for await (const page of this.shown.scan({ from, to: ORDER_RANGE.to, pageSize, values: false })) {
       yield page.map(({ key }) => ({ stamp: stampOfOrderKey(key), externalId: externalIdOfOrderKey(key) }));
     }
   }
@@ -258,15 +306,47 @@ export class RecordStore {
   close(): Promise<void> {
     return this.store.close();
   }
+}
 
-  private async readAs<Part>(recnos: number[], decode: (bytes: Buffer) => Part): Promise<(Part | undefined)[]> {
-    const found: (Part | undefined)[] = [];
-    for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
-      const stored = await this.store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey));
-      for (const bytes of stored) found.push(bytes === undefined ? undefined : decodedRecord(bytes, decode));
-    }
-    return found;
+/** A state of the store for as long as somebody uses it, its maker first. */
+class KeptState {
+  private users = 1;
+
+  constructor(readonly snapshot: StoreSnapshot) {}
+
+  enter(): void {
+    this.users += 1;
   }
+
+  leave(): void {
+    this.users -= 1;
+    if (this.users === 0) this.snapshot.free();
+  }
+}
+
+/** `kept`: has what a batch that is being stored drops. */
+async function textsIn(store: Pick<KeyValueStore, 'getMany'>, kept: KeptState | null, recnos: number[]): Promise<(string | null)[]> {
+  const texts = await readAs(store, recnos, textFromRecordBytes);
+  const dropped = texts.flatMap((text, i) => (text === undefined ? [i] : []));
+  if (dropped.length === 0) return texts as (string | null)[];
+  const recnosDropped = dropped.map((i) => recnos[i]);
+  if (kept === null) return missing(recnosDropped[0]);
+  const found = await readAs(kept.snapshot, recnosDropped, textFromRecordBytes);
+  found.forEach((text, n) => (texts[dropped[n]] = text === undefined ? missing(recnosDropped[n]) : text));
+  return texts as (string | null)[];
+}
+
+async function readAs<Part>(store: Pick<KeyValueStore, 'getMany'>, recnos: number[], decode: (bytes: Buffer) => Part): Promise<(Part | undefined)[]> {
+  const found: (Part | undefined)[] = [];
+  for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
+    const stored = await store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey));
+    for (const bytes of stored) found.push(bytes === undefined ? undefined : decodedRecord(bytes, decode));
+  }
+  return found;
+}
+
+function missing(recno: number): never {
+  throw new QuiverError('storage_damaged', `record ${recno} is missing`);
 }
 
 /** What a stored record holds. Errors: storage_damaged. */

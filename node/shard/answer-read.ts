@@ -41,7 +41,11 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   },
   purge: ({ purge }, { start }) => purge.advance(start),
   transfer: transferOf,
-  marks: async ({ records }, { token, after, limit }) => (token === null ? records.marks.after(after, limit) : [...(await records.marks.find([token])).values()]),
+  marks: async ({ records }, { token, after, limit }) => {
+    if (token === null) return records.marks.after(after, limit);
+    const found = await records.marks.ofShown(token);
+    return found === null ? [] : [found];
+  },
   backup: ({ backups }, order) => {
     if (backups === null) throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set on the storage node');
     return backups.advance(order);

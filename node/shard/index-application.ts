@@ -20,22 +20,12 @@ const ITEM_WEIGHT = 16;
 /** Weight of removing an item whose text is not available. */
 const PRIOR_WEIGHT = 1024;
 
-interface ChangeGroup {
-  changes: IndexChange[];
-  isApplied: boolean;
-}
-
 /**
  * Brings the indexes of a shard up to date with a durable write, in slices. Each item changes in one step, so that a
  * reader sees either its old or its new state, with vector, metadata and keywords of one version. Readers may see
  * different items of one write change one after the other. One write at a time.
  */
 export class IndexApplication {
-  /** Groups that are still to be applied, by the slots of the versions that are removed. */
-  private readonly pending = new Map<number, ChangeGroup>();
-  /** The error of a group that was brought forward; the indexes can't be used afterwards. */
-  private failure: unknown = null;
-
   constructor(private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number; expiry: ShardExpiry }) {}
 
   /** Errors: what an index throws; the indexes then show a part of the write. */
@@ -43,53 +33,25 @@ export class IndexApplication {
     const groups = [...groupsOf(changes)];
     // Nearly every write: no reader comes in between.
     if (groups.length === 1) return this.apply(groups[0]);
-    for (const group of groups) for (const { prior } of group.changes) if (prior !== null) this.pending.set(prior.slot, group);
-    try {
-      await inSlices(this.steps(groups));
-    } finally {
-      this.pending.clear();
-    }
+    await inSlices(this.steps(groups));
   }
 
-  /** Applies now the groups that remove these slots' versions. Answers whether there were any. */
-  bringForward(slots: number[]): boolean {
-    if (this.pending.size === 0) return false;
-    let isAny = false;
-    for (const slot of slots) {
-      const group = this.pending.get(slot);
-      if (group === undefined) continue;
-      try {
-        this.apply(group);
-      } catch (error) {
-        // The writer reports it: `run` fails with it.
-        this.failure ??= error;
-      }
-      isAny = true;
-    }
-    return isAny;
-  }
-
-  private *steps(groups: ChangeGroup[]): Generator<undefined, void> {
+  private *steps(groups: IndexChange[][]): Generator<undefined, void> {
     for (const group of groups) {
-      if (this.failure !== null) throw this.failure;
       this.apply(group);
       yield;
     }
-    if (this.failure !== null) throw this.failure;
   }
 
-  private apply(group: ChangeGroup): void {
-    if (group.isApplied) return;
-    group.isApplied = true;
+  private apply(group: IndexChange[]): void {
     const { indexes, slots, dim } = this.parts;
     const freed: number[] = [];
     const successors = new Map<number, number>();
     const items: IndexedItem[] = [];
-    for (const { prior, item } of group.changes) {
+    for (const { prior, item } of group) {
       if (item !== null) items.push(item);
       if (prior === null) continue;
       freed.push(prior.slot);
-      this.pending.delete(prior.slot);
       if (item !== null) successors.set(prior.slot, item.slot);
     }
     // Items that are only new make no answer wrong that another thread is about to give. After an error, every answer is.
@@ -103,18 +65,18 @@ export class IndexApplication {
   }
 }
 
-function* groupsOf(changes: IndexChange[]): Generator<ChangeGroup> {
+function* groupsOf(changes: IndexChange[]): Generator<IndexChange[]> {
   let group: IndexChange[] = [];
   let weight = 0;
   for (const change of changes) {
     group.push(change);
     weight += weightOf(change);
     if (weight < GROUP_WEIGHT) continue;
-    yield { changes: group, isApplied: false };
+    yield group;
     group = [];
     weight = 0;
   }
-  if (group.length > 0) yield { changes: group, isApplied: false };
+  if (group.length > 0) yield group;
 }
 
 function weightOf({ prior, item }: IndexChange): number {

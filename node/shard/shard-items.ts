@@ -1,4 +1,3 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
 import { itemBytes, type RequestOf, type ScanRequest, type StoredItem } from '../../shared/shard/shard-read';
 import { matches } from '../filter/matches';
 import type { RecordStore } from '../records/record-store';
@@ -11,8 +10,6 @@ import type { ShardCounters } from './shard-writer';
 const SCAN_PAGE = 1000;
 /** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
-/** An item replaced while it is read is read again. Every round needs a write that overtakes the read, so there are few. */
-const ROUNDS_MAX = 64;
 
 interface ItemPlace {
   stamp: number;
@@ -35,12 +32,9 @@ export class ShardItems {
       records: RecordStore;
       indexes: ShardIndexes;
       counters: ShardCounters;
-      /** See ShardWriter. */
-      bringForward(slots: number[]): boolean;
     },
   ) {}
 
-  /** Errors: unavailable when the items change faster than they can be read. */
   async fetch(request: RequestOf<'fetch'>): Promise<(StoredItem | null)[]> {
     const { externalIds, filter, bytesMax = Infinity } = request;
     const steps = new ReadSteps(bytesMax);
@@ -112,35 +106,22 @@ export class ShardItems {
     return places.sort(inInsertionOrder);
   }
 
-  /** The items as they are now, null where absent; text, vector and metadata of each are of the same version. */
+  /** The items as they are at the call, null where absent; text, vector and metadata of each are of the same version. */
   private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; expiries?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
+    const { directory } = indexes;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
-    let left = externalIds.map((_, i) => i);
-    for (let round = 1; left.length > 0; round++) {
-      if (round > ROUNDS_MAX) throw new QuiverError('unavailable', 'the items change faster than they can be read; the call may be retried');
-      const known = left.map((i) => ({ i, slot: indexes.directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
-      const withText = parts.texts === false ? [] : known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
-      const items = this.itemsAt(
-        known.map(({ slot }) => slot),
-        parts,
-      );
-      known.forEach(({ i }, n) => (found[i] = items[n]));
-      if (withText.length === 0) break;
-      const texts = await records.readTexts(withText.map((i) => (found[i] as ReadItem).recno));
-      left = [];
-      withText.forEach((i, n) => {
-        const text = texts[n];
-        if (text !== undefined) {
-          (found[i] as ReadItem).item.text = text;
-          return;
-        }
-        // The record is gone: the item was replaced or deleted, and the directory knows that by the time of the next look.
-        found[i] = null;
-        left.push(i);
-      });
-      if (left.length > 0) this.parts.bringForward(left.map((i) => indexes.directory.slotOf(externalIds[i])));
-    }
+    const known = externalIds.map((externalId, i) => ({ i, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
+    const items = this.itemsAt(
+      known.map(({ slot }) => slot),
+      parts,
+    );
+    known.forEach(({ i }, n) => (found[i] = items[n]));
+    const withText = parts.texts === false ? [] : items.filter((_, n) => directory.hasText(known[n].slot));
+    if (withText.length === 0) return found;
+    // Begun in the same turn: the store has the texts of what the directory names now.
+    const texts = await records.readTexts(withText.map(({ recno }) => recno));
+    withText.forEach(({ item }, n) => (item.text = texts[n]));
     return found;
   }
 

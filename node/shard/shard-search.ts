@@ -1,4 +1,3 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import { type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
@@ -13,11 +12,8 @@ import type { ShardIndexes } from './shard-indexes';
 
 /** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
 const ATTEMPTS_MAX = 4;
-/**
- * Items replaced while they are scored are scored again. Every round needs a write that overtakes the search, so there
- * are few.
- */
-const ROUNDS_MAX = 64;
+/** From this round on, an answer that writes have overtaken is made in one turn, so that no further one can. */
+const LAST_ROUND = 4;
 
 /** Candidates scored before others are served: their metadata and scores take the thread a few milliseconds. */
 const SCORED_AT_ONCE = 1_000;
@@ -36,12 +32,9 @@ export class ShardSearch {
       records: RecordStore;
       indexes: ShardIndexes;
       slots: SlotAllocator;
-      /** See ShardWriter. */
-      bringForward(slots: number[]): boolean;
     },
   ) {}
 
-  /** Errors: unavailable when the items found change faster than their texts can be read. */
   async search(request: VectorSearch): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
     const counter = request.counted === true ? new SearchCounter() : null;
@@ -56,26 +49,14 @@ export class ShardSearch {
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counter?.counts };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
         counter?.searched(found);
-        const { hits, goneCount } = await this.upToDate(found, request, epoch);
-        counter?.made();
         // Items that the index did not return score at most as high as its last answer. Below that score, other items
         // may be better than these hits.
-        const isWhole = found.slots.length < wanted || found.slots.length >= candidateCount;
-        const isFull = hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1];
-        const isSure = goneCount === 0 || isWhole || isFull;
-        if (!isSure && attempt < ATTEMPTS_MAX) {
-          wanted = request.k + 2 * goneCount;
-          continue;
-        }
-        const isRead = !request.texts || (await this.addTexts(hits, request.bytesMax ?? Infinity));
-        counter?.readTexts();
-        if (!isRead) {
-          // Bringing a write forward brings it closer to its end, so this loop ends, too.
-          if (this.parts.bringForward(hits.map(({ slot }) => slot))) attempt--;
-          if (attempt < ATTEMPTS_MAX) continue;
-          throw overtaken();
-        }
-        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        const isWhole = attempt === ATTEMPTS_MAX || found.slots.length < wanted || found.slots.length >= candidateCount;
+        const isSure = (hits: FoundHit[], goneCount: number): boolean =>
+          isWhole || goneCount === 0 || (hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1]);
+        const { hits, goneCount } = await this.upToDate(found, request, { epoch, isSure, counter });
+        if (hits !== null) return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        wanted = request.k + 2 * goneCount;
       }
     } finally {
       slots.endRead(epoch);
@@ -83,52 +64,34 @@ export class ShardSearch {
   }
 
   async score(request: RequestOf<'score'>): Promise<Hit[]> {
-    const { slots } = this.parts;
     const { bytesMax = Infinity } = request;
+    const hits: Hit[] = [];
     let bytes = 0;
-    const epoch = slots.beginRead();
-    try {
-      const hits: Hit[] = [];
-      for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
-        const externalIds = request.externalIds.slice(from, from + SCORED_AT_ONCE);
-        for (const hit of await this.scoreOf(request.vector, externalIds, bytesMax - bytes)) {
-          if (hit === undefined) continue;
-          bytes += hit.externalId.length + hit.metadata.length;
-          hits.push(hit);
-        }
+    for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
+      for (const hit of await this.scoreOf(request.vector, request.externalIds.slice(from, from + SCORED_AT_ONCE), bytesMax - bytes)) {
+        bytes += hit.externalId.length + hit.metadata.length;
+        hits.push(hit);
       }
-      return hits;
-    } finally {
-      slots.endRead(epoch);
     }
+    return hits;
   }
 
-  /** By position in `externalIds`; undefined for items that do not exist. */
-  private async scoreOf(vector: Float32Array, externalIds: string[], bytesMax: number): Promise<(Hit | undefined)[]> {
+  /** Of those that exist at the call, as they are then; metadata are left out from `bytesMax` of them on. */
+  private async scoreOf(vector: Float32Array, externalIds: string[], bytesMax: number): Promise<Hit[]> {
     const { directory, vectors } = this.parts.indexes;
-    const found: (Hit | undefined)[] = new Array(externalIds.length);
-    let left = externalIds.map((_, i) => i);
-    for (let round = 1; left.length > 0; round++) {
-      if (round > ROUNDS_MAX) throw overtaken();
-      const known = left.map((i) => ({ i, slot: directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
-      let bytes = 0;
-      const metadata = known.map(({ slot }) => {
-        if (bytes >= bytesMax) return LEFT_OUT;
-        const text = directory.metadataOf(slot);
-        bytes += text.length;
-        return text;
-      });
-      const scores = await vectors.score(
-        vector,
-        Uint32Array.from(known, ({ slot }) => slot),
-      );
-      known.forEach(({ i, slot }, n) => {
-        const isGone = Number.isNaN(scores[n]) && !directory.isLive(slot);
-        found[i] = isGone ? undefined : { externalId: externalIds[i], score: scores[n], metadata: metadata[n] };
-      });
-      left = known.filter(({ i }) => found[i] === undefined).map(({ i }) => i);
-    }
-    return found;
+    const known = externalIds.map((externalId) => ({ externalId, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
+    let bytes = 0;
+    const metadata = known.map(({ slot }) => {
+      if (bytes >= bytesMax) return LEFT_OUT;
+      const text = directory.metadataOf(slot);
+      bytes += text.length;
+      return text;
+    });
+    const scores = await vectors.score(
+      vector,
+      Uint32Array.from(known, ({ slot }) => slot),
+    );
+    return known.map(({ externalId }, i) => ({ externalId, score: scores[i], metadata: metadata[i] }));
   }
 
   async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
@@ -140,14 +103,12 @@ export class ShardSearch {
     // A slot that is emptied between two slices stays empty until the read ends.
     const epoch = slots.beginRead();
     try {
-      for (let round = 1; round <= ATTEMPTS_MAX; round++) {
+      for (let round = 1; ; round++) {
         const steps = keywords.searchInSteps(request.terms, request.statistics, { k: request.k, allowed: () => this.allowed(request.filter), nameOf });
-        // The last round runs at once, so that nothing can be removed meanwhile.
-        const found = round < ATTEMPTS_MAX ? await inSlices(steps) : resultOf(steps);
+        const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
         const hits = await this.made(pairsOf(found), request, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
-      throw overtaken();
     } finally {
       slots.endRead(epoch);
     }
@@ -158,10 +119,15 @@ export class ShardSearch {
   }
 
   /**
-   * The hits for the slots found. Items that were replaced since `epoch` appear in their new version if that passes the
-   * filter; items that are gone are left out. `goneCount`: how many of the slots found were out of date.
+   * The hits for the slots found, with their texts where these are asked for; null where they are not `isSure`. Items that were
+   * replaced since `epoch` appear in their new version if that passes the filter; items that are gone are left out. `goneCount`:
+   * how many of the slots found were out of date.
    */
-  private async upToDate(found: SlotScores, request: VectorSearch, epoch: number): Promise<{ hits: FoundHit[]; goneCount: number }> {
+  private async upToDate(
+    found: SlotScores,
+    request: VectorSearch,
+    { epoch, isSure, counter }: { epoch: number; isSure: (hits: FoundHit[], goneCount: number) => boolean; counter: SearchCounter | null },
+  ): Promise<{ hits: FoundHit[] | null; goneCount: number }> {
     const { indexes, slots } = this.parts;
     const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
     let scored = pairsOf(found);
@@ -171,11 +137,16 @@ export class ShardSearch {
     for (let round = 1; ; round++) {
       const gone = scored.filter(({ slot }) => !isLive(slot));
       if (gone.length === 0 && moved.length === 0) {
-        const hits = await this.made(scored, request, round);
-        if (hits !== null) return { hits, goneCount };
-        continue;
+        const made = this.made(scored, request, round);
+        const hits = made instanceof Promise ? await made : made;
+        // Behind the last step there may have been a write before this.
+        if (hits === null || (made instanceof Promise && !hits.every(({ slot }) => isLive(slot)))) continue;
+        counter?.made();
+        if (!isSure(hits, goneCount)) return { hits: null, goneCount };
+        if (request.texts) await this.addTexts(hits, request.bytesMax ?? Infinity);
+        counter?.readTexts();
+        return { hits, goneCount };
       }
-      if (round > ROUNDS_MAX) throw overtaken();
       goneCount += gone.length;
       const kept = scored.filter(({ slot }) => isLive(slot));
       const keptSlots = new Set(kept.map(({ slot }) => slot));
@@ -184,44 +155,51 @@ export class ShardSearch {
       moved = [];
       // The index may have found the new version already.
       const added = [...new Set(successors)].filter((slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)));
-      const scores = await indexes.vectors.score(request.vector, Uint32Array.from(added));
+      const ofAdded = Uint32Array.from(added);
+      const scores = round < LAST_ROUND ? await indexes.vectors.score(request.vector, ofAdded) : indexes.vectors.scoreNow(request.vector, ofAdded);
       scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
     }
   }
 
-  /** See orderedHits: in slices if there are many. Later rounds run at once, so that nothing can be removed between two steps. */
+  /** See orderedHits: in slices if there are many, until the last round. */
   private made(scored: ScoredSlot[], { k, bytesMax }: { k: number; bytesMax?: number | undefined }, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
     const steps = orderedHits(this.parts.indexes.directory, scored, k, bytesMax);
-    return scored.length < SLICED_HITS || round >= ATTEMPTS_MAX ? resultOf(steps) : inLaterSlices(steps);
+    return scored.length < SLICED_HITS || round >= LAST_ROUND ? resultOf(steps) : inLaterSlices(steps);
   }
 
   /**
-   * The texts of the hits that have their metadata, until there are `bytesMax` of both: what is behind is left out. False if a
-   * record was deleted before it was read: its item was replaced or deleted.
+   * The texts of the hits that have their metadata, until there are `bytesMax` of both: what is behind is left out. To be called
+   * in the turn in which the items were live.
    */
-  private async addTexts(hits: FoundHit[], bytesMax: number): Promise<boolean> {
+  private async addTexts(hits: FoundHit[], bytesMax: number): Promise<void> {
     const { indexes, records } = this.parts;
     const { directory } = indexes;
     for (const { hit } of hits) hit.text = '';
     const steps = new ReadSteps(bytesMax);
-    for (let from = 0; from < hits.length;) {
-      const some = hits.slice(from, from + steps.next());
-      from += some.length;
-      const withText = some.filter(({ slot, hit }) => hit.metadata !== LEFT_OUT && directory.hasText(slot));
-      if (withText.length > 0) {
-        const texts = await records.readTexts(withText.map(({ slot }) => directory.recnoOf(slot)));
-        withText.forEach(({ hit }, i) => (hit.text = texts[i] ?? ''));
-        if (texts.includes(undefined)) return false;
+    const recnos = new Map(hits.filter(({ slot, hit }) => hit.metadata !== LEFT_OUT && directory.hasText(slot)).map((found) => [found, directory.recnoOf(found.slot)]));
+    const first = steps.next();
+    // What several reads find is of one state.
+    const ofNow = first < hits.length ? records.textsOfNow() : null;
+    try {
+      for (let from = 0; from < hits.length;) {
+        const some = hits.slice(from, from + (from === 0 ? first : steps.next()));
+        from += some.length;
+        const withText = some.filter((found) => recnos.has(found));
+        if (withText.length > 0) {
+          const read = await (ofNow ?? records).readTexts(withText.map((found) => recnos.get(found) as number));
+          withText.forEach(({ hit }, i) => (hit.text = read[i] ?? ''));
+        }
+        for (const { hit } of some) {
+          if (steps.isFull) leaveOut(hit);
+          else steps.add(hit.externalId.length + hit.metadata.length + hit.text!.length);
+        }
+        if (!steps.isFull) continue;
+        for (const { hit } of hits.slice(from)) leaveOut(hit);
+        break;
       }
-      for (const { hit } of some) {
-        if (steps.isFull) leaveOut(hit);
-        else steps.add(hit.externalId.length + hit.metadata.length + hit.text!.length);
-      }
-      if (!steps.isFull) continue;
-      for (const { hit } of hits.slice(from)) leaveOut(hit);
-      break;
+    } finally {
+      ofNow?.free();
     }
-    return true;
   }
 }
 
@@ -232,8 +210,4 @@ function pairsOf(found: SlotScores): ScoredSlot[] {
 function leaveOut(hit: Hit): void {
   hit.metadata = LEFT_OUT;
   hit.text = '';
-}
-
-function overtaken(): QuiverError {
-  return new QuiverError('unavailable', 'the items found change faster than they can be read; the call may be retried');
 }

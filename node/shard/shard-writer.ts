@@ -55,6 +55,9 @@ export interface ShardGate {
  * that). Preparing (parsing, text analysis) and applying run in slices, so that a large write delays only the writes
  * behind it. Preparing takes most of the time and comes first, so readers see the state before the write meanwhile.
  *
+ * A store shows a batch before the writer hears of it, and readers go by the indexes, which follow it. Until they have,
+ * readers are shown the store as it was (`keepShown`).
+ *
  * A failed disk write leaves nothing visible, but it is unknown what reached the disk, and an fsync must never be tried
  * again (Rebello et al., "Can applications recover from fsync failures?", 2020). So the shard accepts no more writes
  * until it is opened again, which happens once its disk accepts writes. If the indexes can't follow a durable batch,
@@ -123,6 +126,8 @@ export class ShardWriter {
     const dropped = droppedOf(plan);
     try {
       const pack = await inSlices(recordsOf(items));
+      // All else that a batch stores is found by what the indexes say.
+      if (dropped.length > 0 || marks !== null) records.keepShown();
       await records.write({ operation, stored: { items, entries: pack.entries }, dropped }, { sync: writing.sync, alongside });
       pack.free();
       if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
@@ -138,6 +143,7 @@ export class ShardWriter {
       this.parts.onDiverged(error as Error);
       throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
     }
+    records.forgetShown();
     // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
     counters.lastOperation = operation;
     counters.lastRecno += items.length;
@@ -147,14 +153,6 @@ export class ShardWriter {
     if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
     return results;
-  }
-
-  /**
-   * Applies now what is already durable for the items in these slots: for a reader that found a record gone while the
-   * indexes still name it. Answers whether there was anything to apply.
-   */
-  bringForward(slots: number[]): boolean {
-    return this.application.bringForward(slots);
   }
 
   /** Writes that are still being prepared fail with the error, and nothing of them is stored; durable ones continue. */
@@ -247,13 +245,7 @@ export class ShardWriter {
     if (recnos.size === 0) return new Map();
     const wanted = [...recnos];
     const found = await this.parts.records.readTexts(wanted);
-    return new Map(
-      wanted.map((recno, i) => {
-        const text = found[i];
-        if (text === undefined) throw new QuiverError('storage_failed', 'an item has no record any more');
-        return [recno, text];
-      }),
-    );
+    return new Map(wanted.map((recno, i) => [recno, found[i]]));
   }
 }
 

@@ -102,15 +102,14 @@ export class Shard {
     const { dim } = spec;
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
-    const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
     // The checkpoint may be of before the last writes, and the clock put back since.
     this.expiry = new ShardExpiry(indexes, options.wallMs ?? Date.now, Math.max(recovered.expiredByMs, parts.log?.latestMs ?? 0));
     const gate = gateOf(indexes, parts.gate, () => this.pace.end());
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger, wallMs: () => this.expiry.now() }, recovered);
     const { checkpointer } = this;
     this.reader = {
-      search: new ShardSearch({ records, indexes, slots, bringForward }),
-      items: new ShardItems({ dim, records, indexes, counters, bringForward }),
+      search: new ShardSearch({ records, indexes, slots }),
+      items: new ShardItems({ dim, records, indexes, counters }),
       records,
       indexes,
       counters,

@@ -179,15 +179,23 @@ export class DiskVectorIndex implements VectorIndex {
     const { segments } = this;
     for (const segment of segments) segment.users += 1;
     try {
-      const parts = await Promise.all(segments.map(({ addon }) => addon.score(query, slots)));
-      const scores = new Float64Array(slots.length).fill(Number.NaN);
-      for (const part of parts) part.forEach((score, i) => (scores[i] = Number.isNaN(score) ? scores[i] : score));
-      return scores;
+      return joined(await Promise.all(segments.map(({ addon }) => addon.score(query, slots))), slots.length);
     } catch (error) {
       throw this.failureOf(error);
     } finally {
       for (const segment of segments) this.release(segment);
     }
+  }
+
+  scoreNow(query: Float32Array, slots: Uint32Array): Float64Array {
+    this.checkOpen();
+    checkQuery(query, 1, this.options.dim);
+    return this.attempt(() =>
+      joined(
+        this.segments.map(({ addon }) => addon.scoreNow(query, slots)),
+        slots.length,
+      ),
+    );
   }
 
   share(): null {
@@ -445,6 +453,13 @@ export class DiskVectorIndex implements VectorIndex {
   private checkOpen(): void {
     if (this.closing !== null) throw new QuiverError('internal', 'the vector index is closed');
   }
+}
+
+/** The scores of slots of which each part knows its own. */
+function joined(parts: Float64Array[], count: number): Float64Array {
+  const scores = new Float64Array(count).fill(Number.NaN);
+  for (const part of parts) part.forEach((score, i) => (scores[i] = Number.isNaN(score) ? scores[i] : score));
+  return scores;
 }
 
 function saveName(number: number): string {

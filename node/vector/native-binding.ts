@@ -27,6 +27,7 @@ export interface AddonVectorIndex {
   /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
+  scoreNow(query: Float32Array, slots: Uint32Array): Float64Array;
   vectors(slots: Uint32Array): Float32Array;
   /** 1 for each slot that has a vector, else 0. */
   holds(slots: Uint32Array): Uint8Array;

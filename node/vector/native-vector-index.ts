@@ -130,6 +130,12 @@ export class NativeVectorIndex implements VectorIndex {
     }
   }
 
+  scoreNow(query: Float32Array, slots: Uint32Array): Float64Array {
+    this.checkOpen();
+    checkQuery(query, 1, this.options.dim);
+    return this.attempt(() => this.addon.scoreNow(query, slots));
+  }
+
   share(): number {
     this.checkOpen();
     return this.addon.share();

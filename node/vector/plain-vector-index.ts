@@ -69,6 +69,10 @@ export class PlainVectorIndex implements VectorIndex {
   }
 
   async score(query: Float32Array, slots: Uint32Array): Promise<Float64Array> {
+    return this.scoreNow(query, slots);
+  }
+
+  scoreNow(query: Float32Array, slots: Uint32Array): Float64Array {
     this.checkOpen();
     checkQuery(query, 1, this.options.dim);
     return Float64Array.from(slots, (slot) => {

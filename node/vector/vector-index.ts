@@ -33,8 +33,13 @@ export interface VectorIndex {
    * what it took.
    */
   search(query: Float32Array, options: IndexSearch): Promise<SlotScores>;
-  /** Exact scores of the given slots, in their order; NaN for a slot that is not live. */
+  /**
+   * Exact scores of the given slots, in their order, of the vectors that they have at the call; NaN for a slot that is not live
+   * then.
+   */
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
+  /** The same on the calling thread. */
+  scoreNow(query: Float32Array, slots: Uint32Array): Float64Array;
   /** The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not live. */
   vectors(slots: Uint32Array): Float32Array;
   /**

@@ -89,6 +89,42 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     expect(found).toEqual(['a=1', 'b=1', 'c=1']);
   });
 
+  test('a read of many keys shows the state at its call, whatever is written before it is done', async () => {
+    // More than are looked up on the calling thread.
+    const keys = Array.from({ length: 40 }, (_, i) => `k${i}`);
+    const ofRound = (round: number) => keys.map((key) => put(key, `${round}`));
+    await store.write(ofRound(0), { sync: false });
+    for (let round = 1; round <= 200; round++) {
+      const [values] = await Promise.all([store.getMany(keys.map((key) => Buffer.from(key))), store.write(ofRound(round), { sync: false })]);
+      expect(new Set(values.map(String))).toEqual(new Set([`${round - 1}`]));
+    }
+  });
+
+  test('a snapshot shows the state at its call until it is freed', async () => {
+    const asked = (keys: string[]): Buffer[] => keys.map((key) => Buffer.from(key));
+    const shown = async (from: Pick<KeyValueStore, 'getMany'>): Promise<string[]> => (await from.getMany(asked(['a', 'b', 'c', 'd']))).map(String);
+    await store.write([put('a', '1'), put('b', '1'), put('c', '1')], { sync: false });
+    const first = store.snapshot();
+    await store.write([put('a', '2'), del('b'), put('d', '2')], { sync: false });
+    const second = store.snapshot();
+    await store.write([put('a', '3'), put('b', '3')], { sync: false });
+    await store.clear({ from: Buffer.from('c'), to: Buffer.from('e') });
+    expect(await shown(first)).toEqual(['1', '1', '1', 'undefined']);
+    const many = await first.getMany(asked(Array.from({ length: 40 }, () => 'a')));
+    expect(new Set(many.map(String))).toEqual(new Set(['1']));
+    const begun = second.getMany(asked(['a']));
+    second.free();
+    expect((await begun).map(String)).toEqual(['2']);
+    await expect(second.getMany(asked(['a']))).rejects.toMatchObject({ kind: 'storage_failed' });
+    second.free();
+    expect(await shown(store)).toEqual(['3', '3', 'undefined', 'undefined']);
+    // One that nobody frees keeps no store open, and shows nothing else then.
+    await store.close();
+    await expect(shown(first)).rejects.toMatchObject({ kind: 'storage_failed' });
+    first.free();
+    expect(() => store.snapshot()).toThrow(expect.objectContaining({ kind: 'storage_failed' }));
+  });
+
   test('a scan that is left early frees its iterator', async () => {
     await store.write(
       ['a', 'b', 'c'].map((key) => put(key, '1')),

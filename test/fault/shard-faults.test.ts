@@ -76,8 +76,10 @@ describe.each([
   test.each<[WriteFault, string[]]>([
     ['before', ['a', 'b']],
     ['after', ['b', 'c']],
+    // It is in the log and shown, and what notes that in a file failed.
+    ['shown', ['b', 'c']],
   ])('a write that fails %s it is in the log is commit_unknown; the shard takes no more, and reads go on', async (fault, afterRestart) => {
-    await write(put('a', 1), put('b', 2, { text: 'words' }));
+    await write(put('a', 1, { text: 'more words' }), put('b', 2, { text: 'words' }));
     faults.writes = fault;
     await expect(write({ type: 'delete', externalId: 'a' }, put('c', 3))).rejects.toMatchObject({ kind: 'commit_unknown' });
     faults.writes = 'none';

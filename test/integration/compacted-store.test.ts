@@ -59,7 +59,7 @@ test('a store that is closed does not wait for the end of a rewrite', async () =
 test('no rewrite begins once they were ended, and everything else goes on', async () => {
   const binding = storeBinding();
   const database = await binding.open(new StoreBudget().handle, folder, false);
-  const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')])).bytes).toString();
+  const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')], null)).bytes).toString();
   await binding.write(database, [Buffer.from('a'), Buffer.from('1')], true);
   await binding.compact(database);
   binding.endRewrites(database);

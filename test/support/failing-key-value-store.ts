@@ -1,8 +1,11 @@
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from '../../node/kv/key-value-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
-export type WriteFault = 'none' | 'before' | 'after';
+/**
+ * How writes end: as the store does, failed with nothing stored, failed with all in the log: there once it is opened again, or
+ * failed with all of it there already.
+ */
+export type WriteFault = 'none' | 'before' | 'after' | 'shown';
 
 /** A store whose disk fails when told to. The faults are shared by every store of a node, and outlive restarts. */
 export class FailingKeyValueStore implements KeyValueStore {
@@ -21,6 +24,7 @@ export class FailingKeyValueStore implements KeyValueStore {
       throw diskError();
     }
     await this.store.write(changes, options);
+    if (this.faults.writes === 'shown') throw diskError();
   }
 
   async load(pages: AsyncIterable<Buffer>): Promise<void> {
@@ -42,9 +46,25 @@ export class FailingKeyValueStore implements KeyValueStore {
     return this.store.getMany(keys);
   }
 
-  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+  snapshot(): StoreSnapshot {
+    const snapshot = this.store.snapshot();
+    return {
+      getMany: async (keys) => {
+        if (this.faults.reads) throw diskError();
+        return snapshot.getMany(keys);
+      },
+      scan: (range) => this.scanned(snapshot, range),
+      free: () => snapshot.free(),
+    };
+  }
+
+  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    return this.scanned(this.store, range);
+  }
+
+  private async *scanned(from: Pick<KeyValueStore, 'scan'>, range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     if (this.faults.reads) throw diskError();
-    yield* this.store.scan(range);
+    yield* from.scan(range);
   }
 
   clear(range: { from: Buffer; to: Buffer }): Promise<void> {

@@ -1,6 +1,6 @@
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { unpackedEntries } from '../../node/kv/packed-entries';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory } from '../../node/kv/key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../node/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
 
@@ -49,6 +49,10 @@ export class PowerLossStore implements KeyValueStore {
 
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
     return this.current.getMany(keys);
+  }
+
+  snapshot(): StoreSnapshot {
+    return this.current.snapshot();
   }
 
   scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {

@@ -1,4 +1,4 @@
-// What JavaScript sees of RocksDB: functions over handles (budget, database, cursor, new table), mirrored by
+// What JavaScript sees of RocksDB: functions over handles (budget, database, cursor, snapshot, new table), mirrored by
 // node/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk runs on
 // libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
 
@@ -40,7 +40,11 @@ struct HandleTag<Cursor> {
   static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x435552534f520001};
   static constexpr const char* kWanted = "expected a cursor";
 };
-
+template <>
+struct HandleTag<Snapshot> {
+  static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x534e415053480001};
+  static constexpr const char* kWanted = "expected a snapshot that was not freed";
+};
 template <>
 struct HandleTag<NewTable> {
   static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x5441424c45000001};
@@ -236,18 +240,37 @@ void pack(const Database::Values& from, Bytes& bytes, std::vector<uint32_t>& len
   }
 }
 
+// The snapshot that an argument names; null: none is named.
+std::shared_ptr<Snapshot> snapshot_of(napi_env env, const Arguments& arguments, size_t argument) {
+  const napi_value object = arguments.at(argument);
+  return arguments.is_nullish(object) ? nullptr : handled<Snapshot>(env, object);
+}
+
 class ReadTask final : public DatabaseTask {
  public:
-  ReadTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), keys_(env, arguments, 1) {}
+  ReadTask(napi_env env, const Arguments& arguments)
+      : DatabaseTask(env, arguments), keys_(env, arguments, 1), snapshot_(snapshot_of(env, arguments, 2)) {
+    if (snapshot_ != nullptr) return;
+    // It is read some time after the call, and shows the state at the call.
+    try {
+      snapshot_ = std::make_shared<Snapshot>(database_);
+    } catch (const ClosedError&) {
+      // `run` fails with it.
+    }
+  }
   void run() override {
-    Database::Values values;
-    database_->read(keys_.slices(), values);
-    pack(values, bytes_, lengths_);
+    {
+      Database::Values values;
+      database_->read(keys_.slices(), snapshot_.get(), values);
+      pack(values, bytes_, lengths_);
+    }
+    snapshot_.reset();
   }
   napi_value finish(napi_env env) override { return bytes_and_lengths(env, bytes_, lengths_); }
 
  private:
   const Keys keys_;
+  std::shared_ptr<Snapshot> snapshot_;
   Bytes bytes_;
   std::vector<uint32_t> lengths_;
 };
@@ -422,7 +445,8 @@ napi_value end_rewrites(napi_env env, const Arguments& arguments) {
 napi_value read_cached(napi_env env, const Arguments& arguments) {
   const Keys keys(env, arguments, 1);
   Database::Values values;
-  if (!handled<Database>(env, arguments.at(0))->read_cached(keys.slices(), values)) {
+  const auto snapshot = snapshot_of(env, arguments, 2);
+  if (!handled<Database>(env, arguments.at(0))->read_cached(keys.slices(), snapshot.get(), values)) {
     napi_value null = nullptr;
     napi_get_null(env, &null);
     return null;
@@ -433,10 +457,20 @@ napi_value read_cached(napi_env env, const Arguments& arguments) {
   return bytes_and_lengths(env, bytes, lengths);
 }
 
+napi_value new_snapshot(napi_env env, const Arguments& arguments) {
+  return make_handle(env, std::make_shared<Snapshot>(handled<Database>(env, arguments.at(0))));
+}
+
+napi_value free_snapshot(napi_env env, const Arguments& arguments) {
+  let_go<Snapshot>(env, arguments.at(0));
+  return undefined(env);
+}
+
 napi_value new_cursor(napi_env env, const Arguments& arguments) {
   const auto from = arguments.bytes(1), to = arguments.bytes(2);
   Cursor::Range range{{from.data, from.size}, {to.data, to.size}, arguments.flag(3), arguments.flag(4)};
-  return make_handle(env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range)));
+  const auto snapshot = snapshot_of(env, arguments, 5);
+  return make_handle(env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range), snapshot.get()));
 }
 
 // Not a store's matter, but the addon that every node has loaded is the one at hand: JavaScript's own clock is
@@ -482,6 +516,8 @@ NAPI_MODULE_INIT() {
       function<pooled<RemoveRangeTask>>("removeRange"),
       function<pooled<ReadTask>>("read"),
       function<read_cached>("readCached"),
+      function<new_snapshot>("newSnapshot"),
+      function<free_snapshot>("freeSnapshot"),
       function<pooled<NewTableTask>>("newTable"),
       function<pooled<AddTask>>("addToTable"),
       function<pooled<FinishTask>>("finishTable"),

@@ -148,10 +148,17 @@ void Database::remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to
   require(held.db.DeleteRange(rocksdb::WriteOptions(), held.db.DefaultColumnFamily(), from, to));
 }
 
-bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, Values& values) {
+const rocksdb::Snapshot* Database::state_of(const Snapshot* snapshot) const {
+  // A database that was opened anew is another one.
+  if (snapshot != nullptr && snapshot->database_.get() != this) throw ClosedError();
+  return snapshot == nullptr ? nullptr : snapshot->state_;
+}
+
+bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values) {
   const Held held = hold();
   rocksdb::ReadOptions options;
   options.read_tier = tier;
+  options.snapshot = state_of(snapshot);
   // Whoever asks for many keys goes through all of them and does not return: caching them would cost as much as reading
   // them.
   options.fill_cache = keys.size() <= kCachedKeysMax;
@@ -170,10 +177,12 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
   return true;
 }
 
-void Database::read(const std::vector<rocksdb::Slice>& keys, Values& values) { read_from(rocksdb::kReadAllTier, keys, values); }
+void Database::read(const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values) {
+  read_from(rocksdb::kReadAllTier, keys, snapshot, values);
+}
 
-bool Database::read_cached(const std::vector<rocksdb::Slice>& keys, Values& values) {
-  return read_from(rocksdb::kBlockCacheTier, keys, values);
+bool Database::read_cached(const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values) {
+  return read_from(rocksdb::kBlockCacheTier, keys, snapshot, values);
 }
 
 uint64_t Database::size_bytes() {
@@ -285,16 +294,35 @@ void Database::close() {
     std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
     for (Cursor* cursor : cursors_) cursor->free_iterator();
   }
+  {
+    std::lock_guard<std::mutex> snapshots_lock(snapshots_mutex_);
+    for (Snapshot* snapshot : snapshots_) db_->ReleaseSnapshot(std::exchange(snapshot->state_, nullptr));
+    snapshots_.clear();
+  }
   const rocksdb::Status status = db_->Close();
   db_.reset();
   mark_.close();
   require(status);
 }
 
-Cursor::Cursor(std::shared_ptr<Database> database, Range range)
+Snapshot::Snapshot(std::shared_ptr<Database> database) : database_(std::move(database)) {
+  const Database::Held held = database_->hold();
+  std::lock_guard<std::mutex> lock(database_->snapshots_mutex_);
+  state_ = held.db.GetSnapshot();
+  database_->snapshots_.insert(this);
+}
+
+Snapshot::~Snapshot() {
+  // Whoever closes the database takes all of them under this lock first.
+  std::lock_guard<std::mutex> lock(database_->snapshots_mutex_);
+  if (database_->snapshots_.erase(this) > 0) database_->db_->ReleaseSnapshot(state_);
+}
+
+Cursor::Cursor(std::shared_ptr<Database> database, Range range, const Snapshot* snapshot)
     : database_(std::move(database)), range_(std::move(range)), upper_(range_.to), lower_(range_.from) {
   const Database::Held held = database_->hold();
   rocksdb::ReadOptions options;
+  options.snapshot = database_->state_of(snapshot);
   options.iterate_lower_bound = &lower_;
   options.iterate_upper_bound = &upper_;
   // A scan of everything must not evict from the cache what single reads need.

@@ -41,6 +41,7 @@ struct Budget {
 };
 
 class Cursor;
+class Snapshot;
 
 /**
  * A table file that is written apart from any database, in the order of its keys, for one to take it in. Calls may come from
@@ -90,10 +91,10 @@ class Database : public std::enable_shared_from_this<Database> {
     // For each key, whether there is a value.
     std::vector<bool> found;
   };
-  /// Values in the order of `keys`. Throws DamagedError, StorageError.
-  void read(const std::vector<rocksdb::Slice>& keys, Values& values);
+  /// Values in the order of `keys`, as they are now, or in the snapshot. Throws DamagedError, StorageError.
+  void read(const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values);
   // The same from memory alone. Answers false if a file would have to be read; then `values` is invalid.
-  bool read_cached(const std::vector<rocksdb::Slice>& keys, Values& values);
+  bool read_cached(const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values);
   /// Approximate bytes of all files that hold keys.
   uint64_t size_bytes();
   // One of RocksDB's numeric properties; 0 if it does not know the name.
@@ -119,11 +120,12 @@ class Database : public std::enable_shared_from_this<Database> {
   // stable storage on return. Throws StorageError.
   void ingest(const std::vector<std::string>& paths);
 
-  // Frees every cursor, waits for running calls, and closes. Idempotent. Throws StorageError.
+  // Frees every cursor and snapshot, waits for running calls, and closes. Idempotent. Throws StorageError.
   void close();
 
  private:
   friend class Cursor;
+  friend class Snapshot;
   Database(std::string folder, std::shared_ptr<const Budget> budget);
 
   // The open database, kept open while the lock lives. Throws ClosedError.
@@ -133,8 +135,10 @@ class Database : public std::enable_shared_from_this<Database> {
   };
   Held hold();
 
+  // What reads of the snapshot go by; null: of the present state. Throws ClosedError for that of another database.
+  const rocksdb::Snapshot* state_of(const Snapshot* snapshot) const;
   // False if a key would need more than `tier` allows.
-  bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, Values& values);
+  bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values);
   void refuse_lost_changes(const rocksdb::Options& options, uint64_t synced);
 
   const std::string folder_;
@@ -147,6 +151,23 @@ class Database : public std::enable_shared_from_this<Database> {
   std::atomic<bool> rewrites_ended_{false};
   std::mutex cursors_mutex_;
   std::set<Cursor*> cursors_;
+  std::mutex snapshots_mutex_;
+  std::set<Snapshot*> snapshots_;
+};
+
+// The state of a database at its construction, for reads. It may end on any thread; after the database's close it is empty.
+class Snapshot {
+ public:
+  /// Throws ClosedError.
+  explicit Snapshot(std::shared_ptr<Database> database);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+
+ private:
+  friend class Database;
+  const std::shared_ptr<Database> database_;
+  // Set and released under snapshots_mutex_; while the database is held open, it does not change.
+  const rocksdb::Snapshot* state_ = nullptr;
 };
 
 // Iterates over the keys of a range, in the state at its construction. One call at a time; `free` may come from any
@@ -157,8 +178,8 @@ class Cursor {
     std::string from, to;
     bool reverse, values;
   };
-  /// Throws ClosedError.
-  Cursor(std::shared_ptr<Database> database, Range range);
+  // Or in the state of the snapshot, which may end before it. Throws ClosedError.
+  Cursor(std::shared_ptr<Database> database, Range range, const Snapshot* snapshot);
   ~Cursor();
 
   // Entries one after the other: key, value; `lengths` has both for each. `ended`: there are no more.

@@ -30,9 +30,9 @@ napi_value make_handle(napi_env env, std::shared_ptr<T> value) {
   return object;
 }
 
-// The value that the object shares. Throws std::invalid_argument if it was not made by `make_handle<T>`.
+// What the object holds. Throws std::invalid_argument if it was not made by `make_handle<T>`.
 template <class T>
-std::shared_ptr<T> handled(napi_env env, napi_value object) {
+std::shared_ptr<T>& held_by(napi_env env, napi_value object) {
   bool tagged = false;
   void* data = nullptr;
   if (napi_check_object_type_tag(env, object, &HandleTag<T>::kTag, &tagged) != napi_ok || !tagged ||
@@ -40,6 +40,20 @@ std::shared_ptr<T> handled(napi_env env, napi_value object) {
     throw std::invalid_argument(HandleTag<T>::kWanted);
   }
   return *static_cast<std::shared_ptr<T>*>(data);
+}
+
+// The value that the object shares. Throws std::invalid_argument for any other object, and for one that let go of it.
+template <class T>
+std::shared_ptr<T> handled(napi_env env, napi_value object) {
+  std::shared_ptr<T> value = held_by<T>(env, object);
+  if (value == nullptr) throw std::invalid_argument(HandleTag<T>::kWanted);
+  return value;
+}
+
+// The object lets go of its value now and not when it is collected; calls under way keep it. Idempotent.
+template <class T>
+void let_go(napi_env env, napi_value object) {
+  held_by<T>(env, object).reset();
 }
 
 }  // namespace quiver
