@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually';
 import { startProcessesUnderTest } from '../support/processes-under-test';
 import { seededRandom } from '../support/random';
 import { checkHistory } from './history/check-history';
+import { checkAnswered } from './history/check-reads';
 import { History } from './history/history';
 import type { OutcomeRule } from './history/key-operation';
 import { isWrite } from './history/operation';
@@ -29,6 +30,9 @@ export type TargetName = keyof typeof TARGETS;
 const FIRST_SHARDS = 3;
 /** Writes that are acknowledged in peace, before the first fault and after the last. */
 const CALM_WRITES = 40;
+
+/** Reads of items that are written all the time, before the first fault: each of them is answered. */
+const HOT_READS = 300;
 
 /** What waits while a fault lasts waits for each client: more of them ask more in the same time. */
 const MANY_OPERATIONS = 2_000;
@@ -99,6 +103,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRep
     await workload.start({ shards: FIRST_SHARDS });
     try {
       await calm(history);
+      violations.push(...checkAnswered(await workload.heat(HOT_READS)).map(({ rule, sentence }) => `${rule}: ${sentence}`));
       resharding.start();
       try {
         await nemesis.run(seconds * 1000, { faultsMin: least?.faults, goesOn: () => history.operations.length < operationsMin });

@@ -2,7 +2,7 @@ import { ApiClient, type ApiAnswer, type ApiRequest } from '../support/api-clien
 import { outcomeOf } from './history/classify-answer';
 import type { History, OperationEnd } from './history/history';
 import type { Operation, OperationArguments, OperationKind, OperationResult, SeenHit, SeenItem } from './history/operation';
-import { isVectorOf, metadataOf, vectorOf } from './history/written-value';
+import { isVectorOf, metadataOf, textOf, vectorOf } from './history/written-value';
 
 /** Longer than a coordinator takes to give up on its own: its word is worth more than a client's impatience. */
 const CALL_TIMEOUT_MS = 12_000;
@@ -222,7 +222,7 @@ export class RecordingClient {
 }
 
 function itemOf(id: string, value: string): unknown {
-  return { external_id: id, vector: vectorOf(value), metadata: metadataOf(value) };
+  return { external_id: id, vector: vectorOf(value), metadata: metadataOf(value), text: textOf(value) };
 }
 
 function valueOf(metadata: any): string | null {
@@ -232,7 +232,7 @@ function valueOf(metadata: any): string | null {
 
 function itemSeen(view: any): SeenItem {
   const value = valueOf(view.metadata);
-  const isTorn = value !== null && !isVectorOf(value, view.vector);
+  const isTorn = value !== null && (!isVectorOf(value, view.vector) || (view.text !== undefined && view.text !== textOf(value)));
   return { id: view.external_id, value, ...(isTorn ? { torn: true as const } : {}) };
 }
 

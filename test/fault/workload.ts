@@ -15,6 +15,9 @@ const BATCH_MAX = 8;
 const SETTLE_DEADLINE_MS = 60_000;
 /** Longer than any run, so that nothing expires in it. */
 const EXPIRES_AFTER_MS = 24 * 3_600_000;
+/** Items that everybody wants at once, and how many clients write and read them without a pause. */
+const HOT_IDS = 2;
+const HOT_CLIENTS = 3;
 
 export interface WorkloadOptions {
   history: History;
@@ -49,6 +52,38 @@ export class Workload {
     const answer = await new ApiClient({ baseUrl: coordinators()[0], adminKey }).post('/v1/collections', { name: COLLECTION, dim: VALUE_DIM, ...collection });
     if (answer.json?.status !== 'success') throw new Error(`the collection could not be made: ${answer.text}`);
     this.running = Array.from({ length: clients }, (_, i) => this.run(`c${i}`, seededRandom(Math.floor(this.random() * 2 ** 31))));
+  }
+
+  /**
+   * Writes and reads a few items without a pause until there were so many reads, beside the clients that run. Answers what was
+   * done.
+   */
+  async heat(reads: number): Promise<Operation[]> {
+    const done: Operation[] = [];
+    const ids = this.ids.slice(0, HOT_IDS);
+    let left = reads;
+    const clients = Array.from({ length: 2 * HOT_CLIENTS }, async (_, i) => {
+      const random = seededRandom(Math.floor(this.random() * 2 ** 31));
+      const coordinators = this.options.coordinators();
+      const client = this.client(`h${i}`, () => coordinators[Math.floor(random() * coordinators.length)]);
+      while (left > 0) {
+        if (i < HOT_CLIENTS) done.push(await this.hotWrite(client, ids[Math.floor(random() * ids.length)], random()));
+        else if (left-- > 0) done.push(await this.hotRead(client, ids, random()));
+      }
+    });
+    await Promise.all(clients);
+    return done;
+  }
+
+  private hotWrite(client: RecordingClient, id: string, draw: number): Promise<Operation> {
+    return draw < 0.15 ? client.delete(id) : client.upsert(id, this.newValue());
+  }
+
+  private hotRead(client: RecordingClient, ids: string[], draw: number): Promise<Operation> {
+    if (draw < 0.6) return client.get(ids[draw < 0.3 ? 0 : 1]);
+    if (draw < 0.8) return client.fetch(ids);
+    if (draw < 0.9) return client.scroll();
+    return client.export();
   }
 
   /** Resolves when the last operation has ended. */

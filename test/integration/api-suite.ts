@@ -10,6 +10,7 @@ import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { quotasSuite } from './api-suite/quotas';
+import { readsBesideWritesSuite } from './api-suite/reads-beside-writes';
 import { recallSuite } from './api-suite/recall';
 import { samplesSuite } from './api-suite/samples';
 import { scopesSuite } from './api-suite/scopes';
@@ -81,6 +82,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     accessSuite(context);
     collectionsSuite(context);
     vectorsSuite(context);
+    readsBesideWritesSuite(context);
     recallSuite(context);
     searchSuite(context);
     samplesSuite(context);

@@ -1,6 +1,6 @@
 import type { KeyOperation } from './key-operation';
 import type { KeyTimeline } from './key-timeline';
-import { describeOperation, type Operation, type SeenItem } from './operation';
+import { describeOperation, mayChange, type Operation, type SeenItem } from './operation';
 import type { Violation } from './violation';
 
 /**
@@ -26,7 +26,7 @@ export function impossibleItem(rule: string, item: SeenItem, timeline: KeyTimeli
   const shown = `${describeOperation(reader, id)} showed ${id}=${value}`;
   const life = value === null ? undefined : timeline?.lives.get(value);
   if (value === null || life === undefined) return { rule: `${rule}: phantom`, sentence: `${shown}, which no write that can have succeeded wrote`, operations: [reader] };
-  if (item.torn) return { rule: `${rule}: torn item`, sentence: `${shown} with a vector that is not of that value`, operations: [life.write.source, reader] };
+  if (item.torn) return { rule: `${rule}: torn item`, sentence: `${shown} with a vector or a text that is not of that value`, operations: [life.write.source, reader] };
   const write = describeOperation(life.write.source, id);
   if (life.write.inv >= reader.ret) return { rule: `${rule}: phantom`, sentence: `${shown} before ${write} was called`, operations: [reader, life.write.source] };
   if (reader.inv < life.goneBy || life.goneEvidence === null) return null;
@@ -37,6 +37,13 @@ export function impossibleItem(rule: string, item: SeenItem, timeline: KeyTimeli
     sentence: `${shown}, written by ${write}, after ${describeOperation(gone.source, id)} had ${verbOf(gone)}`,
     operations: [life.write.source, gone.source, reader],
   };
+}
+
+/** While nothing is wrong with the service, every read is answered, whatever is written beside it. `operations`: of that time. */
+export function checkAnswered(operations: readonly Operation[]): Violation[] {
+  return operations
+    .filter(({ kind, outcome }) => !mayChange(kind) && outcome !== 'ok')
+    .map((read) => ({ rule: 'read: failed', sentence: `${describeOperation(read)} failed in peace: ${read.code ?? 'no code'}, ${read.message}`, operations: [read] }));
 }
 
 function verbOf(gone: KeyOperation): string {

@@ -31,7 +31,7 @@ export interface SeenItem {
   id: string;
   /** The value named by its metadata; null when it names none. */
   value: string | null;
-  /** Its vector is not the one of its value. Absent: it is, or no vector was shown. */
+  /** Its vector, or its text, is not the one of its value. Absent: both are, or none was shown. */
   torn?: true;
 }
 

@@ -38,7 +38,11 @@ describe.each([
 
   test.each<[string, WriteOperation[], object[]]>([
     ['replaces', [put('a', 2), put('b', 2)], [wholeOf(2), wholeOf(2)]],
-    ['patches', [{ type: 'patch', externalId: 'a', vector: undefined, text: undefined, metadata: { json: '{"version":2}', replaces: true, bytesMax: 1000, fieldsMax: 10 } }], [{ ...wholeOf(1), metadata: '{"version":2}' }, wholeOf(1)]],
+    [
+      'patches',
+      [{ type: 'patch', externalId: 'a', vector: undefined, text: undefined, metadata: { json: '{"version":2}', replaces: true, bytesMax: 1000, fieldsMax: 10 } }],
+      [{ ...wholeOf(1), metadata: '{"version":2}' }, wholeOf(1)],
+    ],
     ['deletes', [{ type: 'delete', externalId: 'a' }], [wholeOf(1)]],
     ['deletes and puts again', [{ type: 'delete', externalId: 'a' }, put('a', 2, { stamp: 9 })], [wholeOf(1), wholeOf(2)]],
   ])('reads answer at once, what was there before the batch, where it %s items', async (_what, operations, after) => {
