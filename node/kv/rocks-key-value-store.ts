@@ -78,7 +78,7 @@ export class RocksKeyValueStore implements KeyValueStore {
       const handle = this.binding.newSnapshot(database);
       return { getMany: (keys) => this.valuesAt(handle, keys), scan: (range) => this.entriesAt(handle, range), free: () => this.binding.freeSnapshot(handle) };
     } catch (error) {
-      throw failed('read', error);
+      throw failed('read', error, this.folder);
     } finally {
       this.leave();
     }
@@ -177,7 +177,7 @@ export class RocksKeyValueStore implements KeyValueStore {
     try {
       return this.binding.newCursor(database, from, to, reverse, values, snapshot);
     } catch (error) {
-      throw failed('read', error);
+      throw failed('read', error, this.folder);
     }
   }
 
