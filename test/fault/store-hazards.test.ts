@@ -32,12 +32,15 @@ test('close while reads, writes and cursors run: each is answered or fails as cl
     const database = await open('a');
     await fill(database, 20000);
     const cursors = Array.from({ length: 20 }, () => cursorOver(database));
+    const snapshots = Array.from({ length: 20 }, () => store.newSnapshot(database));
     const running = [
       ...Array.from({ length: 100 }, (_, i) => store.read(database, [key(i), key(i * 7)])),
+      ...snapshots.map((snapshot, i) => store.read(database, [key(i)], snapshot)),
       ...Array.from({ length: 50 }, (_, i) => store.write(database, [key(i), Buffer.from('x')], i % 2 === 0)),
       ...cursors.map((cursor) => store.next(cursor, 5000, 1 << 20)),
       store.removeRange(database, key(0), key(10)), store.sizeBytes(database), store.tables(database),
     ].map(codeOf);
+    for (const snapshot of snapshots.slice(10)) store.freeSnapshot(snapshot);
     await store.close(database);
     await store.close(database);
     const ends = await Promise.all(running);
@@ -45,6 +48,10 @@ test('close while reads, writes and cursors run: each is answered or fails as cl
     for (const cursor of cursors) { assert.equal(await codeOf(store.next(cursor, 1, 1)), 'CLOSED'); await store.free(cursor); await store.free(cursor); }
     const again = await open('a');
     assert.equal((await store.read(again, [key(19999)])).lengths[0], 500);
+    // One of the database that was closed shows nothing of this one.
+    assert.equal(await codeOf(store.read(again, [key(1)], snapshots[0])), 'CLOSED');
+    assert.throws(() => store.readCached(again, [key(1)], snapshots[19]), (error) => error.code === 'INVALID_ARGUMENT');
+    for (const snapshot of snapshots) { store.freeSnapshot(snapshot); store.freeSnapshot(snapshot); }
   `);
 });
 
@@ -99,7 +106,7 @@ test('databases and cursors that are dropped are collected and closed, with work
       let database = await open('d' + round);
       ends.push(codeOf(fill(database, 500)));
       let cursor = cursorOver(database);
-      ends.push(codeOf(store.next(cursor, 10, 1000)));
+      ends.push(codeOf(store.next(cursor, 10, 1000)), codeOf(store.read(database, [key(1)], store.newSnapshot(database))));
       cursor = null;
       database = null;
       global.gc();
@@ -122,6 +129,7 @@ test('the process ends by itself, and by process.exit, with databases open and w
       await fill(database, 1000);
       for (let i = 0; i < 50; i++) { store.write(database, [key(i), key(i)], true); store.read(database, [key(i)]); }
       store.next(cursorOver(database), 1000, 1 << 20);
+      store.read(database, [key(1)], store.newSnapshot(database));
       ${end}
     `);
   }
@@ -132,7 +140,7 @@ test('worker threads use databases of their own, and end with them open', async 
     const { Worker } = require('node:worker_threads');
     const program = ${JSON.stringify(PROLOGUE)} + \`
       const { workerData } = require('node:worker_threads');
-      open(workerData).then(async (database) => { await fill(database, 500); store.read(database, [key(1)]); if (workerData === 'w1') process.exit(0); });
+      open(workerData).then(async (database) => { await fill(database, 500); store.read(database, [key(1)], store.newSnapshot(database)); if (workerData === 'w1') process.exit(0); });
     \`;
     await Promise.all(['w0', 'w1', 'w2'].map((name) => new Promise((done, fail) => new Worker(program, { eval: true, workerData: name }).on('error', fail).on('exit', done))));
     const database = await open('w1');
@@ -146,7 +154,7 @@ test('wrong arguments are refused, in any position', async () => {
     const random = (n) => { state = (Math.imul(state, 1103515245) + 12345) >>> 0; return (state >>> 8) % n; };
     const database = await open('a');
     const cursor = cursorOver(database);
-    const odd = [undefined, null, 0, -1, NaN, Infinity, 1e300, '', 'a\\0b', {}, [], [null], [key(1)], [key(1), 5], Symbol('s'), () => 1, true, new Float32Array(3), Buffer.alloc(0), 5n, budget, database, cursor];
+    const odd = [undefined, null, 0, -1, NaN, Infinity, 1e300, '', 'a\\0b', {}, [], [null], [key(1)], [key(1), 5], Symbol('s'), () => 1, true, new Float32Array(3), Buffer.alloc(0), 5n, budget, database, cursor, store.newSnapshot(database)];
     const names = Object.keys(store).filter((name) => name !== 'close');
     for (let i = 0; i < 20000; i++) {
       const name = names[random(names.length)];

@@ -25,7 +25,7 @@ const wholeOf = (version: number) => ({ ...itemOf(version), vector: Float32Array
 
 async function startWith(factories: IndexFactories, open = openRocksStore): Promise<void> {
   node = await new ShardNode({ factories, openStore: async (folder) => (store = new EarlyStore(await open(folder))) }).start();
-  await node.client.open(SPEC);
+  await node.client.make(SPEC);
 }
 
 afterEach(() => node.destroy());
