@@ -59,6 +59,10 @@ export class EarlyStore implements KeyValueStore {
     return this.store.clear(range);
   }
 
+  reclaim(range: { from: Buffer; to: Buffer }): Promise<void> {
+    return this.store.reclaim(range);
+  }
+
   compact(): Promise<void> {
     return this.store.compact();
   }
