@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { ListenerGuard } from '../../shared/process/listener-guard';
+import { Http2Bytes } from './http2-bytes';
 import { LifeSigns } from './life-signs';
 import { StreamRequest } from './stream-request';
 import { StreamResponse } from './stream-response';
@@ -72,7 +73,7 @@ export class Http2Connections {
       'stream',
       guard.around(
         (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => this.asked(stream, headers, rawHeaders),
-        (stream) => stream.destroy(),
+        (stream) => setImmediate(() => stream.destroy()),
       ),
     );
   }
@@ -81,7 +82,7 @@ export class Http2Connections {
   take(socket: Socket): void {
     this.arriving = socket;
     try {
-      this.server.emit('connection', socket);
+      this.server.emit('connection', new Http2Bytes(socket));
     } finally {
       this.arriving = null;
     }
@@ -112,7 +113,7 @@ export class Http2Connections {
     const connection = session === undefined ? undefined : this.connections.get(session);
     // Of what came in one piece, Node tells when all of it is read. The stream or the connection may have ended by then.
     if (connection === undefined || stream.destroyed || stream.closed) {
-      stream.destroy();
+      setImmediate(() => stream.destroy());
       return;
     }
     const { socket } = connection;
@@ -121,7 +122,8 @@ export class Http2Connections {
     const waiting = { request: new StreamRequest(stream, headers, rawHeaders, socket), response: new StreamResponse(stream, socket, headers[':method'] === 'HEAD') };
     connection.waiting.push(waiting);
     stream.once('close', () => this.ended(connection, waiting));
-    this.begin(connection);
+    // Not at once: the library is reading, and what ends a stream or the connection then corrupts its memory (StreamResponse).
+    this.askForRound();
   }
 
   private begin(connection: Connection): void {

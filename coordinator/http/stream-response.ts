@@ -13,12 +13,19 @@ type Head = OutgoingHttpHeaders | readonly unknown[] | string | undefined;
  * An answer over HTTP/2 in the form of Node's ServerResponse, as far as it is used here. A client may end its stream at any
  * time, also before the request is looked at: to one that has ended, nothing is written, and nothing here throws because of it.
  * `connection: close` ends the connection when its answers are sent.
+ *
+ * Events of streams, and all that follows them in the same turn, come while the library reads. Some versions of Node send at once
+ * what ends a stream or a connection then, and so free what is being read (nodejs/node#64113, #65093): a stranger could corrupt
+ * the heap of the process. So all of that is done in a later turn.
  */
 export class StreamResponse {
   statusCode = 200;
   shouldKeepAlive = true;
   writableEnded = false;
   private isRestUnwanted = false;
+  /** The stream is about to be reset; the head is about to be sent, with the end of the answer. */
+  private isReset = false;
+  private isHeadPutOff = false;
 
   /** `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. */
   constructor(
@@ -30,12 +37,12 @@ export class StreamResponse {
   }
 
   get headersSent(): boolean {
-    return this.stream.headersSent;
+    return this.stream.headersSent || this.isHeadPutOff;
   }
 
   /** Whether nothing more can be sent. */
   get destroyed(): boolean {
-    return this.stream.destroyed || this.stream.closed;
+    return this.isReset || this.stream.destroyed || this.stream.closed;
   }
 
   get writableLength(): number {
@@ -45,17 +52,22 @@ export class StreamResponse {
   writeHead(status: number, ...head: Head[]): this {
     const { stream } = this;
     this.statusCode = status;
-    if (this.destroyed || stream.headersSent) return this;
+    if (this.destroyed || this.headersSent) return this;
     const headers: OutgoingHttpHeaders = {};
     for (const [name, value] of fieldsOf(head)) {
       const lower = name.toLowerCase();
       if (lower === 'connection' && value === 'close') this.shouldKeepAlive = false;
       if (!OF_CONNECTIONS.has(lower) && value !== undefined) headers[lower] = value;
     }
-    if (!this.shouldKeepAlive) stream.session?.close();
+    if (!this.shouldKeepAlive) setImmediate(() => stream.session?.close());
+    if (!this.hasBody) {
+      this.isHeadPutOff = true;
+      setImmediate(() => !this.destroyed && stream.respond({ ...headers, ':status': status }, { endStream: true }));
+      return this;
+    }
     // Where the request is over, nobody has to know when the answer is.
     const isRequestOver = stream.endAfterHeaders || stream.readableEnded;
-    stream.respond({ ...headers, ':status': status }, this.hasBody ? { waitForTrailers: !isRequestOver } : { endStream: true });
+    stream.respond({ ...headers, ':status': status }, { waitForTrailers: !isRequestOver });
     return this;
   }
 
@@ -75,8 +87,9 @@ export class StreamResponse {
     if (this.writableEnded) return this;
     this.sendHead();
     this.writableEnded = true;
-    if (this.destroyed) return this;
-    if (text === undefined || text.length === 0 || !this.hasBody) this.stream.end();
+    // Without a body, the head is the end.
+    if (this.destroyed || !this.hasBody) return this;
+    if (text === undefined || text.length === 0) this.stream.end();
     else this.stream.end(text);
     return this;
   }
@@ -118,7 +131,9 @@ export class StreamResponse {
   }
 
   private reset(code: number): this {
-    if (!this.destroyed) this.stream.close(code);
+    if (this.destroyed) return this;
+    this.isReset = true;
+    setImmediate(() => this.stream.close(code));
     return this;
   }
 

@@ -1,0 +1,94 @@
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+/** What a client sends first, and the head of each frame: three bytes of length, the type, and more (RFC 9113, sections 3.4 and 4.1). */
+const PREFACE_BYTES = 24;
+const FRAME_HEAD_BYTES = 9;
+const TYPE_AT = 3;
+const GOAWAY = 7;
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * The bytes of a connection on their way to Node's HTTP/2, which gets them from JavaScript. It could read them from the socket by
+ * itself; then it would go on reading after its thread is ended, tell nobody of the next request, and end the whole process at the
+ * first bytes of its body (nodejs/node#38418). Here a thread that is ended reads nothing any more.
+ *
+ * A client's GOAWAY is left out. It changes nothing for a server, which opens no streams, but in some versions of Node a request
+ * behind one, in the same piece, is refused in the midst of reading, and that corrupts the heap of the process (nodejs/node#64113;
+ * StreamResponse has the other half).
+ */
+export class Http2Bytes extends Duplex {
+  /** Bytes that are left of the preface or of a frame, and whether they are passed on. */
+  private left = PREFACE_BYTES;
+  private isPassed = true;
+  /** The beginning of a frame's head. */
+  private begun = NOTHING;
+
+  constructor(private readonly socket: Socket) {
+    super();
+    socket.on('data', (piece: Buffer) => {
+      if (!this.pass(piece)) socket.pause();
+    });
+    socket.on('end', () => this.push(null));
+    socket.on('close', () => this.destroy());
+    // `close` follows.
+    socket.on('error', () => undefined);
+  }
+
+  override _read(): void {
+    this.socket.resume();
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.socket.write(bytes, done);
+  }
+
+  override _writev(pieces: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
+    const { socket } = this;
+    socket.cork();
+    pieces.forEach(({ chunk }, i) => socket.write(chunk, i === pieces.length - 1 ? done : undefined));
+    socket.uncork();
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.socket.end(() => done());
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.socket.destroy();
+    done(error);
+  }
+
+  /** Answers whether more is wanted at once. */
+  private pass(piece: Buffer): boolean {
+    const bytes = this.begun.length === 0 ? piece : Buffer.concat([this.begun, piece]);
+    this.begun = NOTHING;
+    let isWanted = true;
+    // Where what is passed on begins, and where this is.
+    let from = 0;
+    let at = 0;
+    const passUpTo = (end: number): void => {
+      if (this.isPassed && end > from) isWanted = this.push(bytes.subarray(from, end));
+      from = end;
+    };
+    while (at < bytes.length) {
+      if (this.left === 0) {
+        if (bytes.length - at < FRAME_HEAD_BYTES) {
+          passUpTo(at);
+          this.begun = Buffer.from(bytes.subarray(at));
+          return isWanted;
+        }
+        const isPassed = bytes[at + TYPE_AT] !== GOAWAY;
+        if (isPassed !== this.isPassed) passUpTo(at);
+        this.isPassed = isPassed;
+        this.left = FRAME_HEAD_BYTES + bytes.readUIntBE(at, TYPE_AT);
+      }
+      const bytesHere = Math.min(this.left, bytes.length - at);
+      this.left -= bytesHere;
+      at += bytesHere;
+    }
+    passUpTo(at);
+    return isWanted;
+  }
+}
