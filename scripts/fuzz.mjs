@@ -13,7 +13,7 @@ const USAGE = `npm run fuzz -- [options]
 
   --minutes M     how long, all targets together (5)
   --seed N        of the cases (random; printed)
-  --only NAMES    bodies, uploads, http, rpc, files, imports; by commas (all)
+  --only NAMES    bodies, uploads, http, rpc, files, imports, threads; by commas (all)
   --out FOLDER    where findings are written (data/fuzz)
   --sanitize      native addons built with AddressSanitizer and UndefinedBehaviorSanitizer
   --replay FILE   runs a finding again`;

@@ -12,9 +12,9 @@ export function faultsOfProcess(process: { name: string; pid: number | null; out
     .filter((line) => COMPLAINT.test(line))
     .slice(0, 5)
     .map((line) => `log: ${process.name}: ${line.slice(0, 600)}`);
-  if (process.pid === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-600)}`];
+  if (process.pid === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-2_000)}`];
   const resident = residentMiB(process.pid);
-  if (resident === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-600)}`];
+  if (resident === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-2_000)}`];
   return resident > RESIDENT_MAX_MIB ? [...faults, `memory: ${process.name} holds ${resident} MiB`] : faults;
 }
 

@@ -3,6 +3,7 @@ import type { FuzzTarget, TargetName } from './fuzz-target';
 import { HttpTarget } from './http/http-target';
 import { ImportTarget } from './imports/import-target';
 import { RpcTarget } from './rpc/rpc-target';
+import { ThreadTarget } from './threads/thread-target';
 
 /** The target of that name, not started; `environment` goes to every process of it. */
 export function openTarget(name: TargetName, environment: Record<string, string> = {}): FuzzTarget {
@@ -17,5 +18,7 @@ export function openTarget(name: TargetName, environment: Record<string, string>
       return new FileTarget(environment);
     case 'imports':
       return new ImportTarget(environment);
+    case 'threads':
+      return new ThreadTarget(environment);
   }
 }
