@@ -24,11 +24,13 @@ export class Http2Bytes extends Duplex {
   private isPassed = true;
   /** The beginning of a frame's head. */
   private begun = NOTHING;
+  private isReadOver = false;
+  private isSentOver = false;
 
   constructor(private readonly socket: Socket) {
     super();
     socket.on('data', (piece: Buffer) => {
-      if (!this.pass(piece)) socket.pause();
+      if (!this.isReadOver && !this.pass(piece)) socket.pause();
     });
     socket.on('end', () => this.push(null));
     socket.on('close', () => this.destroy());
@@ -36,16 +38,40 @@ export class Http2Bytes extends Duplex {
     socket.on('error', () => undefined);
   }
 
+  /**
+   * Sends what was given, and ends the connection; cuts it when the client takes nothing of that, or does not end it, for `silentMs`.
+   * What follows is neither passed on nor sent.
+   */
+  finish(silentMs: number): void {
+    const { socket } = this;
+    this.isReadOver = true;
+    socket.resume();
+    // Called when all before it is with the connection.
+    this.write(NOTHING, () => {
+      this.isSentOver = true;
+      socket.end();
+    });
+    let leftBytes = Infinity;
+    const look = setInterval(() => {
+      const bytes = this.writableLength + socket.writableLength;
+      if (bytes >= leftBytes) socket.destroy();
+      leftBytes = bytes;
+    }, silentMs).unref();
+    socket.once('close', () => clearInterval(look));
+  }
+
   override _read(): void {
     this.socket.resume();
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.socket.write(bytes, done);
+    if (this.isSentOver) done();
+    else this.socket.write(bytes, done);
   }
 
   override _writev(pieces: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
     const { socket } = this;
+    if (this.isSentOver) return done();
     socket.cork();
     pieces.forEach(({ chunk }, i) => socket.write(chunk, i === pieces.length - 1 ? done : undefined));
     socket.uncork();

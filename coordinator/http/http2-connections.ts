@@ -30,6 +30,9 @@ interface Waiting {
 interface Connection {
   session: ServerHttp2Session;
   socket: Socket;
+  bytes: Http2Bytes;
+  /** Its client was told that no more requests are taken: it ends when those that were taken are answered. */
+  isLeaving: boolean;
   /** Requests that have not begun, and those that have and are not answered yet. */
   waiting: Waiting[];
   underWay: number;
@@ -51,7 +54,7 @@ export class Http2Connections {
   private readonly busy = new Set<Connection>();
   private round = 0;
   private isRoundAsked = false;
-  private arriving: Socket | null = null;
+  private arriving: { socket: Socket; bytes: Http2Bytes } | null = null;
   private readonly signs: LifeSigns;
 
   /** `silentMs`: how long a client may give no sign of life while it waits for answers. */
@@ -80,9 +83,10 @@ export class Http2Connections {
 
   /** Takes a connection on which nothing was read yet, and whose client is known to speak HTTP/2. */
   take(socket: Socket): void {
-    this.arriving = socket;
+    const bytes = new Http2Bytes(socket);
+    this.arriving = { socket, bytes };
     try {
-      this.server.emit('connection', new Http2Bytes(socket));
+      this.server.emit('connection', bytes);
     } finally {
       this.arriving = null;
     }
@@ -90,20 +94,38 @@ export class Http2Connections {
 
   /** Closes the connections that have no request under way. */
   closeIdle(): void {
-    for (const [session, connection] of this.connections) {
-      if (!this.busy.has(connection)) session.close();
+    for (const connection of this.connections.values()) {
+      if (!this.busy.has(connection)) this.leave(connection);
     }
   }
 
   private opened(session: ServerHttp2Session): void {
-    const socket = this.arriving as Socket;
+    const { socket, bytes } = this.arriving as { socket: Socket; bytes: Http2Bytes };
     session.once('close', () => {
       this.connections.delete(session);
       this.signs.end(session);
     });
-    this.connections.set(session, { session, socket, waiting: [], underWay: 0, begun: 0, round: this.round });
+    const connection = { session, socket, bytes, isLeaving: false, waiting: [], underWay: 0, begun: 0, round: this.round };
+    this.connections.set(session, connection);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    session.setTimeout(this.options.idleTimeoutMs, () => session.close());
+    session.setTimeout(this.options.idleTimeoutMs, () => this.leave(connection));
+  }
+
+  /**
+   * Takes no more requests, and ends the connection when those that were taken are answered. `session.close()` is no way: what
+   * comes behind it is refused while the library reads (see StreamResponse); what comes behind a GOAWAY is ignored.
+   */
+  private leave(connection: Connection): void {
+    if (connection.isLeaving) return;
+    connection.isLeaving = true;
+    if (!connection.session.destroyed) connection.session.goaway();
+    this.endIfOver(connection);
+  }
+
+  private endIfOver(connection: Connection): void {
+    if (!connection.isLeaving || connection.waiting.length > 0 || connection.underWay > 0) return;
+    // What the library has to send, it sends before these.
+    setImmediate(() => setImmediate(() => connection.bytes.finish(this.options.silentMs)));
   }
 
   private asked(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {
@@ -119,7 +141,7 @@ export class Http2Connections {
     const { socket } = connection;
     this.busy.add(connection);
     this.signs.begin(connection.session, socket);
-    const waiting = { request: new StreamRequest(stream, headers, rawHeaders, socket), response: new StreamResponse(stream, socket, headers[':method'] === 'HEAD') };
+    const waiting = { request: new StreamRequest(stream, headers, rawHeaders, socket), response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection) }) };
     connection.waiting.push(waiting);
     stream.once('close', () => this.ended(connection, waiting));
     // Not at once: the library is reading, and what ends a stream or the connection then corrupts its memory (StreamResponse).
@@ -158,6 +180,7 @@ export class Http2Connections {
     else if (connection.underWay === 0) {
       this.busy.delete(connection);
       this.signs.end(connection.session);
+      this.endIfOver(connection);
     }
   }
 

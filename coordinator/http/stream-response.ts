@@ -27,11 +27,11 @@ export class StreamResponse {
   private isReset = false;
   private isHeadPutOff = false;
 
-  /** `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. */
+  /** `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. `leave`: ends the connection after its answers. */
   constructor(
     readonly stream: ServerHttp2Stream,
     readonly socket: Socket,
-    private readonly isHead: boolean,
+    private readonly parts: { isHead: boolean; leave: () => void },
   ) {
     stream.once('wantTrailers', () => this.endStream());
   }
@@ -59,7 +59,7 @@ export class StreamResponse {
       if (lower === 'connection' && value === 'close') this.shouldKeepAlive = false;
       if (!OF_CONNECTIONS.has(lower) && value !== undefined) headers[lower] = value;
     }
-    if (!this.shouldKeepAlive) setImmediate(() => stream.session?.close());
+    if (!this.shouldKeepAlive) setImmediate(this.parts.leave);
     if (!this.hasBody) {
       this.isHeadPutOff = true;
       setImmediate(() => !this.destroyed && stream.respond({ ...headers, ':status': status }, { endStream: true }));
@@ -123,7 +123,7 @@ export class StreamResponse {
 
   /** Whether this answer may have a body. Node ends the sending side of a HEAD before it tells of it. */
   private get hasBody(): boolean {
-    return !this.isHead && !WITHOUT_BODY.has(this.statusCode);
+    return !this.parts.isHead && !WITHOUT_BODY.has(this.statusCode);
   }
 
   private sendHead(): void {
