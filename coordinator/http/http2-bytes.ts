@@ -8,6 +8,8 @@ const TYPE_AT = 3;
 const GOAWAY = 7;
 
 const NOTHING = Buffer.alloc(0);
+/** In its place among what is given to be sent, nothing more is. */
+const END = Buffer.alloc(0);
 
 /**
  * The bytes of a connection on their way to Node's HTTP/2, which gets them from JavaScript. It could read them from the socket by
@@ -46,11 +48,7 @@ export class Http2Bytes extends Duplex {
     const { socket } = this;
     this.isReadOver = true;
     socket.resume();
-    // Called when all before it is with the connection.
-    this.write(NOTHING, () => {
-      this.isSentOver = true;
-      socket.end();
-    });
+    this.write(END);
     let leftBytes = Infinity;
     const look = setInterval(() => {
       const bytes = this.writableLength + socket.writableLength;
@@ -65,16 +63,14 @@ export class Http2Bytes extends Duplex {
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (this.isSentOver) done();
-    else this.socket.write(bytes, done);
+    this.send([bytes], done);
   }
 
   override _writev(pieces: { chunk: Buffer }[], done: (error?: Error | null) => void): void {
-    const { socket } = this;
-    if (this.isSentOver) return done();
-    socket.cork();
-    pieces.forEach(({ chunk }, i) => socket.write(chunk, i === pieces.length - 1 ? done : undefined));
-    socket.uncork();
+    this.send(
+      pieces.map(({ chunk }) => chunk),
+      done,
+    );
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -84,6 +80,22 @@ export class Http2Bytes extends Duplex {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.socket.destroy();
     done(error);
+  }
+
+  private send(pieces: readonly Buffer[], done: (error?: Error | null) => void): void {
+    if (this.isSentOver) return done();
+    const { socket } = this;
+    const end = pieces.indexOf(END);
+    const given = end < 0 ? pieces : pieces.slice(0, end);
+    socket.cork();
+    given.forEach((piece, i) => socket.write(piece, i === given.length - 1 ? done : undefined));
+    if (end >= 0) {
+      this.isSentOver = true;
+      socket.end();
+    }
+    socket.uncork();
+    if (given.length === 0) done();
+    return undefined;
   }
 
   /** Answers whether more is wanted at once. */

@@ -141,7 +141,10 @@ export class Http2Connections {
     const { socket } = connection;
     this.busy.add(connection);
     this.signs.begin(connection.session, socket);
-    const waiting = { request: new StreamRequest(stream, headers, rawHeaders, socket), response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection) }) };
+    const waiting = {
+      request: new StreamRequest(stream, headers, rawHeaders, socket),
+      response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection) }),
+    };
     connection.waiting.push(waiting);
     stream.once('close', () => this.ended(connection, waiting));
     // Not at once: the library is reading, and what ends a stream or the connection then corrupts its memory (StreamResponse).

@@ -118,7 +118,12 @@ function requestOf(random: () => number): { method: string; path: string; body: 
 }
 
 function itemOf(externalId: string, random: () => number, hasText: boolean): unknown {
-  return { external_id: externalId, vector: vectorOf(random), metadata: { group: below(random, 8), note: 'x'.repeat(below(random, 60)) }, ...(hasText && { text: `words of an item ${below(random, 1000)}` }) };
+  return {
+    external_id: externalId,
+    vector: vectorOf(random),
+    metadata: { group: below(random, 8), note: 'x'.repeat(below(random, 60)) },
+    ...(hasText && { text: `words of an item ${below(random, 1000)}` }),
+  };
 }
 
 function vectorOf(random: () => number): number[] {

@@ -148,9 +148,6 @@ export class ThreadTarget implements FuzzTarget<ThreadCase> {
   }
 }
 
-
-
-
 function pause(ms: number): Promise<void> {
   return new Promise((wake) => setTimeout(wake, ms));
 }

@@ -12,8 +12,6 @@ class Stream extends EventEmitter {
   readableEnded = true;
   writableLength = 0;
   calls: unknown[][] = [];
-  session = { close: () => this.calls.push(['session.close']) };
-
   respond(headers: object, options: object): void {
     this.call('respond', headers, options);
     this.headersSent = true;
@@ -32,8 +30,11 @@ class Stream extends EventEmitter {
 }
 
 function answerTo(stream: Stream, isHead = false): StreamResponse {
-  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, isHead);
+  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, { isHead, leave: () => stream.calls.push(['leave']) });
 }
+
+/** What is put off is done by then. */
+const later = () => new Promise((wake) => setImmediate(wake));
 
 const responded = (stream: Stream): unknown => stream.calls.find(([name]) => name === 'respond')?.[1];
 
@@ -69,18 +70,18 @@ test('a head that nobody wrote is that of the status', () => {
   expect(stream.calls.at(-1)).toEqual(['end', 'text']);
 });
 
-test('the answer to HEAD has no body, whatever is written', () => {
+test('the answer to HEAD has no body, whatever is written, and is sent when the library is not reading', async () => {
   const stream = new Stream();
   const answer = answerTo(stream, true);
   expect(answer.write('text')).toBe(true);
   answer.end('text');
-  expect(stream.calls).toEqual([
-    ['respond', { ':status': 200 }, { endStream: true }],
-    ['end', undefined],
-  ]);
+  expect(stream.calls).toEqual([]);
+  expect(answer.headersSent).toBe(true);
+  await later();
+  expect(stream.calls).toEqual([['respond', { ':status': 200 }, { endStream: true }]]);
 });
 
-test.each(['destroyed', 'closed'] as const)('to a stream that is %s, nothing is written', (how) => {
+test.each(['destroyed', 'closed'] as const)('to a stream that is %s, nothing is written', async (how) => {
   const uses: ((answer: StreamResponse) => unknown)[] = [
     (answer) => answer.writeContinue(),
     (answer) => answer.writeHead(200, { a: '1' }),
@@ -99,15 +100,27 @@ test.each(['destroyed', 'closed'] as const)('to a stream that is %s, nothing is 
       stream[how] = true;
       use(answer);
       stream.emit('wantTrailers');
+      await later();
       expect(stream.calls).toEqual([]);
       expect(answer.destroyed).toBe(true);
     }
   }
 });
 
-test('connection: close ends the connection when its answers are sent', () => {
+test('connection: close ends the connection when its answers are sent', async () => {
   const stream = new Stream();
   answerTo(stream).writeHead(200, { connection: 'close' });
-  expect(stream.calls.map(([name]) => name)).toEqual(['session.close', 'respond']);
+  await later();
+  expect(stream.calls.map(([name]) => name)).toEqual(['respond', 'leave']);
   expect(responded(stream)).toEqual({ ':status': 200 });
+});
+
+test('an answer that is broken off is reset when the library is not reading, and takes nothing more', async () => {
+  const stream = new Stream();
+  const answer = answerTo(stream);
+  answer.destroy();
+  answer.end('text');
+  expect([answer.destroyed, stream.calls]).toEqual([true, []]);
+  await later();
+  expect(stream.calls).toEqual([['close', 2]]);
 });
