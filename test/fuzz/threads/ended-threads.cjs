@@ -28,7 +28,7 @@ if (threads.isMainThread) {
     socket.setEncoding('utf8');
     socket.on('error', () => undefined);
     socket.on('data', (piece) => {
-      text += piece;
+      text += piece.toString();
       const lines = text.split('\n');
       text = lines.pop() ?? '';
       for (const { at, how } of lines.map((line) => JSON.parse(line))) {
