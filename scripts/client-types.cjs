@@ -2,6 +2,7 @@
 // for each operation its query, its body and its answer, as the client takes and gives them: vectors are Float32Array.
 
 const INDENT = '  ';
+const STRICT = 'strict';
 
 /**
  * @typedef {Record<string, any>} Schema
@@ -19,10 +20,10 @@ function clientTypes(document) {
   const operations = operationsOf(document).map(({ id, method, path, operation }) => {
     const { summary, description } = operation;
     const lines = [comment(`${summary}: ${method.toUpperCase()} ${path}\n\n${withoutMeanings(description)}`, INDENT), `${INDENT}${id}: {\n`];
-    const query = operation.parameters.filter((/** @type {Schema} */ parameter) => parameter.in === 'query');
+    const query = operation.parameters.filter((/** @type {Schema} */ parameter) => parameter.in === 'query' && parameter.name !== STRICT);
     if (query.length > 0) lines.push(`${INDENT.repeat(2)}query: ${typeOf(queryObject(query), 'request', INDENT.repeat(2))};\n`);
     const content = operation.requestBody?.content ?? {};
-    const body = content['application/json']?.schema ?? content['multipart/form-data']?.schema;
+    const body = withoutStrict(content['application/json']?.schema ?? content['multipart/form-data']?.schema);
     if (body !== undefined) lines.push(`${INDENT.repeat(2)}body: ${typeOf(body, 'request', INDENT.repeat(2))};\n`);
     lines.push(`${INDENT.repeat(2)}answer: ${answerOf(operation)};\n${INDENT}};\n`);
     return lines.join('');
@@ -31,6 +32,17 @@ function clientTypes(document) {
     '// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.\n' +
     "import type { Filters, Metadata, VectorLike } from '../values';\n\n";
   return `${head}${components.join('\n')}\n/** What each operation takes and answers, by its operationId. */\nexport interface Operations {\n${operations.join('')}}\n`;
+}
+
+/**
+ * What a body holds but for the field that all have: the client is strict as a whole.
+ * @param {Schema | undefined} body
+ * @returns {Schema | undefined}
+ */
+function withoutStrict(body) {
+  if (body?.properties?.[STRICT] === undefined) return body;
+  const { [STRICT]: _strict, ...properties } = body.properties;
+  return { ...body, properties };
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Role } from '../keys/keys-service';
 import type { AnswerHold } from '../answer-hold';
 import type { ItemBounds } from './body/body-scanner';
 import type { HandlerOnce } from './request-once';
+import type { RequestWarnings } from './request-warnings';
 
 /**
  * One row of the endpoint table: everything that is known about an endpoint. Routing, checks, validation, the OpenAPI
@@ -37,7 +38,7 @@ export interface Endpoint {
   isOnce: boolean;
   /** Parameters of the template; null if it has none. */
   path: z.ZodObject | null;
-  /** Parameters of the query string. Null if it takes none; then a query string is ignored. */
+  /** Parameters of the query string. Null if it takes none. */
   query: z.ZodObject | null;
   /** What `query` makes of no query string; null if that is not valid. */
   emptyQuery: unknown;
@@ -118,6 +119,8 @@ export interface EndpointCall extends HandlerOnce {
   path: unknown;
   query: unknown;
   body: unknown;
+  /** What the caller should know besides the answer, and whether what is doubtful is to be refused. */
+  warnings: RequestWarnings;
   /** For forms, and for what a header says. */
   request: IncomingMessage;
   /** The caller; null for a public endpoint. */

@@ -19,6 +19,7 @@ import type { RequestObserver, SlowBreakdown } from './observer';
 import { type RequestProfile, profileOf, rounded, shortProfile } from './profile';
 import { type PaceBounds, ReaderPace, TakenBytes } from './reader-pace';
 import { newRequestId } from './request-id';
+import { RequestWarnings } from './request-warnings';
 import { REPLAYED_HEADER } from './request-once';
 import { TURN_MS, type Turns } from './turns';
 import { WholeResponse } from './whole/whole-response';
@@ -79,7 +80,7 @@ export class Exchange {
   /** What is noted of it; null where nobody looks. */
   notes: CallNotes | null = null;
   /** What the client should know about a request that succeeds. */
-  readonly warnings: string[] = [];
+  readonly warnings = new RequestWarnings();
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
@@ -167,7 +168,7 @@ export class Exchange {
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        sent = this.sendWhole(successEnvelope(answer.json, this.warnings), JSON_TYPE);
+        sent = this.sendWhole(successEnvelope(answer.json, this.warnings.list), JSON_TYPE);
         break;
       case 'text':
         sent = this.sendWhole(answer.text, answer.contentType);
@@ -292,7 +293,7 @@ export class Exchange {
   /** Answers whether it did. */
   private sendHits({ before, hits, behind }: HitsAnswer): boolean {
     const { answers, response } = this;
-    if (answers === undefined || !answers.write(`${SUCCESS_HEAD}${before}`, hits, `${behind}${successTail(this.warnings)}`)) return false;
+    if (answers === undefined || !answers.write(`${SUCCESS_HEAD}${before}`, hits, `${behind}${successTail(this.warnings.list)}`)) return false;
     const headers = this.headers(JSON_TYPE);
     headers['content-length'] = answers.length;
     this.begin(headers);
@@ -383,7 +384,7 @@ export class Exchange {
         startedMs = this.clock.monotonicMs();
       }
     }
-    text += successTail(this.warnings);
+    text += successTail(this.warnings.list);
     if (isBegun) this.end(text);
     else this.send(text, JSON_TYPE);
     this.observe(200, null);

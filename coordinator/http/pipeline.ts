@@ -33,7 +33,9 @@ import type { Admission, OverloadGate } from './overload-gate';
 import { type RequestProfile, withoutNodes } from './profile';
 import { handedTo, NOT_ONCE, RequestOnce } from './request-once';
 import { RecentResults, recentOf } from './recent-results';
-import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
+import { isStrict, queryOf, STRICT_HEADER } from './request-query';
+import { decodeSegment, type RequestTarget } from './request-target';
+import type { RequestWarnings } from './request-warnings';
 import { validate } from './schema/issue';
 import { SlowWatch } from './slow-watch';
 import type { Turns } from './turns';
@@ -219,8 +221,10 @@ export class Pipeline {
     const path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
+    const { warnings } = exchange;
+    if (request.headers[STRICT_HEADER] !== undefined) warnings.isStrict = isStrict(request.headers[STRICT_HEADER], STRICT_HEADER);
     const isPlain = target.query === '' && endpoint.emptyQuery !== null;
-    const query = endpoint.query === null ? {} : isPlain ? endpoint.emptyQuery : validate(endpoint.query, parseQuery(target.query), 'query');
+    const query = isPlain ? endpoint.emptyQuery : queryOf(endpoint.query, target.query, warnings);
     let { access } = endpoint;
     const use = (collection: string): void => {
       exchange.collection = collection;
@@ -244,12 +248,14 @@ export class Pipeline {
     try {
       const read = this.body(request, endpoint, exchange, admission, once);
       const body = read instanceof Promise ? await read : read;
+      // Of a form, all are named once it was read.
+      if (endpoint.body.type !== 'form') warnings.mustBeCertain();
       once?.end();
       const asked = once === null ? NOT_ONCE : handedTo(once);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
       if (exchange.span !== null && endpoint.body.type === 'json') stepSpan(exchange.span, 'read body', exchange.readFromMs, exchange.handedMs, { 'http.request.body.size': exchange.bodyBytes });
-      const call: EndpointCall = { path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, hold: exchange.hold, ...asked };
+      const call: EndpointCall = { path, query, body, warnings, request, key, use, about: (target) => (exchange.target = target), becomes, profile: NO_PROFILE, hold: exchange.hold, ...asked };
       const expected = this.lengths.get(endpoint);
       if (expected !== undefined) await exchange.hold.reserve(expected);
       const notes = this.notesOf(endpoint, query, exchange);
@@ -376,7 +382,11 @@ export class Pipeline {
 
   /** The checked body, or what resolves to it. */
   private body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): unknown {
-    if (endpoint.body.type === 'none') return undefined;
+    if (endpoint.body.type === 'none') {
+      const announced = announcedLength(request);
+      if (announced === 'chunked' || announced > EMPTY_BODY_BYTES) exchange.warnings.doubt(NO_BODY, `${NO_BODY}, and what was sent was ignored`);
+      return undefined;
+    }
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
     if (endpoint.body.type === 'form') return undefined;
@@ -414,8 +424,9 @@ export class Pipeline {
       exchange.parseMs = clock.monotonicMs() - startMs;
       return body;
     };
-    const body = bodies.read(bytes, expected, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
-    return body instanceof Promise ? body.then(read) : read(body);
+    const { warnings } = exchange;
+    const body = bodies.read(bytes, expected, { isGone: () => exchange.isGone, warnings });
+    return body instanceof Promise ? body.then(read, (error: unknown) => refuseDoubts(error, warnings)) : read(body);
   }
 
   /** The checked parameters of the path. */
@@ -431,6 +442,12 @@ export class Pipeline {
     }
     return path;
   }
+}
+
+/** Who asks for errors in the place of warnings hears of all doubts, whatever else is wrong. */
+function refuseDoubts(error: unknown, warnings: RequestWarnings): never {
+  if (isQuiverError(error) && error.kind === 'schema_violation') warnings.mustBeCertain();
+  throw error;
 }
 
 /** Why a request has no key, and how to give one. */
@@ -459,6 +476,10 @@ function quotable(text: string): string {
 
 /** Characters of an answer in one piece from which on it is counted before it is there. */
 const LONG_ANSWER = 64 * 1024;
+
+/** Some clients send `{}` with every request. */
+const EMPTY_BODY_BYTES = 2;
+const NO_BODY = 'this call takes no body';
 
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };
 /** Longest piece of an unknown path that a message repeats. */

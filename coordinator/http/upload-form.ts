@@ -5,7 +5,10 @@ import type { z } from 'zod';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { ClientGone } from './body/client-gone';
 import { announcedLength, bodyStalled } from './body/read-body';
-import { uploadFields } from './schema/document-schemas';
+import { isStrict } from './request-query';
+import type { RequestWarnings } from './request-warnings';
+import { uploadFields, uploadForm } from './schema/document-schemas';
+import { IgnoredFields, STRICT_FIELD } from './schema/ignored-fields';
 import { validate } from './schema/issue';
 import { SpooledFile } from './spooled-file';
 
@@ -46,10 +49,11 @@ export interface UploadForm {
  * file, when the form is over. Content that arrives faster than it is read waits in memory, and beyond {@link
  * SpooledFile}'s bound on disk, so a slow reader neither blocks the client nor fills the memory.
  *
- * Errors: schema_violation for a missing field or another kind of body; limit_exceeded for a larger file;
+ * Fields that are not known are told when the form is over, before the content ends. Errors: schema_violation for a missing field or
+ * another kind of body, and where the request is strict for a field that is not known; limit_exceeded for a larger file;
  * invalid_parameter for a form that stops coming; ClientGone.
  */
-export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number; stallTimeoutMs: number }): Promise<UploadForm> {
+export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number; stallTimeoutMs: number }, warnings: RequestWarnings): Promise<UploadForm> {
   const { uploadBytesMax, stallTimeoutMs } = limits;
   const announced = announcedLength(request);
   if (announced !== 'chunked' && announced > uploadBytesMax + FORM_FRAME_BYTES) throw fileTooLarge(uploadBytesMax);
@@ -105,6 +109,7 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
       stream.on('error', () => undefined);
       if (name !== 'file' || fileName !== null) {
         if (name === 'file') refuseTwice(name);
+        else given[name] ??= info.filename ?? '';
         stream.resume();
         return;
       }
@@ -116,6 +121,7 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
       clearTimeout(ending);
       void spooled.then(() =>
         check(() => {
+          lookAtFields(given, warnings);
           if (fileName === null) throw new QuiverError('schema_violation', given.file === undefined ? 'file is required' : 'file must be a file, with a file name');
           spool.complete();
           resolve();
@@ -142,6 +148,17 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
     close,
   };
 }
+
+/** Errors: schema_violation where the request is strict, invalid_parameter. */
+function lookAtFields(given: Record<string, string>, warnings: RequestWarnings): void {
+  if (STRICT_FIELD in given && isStrict(given[STRICT_FIELD], STRICT_FIELD)) warnings.isStrict = true;
+  const ignored = new IgnoredFields();
+  ignored.look(given, FORM_FIELDS);
+  ignored.tell(warnings);
+  warnings.mustBeCertain();
+}
+
+const FORM_FIELDS: ReadonlySet<string> = new Set(Object.keys(uploadForm.shape));
 
 async function spoolFile(stream: Readable, spool: SpooledFile, { bytesMax, moved }: { bytesMax: number; moved: () => void }): Promise<void> {
   let size = 0;

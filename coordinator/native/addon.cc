@@ -156,6 +156,12 @@ void set_number(napi_env env, napi_value object, const char* name, double number
   if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
 }
 
+template <class Set>
+void set_true(napi_env env, Set set) {
+  napi_value value = nullptr;
+  if (napi_get_boolean(env, true, &value) == napi_ok) set(value);
+}
+
 // Where the numbers of small bodies are written, one body behind the other.
 struct FloatRoom {
   float* memory = nullptr;
@@ -212,9 +218,10 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned, const FloatRo
   if (!scanned.has_list) {
     // Members with names take several times as long, and most bodies are small.
     napi_value pair = nullptr;
-    if (napi_create_array_with_length(env, 2, &pair) != napi_ok) return nullptr;
+    if (napi_create_array_with_length(env, scanned.has_long_integers ? 3 : 2, &pair) != napi_ok) return nullptr;
     napi_set_element(env, pair, 0, root);
     napi_set_element(env, pair, 1, floats);
+    if (scanned.has_long_integers) set_true(env, [&](napi_value value) { napi_set_element(env, pair, 2, value); });
     return pair;
   }
   napi_value result = nullptr;
@@ -230,6 +237,7 @@ napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned, const FloatRo
   napi_set_named_property(env, result, "elements", elements);
   napi_set_named_property(env, result, "parts", parts);
   set_number(env, result, "listLength", static_cast<double>(scanned.list_length));
+  if (scanned.has_long_integers) set_true(env, [&](napi_value value) { napi_set_named_property(env, result, "hasLongIntegers", value); });
   return result;
 }
 

@@ -40,8 +40,8 @@ export interface BodyScannerAddon {
   untakenBytes(handle: number): number;
 }
 
-/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room. */
-export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer | number];
+/** Of a body without a list, `root` and `floats` of an {@link AcceptedScan}, or how many are in the room, and `hasLongIntegers` if it has some. */
+export type ScanAnswer = RefusedScan | AcceptedScan | [root: string, floats: ArrayBuffer | number, hasLongIntegers?: true];
 
 /**
  * What is wrong (a `FLAW` of http/body/body-scanner.ts), the byte where it was found, and the index of the list's
@@ -68,6 +68,8 @@ export interface AcceptedScan {
   parts?: ArrayBuffer;
   /** Number of elements, including those beyond the bound, which are not in `elements`. */
   listLength?: number;
+  /** There may be whole numbers beyond 2^53 outside of vectors. */
+  hasLongIntegers?: true | undefined;
 }
 
 export interface EncodeAnswer {

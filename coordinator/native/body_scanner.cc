@@ -13,6 +13,8 @@ constexpr size_t kPartBytes = 64 * 1024;
 constexpr size_t kPartValues = 4096;
 // The depth of the stack in the list's elements: the root and the list.
 constexpr size_t kElementDepth = 2;
+// Digits of 2^53, up to which a double holds every whole number. long-integers.ts has the same number.
+constexpr ptrdiff_t kLongIntegerDigits = 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -276,11 +278,13 @@ class Scanner {
 
   bool skip_number() {
     if (*at_ == '-') ++at_;
+    const char* whole = at_;
     if (at_ < end_ && *at_ == '0') {
       ++at_;
     } else if (!skip_digits()) {
       return false;
     }
+    if (at_ - whole >= kLongIntegerDigits) out_.has_long_integers = true;
     if (at_ < end_ && *at_ == '.') {
       ++at_;
       if (!skip_digits()) return false;

@@ -46,6 +46,8 @@ struct ScannedBody {
   std::string elements;
   std::vector<uint32_t> parts;
   std::vector<float> floats;
+  // A number outside of vectors is written with so many digits that a double may not hold it, if it is a whole one.
+  bool has_long_integers = false;
 };
 
 // Checks `text` from left to right: UTF-8 first, then the grammar of RFC 8259 (what JSON.parse accepts) and the bounds,

@@ -3,6 +3,7 @@ import { BodyReader } from '../../coordinator/http/body/body-reader';
 import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
 import type { JsonBody } from '../../coordinator/http/endpoint';
 import type { HttpLimits } from '../../coordinator/http/http-limits';
+import { RequestWarnings } from '../../coordinator/http/request-warnings';
 import { bulkUpsertBody } from '../../coordinator/http/schema/vector-schemas';
 import { Turns } from '../../coordinator/http/turns';
 import type { VectorInput } from '../../coordinator/service';
@@ -169,9 +170,10 @@ interface Outcome {
 }
 
 async function outcomeOf(bytes: Buffer, expected: JsonBody): Promise<Outcome> {
-  const warnings: string[] = [];
+  const told = new RequestWarnings();
+  const warnings = told.list;
   try {
-    const { items, ...rest } = (await reader.read(bytes, expected, { isGone: () => false, warn: (warning) => warnings.push(warning) })) as Record<string, unknown>;
+    const { items, ...rest } = (await reader.read(bytes, expected, { isGone: () => false, warnings: told })) as Record<string, unknown>;
     const encoded = items instanceof EncodedUpserts ? items : null;
     return { output: { ...rest, items: encoded === null ? items : encoded.items() }, warnings, encoded };
   } catch (error) {

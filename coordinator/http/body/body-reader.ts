@@ -3,8 +3,11 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
 import { firstNonFinite, tooLong } from '../schema/fields';
-import { fieldsOf, warnOfIgnoredFields } from '../schema/field-hints';
+import type { RequestWarnings } from '../request-warnings';
+import { fieldsOf } from '../schema/field-hints';
+import { IgnoredFields, STRICT_FIELD } from '../schema/ignored-fields';
 import { validate, validateEachElement, validateElements } from '../schema/issue';
+import { longIntegers, tellLongIntegers } from './long-integers';
 import { recentOf, type RecentResults } from '../recent-results';
 import { TURN_MS, type Turns } from '../turns';
 import { type BodyScan, type BodyScanner, type EncodedBody, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
@@ -28,13 +31,14 @@ type Members = Record<string, unknown>;
 interface RecentBody {
   output: unknown;
   mark: string;
+  isStrict: boolean;
 }
 
 export interface ReadOptions {
   /** Whether the body's client has disconnected; then the work ends. */
   isGone: () => boolean;
-  /** Gets what was ignored but looks like a mistake. */
-  warn: (warning: string) => void;
+  /** Get what was ignored, and whether the body asks to be strict. */
+  warnings: RequestWarnings;
 }
 
 /**
@@ -48,7 +52,7 @@ export class BodyReader {
   private readonly turns: Turns;
   private readonly clock: Clock;
   /** What {@link fieldsOf} answers. */
-  private readonly fields = new Map<z.ZodType, ReadonlySet<string>>();
+  private readonly fields = new Map<z.ZodType, ReadonlySet<string> | null>();
   private readonly recent = new Map<JsonBody, RecentResults<RecentBody>>();
 
   constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
@@ -69,7 +73,10 @@ export class BodyReader {
     if (scan.flaw === undefined && expected.withVector !== undefined) {
       const recent = this.recent.get(expected)?.get(scan.root);
       const vector = recent === undefined ? undefined : scan.vector(recent.mark);
-      if (vector instanceof Float32Array && firstNonFinite(vector) < 0) return expected.withVector(recent!.output, vector);
+      if (vector instanceof Float32Array && firstNonFinite(vector) < 0) {
+        if (recent!.isStrict) options.warnings.isStrict = true;
+        return expected.withVector(recent!.output, vector);
+      }
     }
     return this.scanned(scan, body, expected, options);
   }
@@ -82,11 +89,12 @@ export class BodyReader {
   }
 
   /** The output for a body whose list is encoded, in the same steps as in {@link scanned}. */
-  private async encoded({ root: text, upserts }: EncodedBody, name: string, expected: JsonBody, { isGone, warn }: ReadOptions): Promise<unknown> {
+  private async encoded({ root: text, upserts }: EncodedBody, name: string, expected: JsonBody, { isGone, warnings }: ReadOptions): Promise<unknown> {
     try {
       if (text.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
       const root = JSON.parse(text) as Members;
-      warnOfIgnoredFields(root, this.known(expected.schema), warn);
+      this.lookAt(root, expected.schema, warnings).tell(warnings);
+      tellLongIntegers(longIntegers(text), warnings);
       await this.turn(isGone);
       root[name] = [];
       const output = validate(expected.schema, root, 'body') as Members;
@@ -99,29 +107,30 @@ export class BodyReader {
   }
 
   private async scanned(scan: BodyScan, body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {
-    const { isGone, warn } = options;
+    const { isGone, warnings } = options;
     const list = expected.list ?? null;
     if (scan.flaw !== undefined) throw flawError(scan, body, list, this.bounds);
     if (scan.root.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     const root = JSON.parse(scan.root) as unknown;
     const mark = expected.withVector === undefined || !isObject(root) ? undefined : root.vector;
     takeVector(root, scan);
-    let isWarned = false;
-    const tell = (warning: string): void => {
-      isWarned = true;
-      warn(warning);
-    };
-    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), tell);
+    const ignored = this.lookAt(root, expected.schema, warnings);
+    if (scan.hasLongIntegers) tellLongIntegers(longIntegers(scan.root), warnings);
     if (list === null || !isObject(root)) {
+      ignored.tell(warnings);
       const output = validate(expected.schema, root, 'body');
-      if (typeof mark === 'string' && !isWarned && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, mark, output);
+      if (typeof mark === 'string' && warnings.list.length === 0 && isObject(root) && root.vector instanceof Float32Array) this.remember(expected, scan, { mark, output, isStrict: warnings.isStrict });
       return output;
     }
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
     if (judged === null) {
       // Not an array, or its name is written with escapes. Then the scanner has treated it as a part of the root.
       const given = Object.hasOwn(root, list.name) ? root[list.name] : undefined;
-      if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
+      if (Array.isArray(given)) {
+        for (const element of given) takeVector(element, scan);
+        this.lookAtElements(given, list, 0, ignored);
+      }
+      ignored.tell(warnings);
       return validate(expected.schema, root, 'body');
     }
     if (judged.length > list.lengthMax) throw new QuiverError(list.excess ?? 'limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
@@ -129,12 +138,21 @@ export class BodyReader {
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
     const check = list.keepsRefused?.(output) === true ? validateEachElement : validateElements;
-    output[list.name] = await this.elements(judged, { list, check }, scan, { isGone, warn });
+    try {
+      output[list.name] = await this.elements(judged, { list, check, ignored }, scan, options);
+    } finally {
+      ignored.tell(warnings);
+    }
     return output;
   }
 
   /** The list's elements, parsed and checked in parts. */
-  private async elements(judged: JudgedList, { list, check }: { list: BodyList; check: typeof validateEachElement }, scan: JudgedBody, { isGone, warn }: ReadOptions): Promise<unknown[]> {
+  private async elements(
+    judged: JudgedList,
+    { list, check, ignored }: { list: BodyList; check: typeof validateEachElement; ignored: IgnoredFields },
+    scan: JudgedBody,
+    { isGone, warnings }: ReadOptions,
+  ): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
     for (let i = 0; i < judged.partCount; i++) {
@@ -142,23 +160,44 @@ export class BodyReader {
         await this.turn(isGone);
         startedMs = this.clock.monotonicMs();
       }
-      const elements = JSON.parse(judged.part(i)) as unknown[];
+      const text = judged.part(i);
+      const elements = JSON.parse(text) as unknown[];
       for (const element of elements) takeVector(element, scan);
-      // A program that has a name wrong has it wrong in every element.
-      if (i === 0 && isObject(elements[0])) warnOfIgnoredFields(elements[0], this.known(list.elements.element), warn, `${list.name}[0]: `);
+      if (scan.hasLongIntegers) tellLongIntegers(longIntegers(text, list.name, outputs.length), warnings);
       const common = commonOutputs(elements, list);
+      // What is common has no other fields.
+      if (common === null) this.lookAtElements(elements, list, outputs.length, ignored);
       for (const output of common ?? check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
   }
 
   /** Remembers the output for a body whose only vector is its own. */
-  private remember(expected: JsonBody, scan: JudgedBody, mark: string, output: unknown): void {
+  private remember(expected: JsonBody, scan: JudgedBody, body: RecentBody): void {
     if (scan.root.length > RECENT_CHARACTERS || scan.root.split(scan.listMark).length !== 2) return;
-    recentOf(this.recent, expected).put(scan.root, { output, mark });
+    recentOf(this.recent, expected).put(scan.root, body);
   }
 
-  private known(schema: z.ZodType): ReadonlySet<string> {
+  /** Notes the fields of a body that are not known, and whether it asks to be strict. Errors: schema_violation. */
+  private lookAt(root: unknown, schema: z.ZodType, warnings: RequestWarnings): IgnoredFields {
+    const ignored = new IgnoredFields();
+    if (!isObject(root)) return ignored;
+    const known = this.known(schema);
+    if (known === null) return ignored;
+    ignored.look(root, known);
+    if (!Object.hasOwn(root, STRICT_FIELD) || known.has(STRICT_FIELD)) return ignored;
+    const { strict } = root;
+    if (typeof strict !== 'boolean' && strict !== null) throw new QuiverError('schema_violation', 'strict must be true or false');
+    if (strict === true) warnings.isStrict = true;
+    return ignored;
+  }
+
+  private lookAtElements(elements: readonly unknown[], { name, elements: schema }: BodyList, first: number, ignored: IgnoredFields): void {
+    const known = this.known(schema.element);
+    if (known !== null) for (const [i, element] of elements.entries()) if (isObject(element)) ignored.look(element, known, name, first + i);
+  }
+
+  private known(schema: z.ZodType): ReadonlySet<string> | null {
     let fields = this.fields.get(schema);
     if (fields === undefined) this.fields.set(schema, (fields = fieldsOf(schema)));
     return fields;

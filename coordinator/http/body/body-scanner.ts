@@ -64,6 +64,8 @@ export interface JudgedBody {
   root: string;
   /** The text that represents the list in the parsed root; no client can write it. */
   listMark: string;
+  /** Whether there may be whole numbers beyond 2^53 outside of vectors; nearly never, and long-integers.ts tells. */
+  readonly hasLongIntegers: boolean;
   /** null if the body has no array there, or if its name is written with escapes. */
   list: JudgedList | null;
   /** Converts the member `vector` of a parsed text: an array that holds only numbers becomes float32; anything else stays. */

@@ -53,21 +53,21 @@ export class NativeBodyScanner implements BodyScanner {
   scan(body: Buffer, list: ListPlace | null): BodyScan {
     const question = this.questionFor(list);
     const answer = this.addon.scan(body, this.nonce, question.list, question.bounds, this.room, this.used);
-    return Array.isArray(answer) ? this.small(answer[0], answer[1]) : this.judged(answer);
+    return Array.isArray(answer) ? this.small(...answer) : this.judged(answer);
   }
 
-  private small(root: string, floats: ArrayBuffer | number): JudgedBody {
+  private small(root: string, floats: ArrayBuffer | number, hasLongIntegers?: true): JudgedBody {
     if (typeof floats === 'number') {
       const first = this.used;
       this.used += floats;
-      return new NativelyJudgedBody({ root, floats: this.room.buffer as ArrayBuffer }, this.nonce, this.bounds.vectorDimMax, first);
+      return new NativelyJudgedBody({ root, floats: this.room.buffer as ArrayBuffer, hasLongIntegers }, this.nonce, this.bounds.vectorDimMax, first);
     }
     // They had no room, which the next ones have if they are not many.
     if (this.room.length - this.used < ROOM_FLOATS_MAX) {
       this.room = new Float32Array(ROOM_FLOATS);
       this.used = 0;
     }
-    return new NativelyJudgedBody({ root, floats }, this.nonce, this.bounds.vectorDimMax);
+    return new NativelyJudgedBody({ root, floats, hasLongIntegers }, this.nonce, this.bounds.vectorDimMax);
   }
 
   async scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan> {
@@ -130,7 +130,7 @@ export class NativeBodyScanner implements BodyScanner {
   }
 
   private judged(answer: ScanAnswer): BodyScan {
-    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] as ArrayBuffer }, this.nonce, this.bounds.vectorDimMax);
+    if (Array.isArray(answer)) return new NativelyJudgedBody({ root: answer[0], floats: answer[1] as ArrayBuffer, hasLongIntegers: answer[2] }, this.nonce, this.bounds.vectorDimMax);
     return answer.flaw === undefined ? new NativelyJudgedBody(answer, this.nonce, this.bounds.vectorDimMax) : answer;
   }
 }
@@ -150,6 +150,10 @@ class NativelyJudgedBody implements JudgedBody {
 
   get listMark(): string {
     return this.nonce;
+  }
+
+  get hasLongIntegers(): boolean {
+    return this.answer.hasLongIntegers === true;
   }
 
   get list(): JudgedList | null {

@@ -45,6 +45,7 @@ export class PlainBodyScanner implements BodyScanner {
 class PlainlyJudgedBody implements JudgedBody {
   readonly root: string;
   readonly list: JudgedList | null;
+  readonly hasLongIntegers: boolean;
 
   constructor(
     body: Buffer,
@@ -52,7 +53,8 @@ class PlainlyJudgedBody implements JudgedBody {
     readonly listMark: string,
     private readonly vectorDimMax: number,
   ) {
-    const { lists, listLength, parts } = scan;
+    const { lists, listLength, parts, hasLongIntegers } = scan;
+    this.hasLongIntegers = hasLongIntegers;
     let root = '';
     let copied = 0;
     for (let i = 0; i < lists.length; i += 2) {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { LONG_INTEGER_DIGITS } from './long-integers';
 import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type ScanBounds } from './body-scanner';
 
 /** The depth of the stack in the list's elements: the root and the list. */
@@ -42,6 +43,8 @@ export class PlainScan {
   listLength = 0;
   /** Start and end in the body of each run of elements in the last list. */
   parts: number[] = [];
+  /** As of a ScannedBody. */
+  hasLongIntegers = false;
 
   private readonly body: Buffer;
   private readonly bounds: ScanBounds;
@@ -285,8 +288,10 @@ export class PlainScan {
   private skipNumber(): boolean {
     const { body } = this;
     if (body[this.at] === MINUS) this.at++;
+    const whole = this.at;
     if (body[this.at] === 0x30) this.at++;
     else if (!this.skipDigits()) return false;
+    if (this.at - whole >= LONG_INTEGER_DIGITS && !(this.vectorDepth !== 0 && this.vectorDepth === this.stack.length)) this.hasLongIntegers = true;
     if (body[this.at] === 0x2e) {
       this.at++;
       if (!this.skipDigits()) return false;

@@ -24,8 +24,8 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
       isOnce: true,
-      handle: async ({ request, key, use, streamed }) => {
-        const form = await openUploadForm(request, limits);
+      handle: async ({ request, key, use, streamed, warnings }) => {
+        const form = await openUploadForm(request, limits, warnings);
         try {
           use(form.fields().collection_name);
           const once = streamed(JSON.stringify([form.fields().collection_name, form.file.name]));

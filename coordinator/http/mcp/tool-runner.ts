@@ -7,7 +7,8 @@ import { mayReach, mustReach } from '../authorisation';
 import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoint';
 import { type HandlerOnce, handedTo, IDEMPOTENCY_KEY_LENGTH_MAX, NOT_ONCE, RequestOnce } from '../request-once';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
-import { warnOfIgnoredFields } from '../schema/field-hints';
+import { RequestWarnings } from '../request-warnings';
+import { IgnoredFields, STRICT_FIELD } from '../schema/ignored-fields';
 import { validate } from '../schema/issue';
 import { IDEMPOTENCY_ARGUMENT, type McpTool } from './mcp-tools';
 
@@ -17,7 +18,7 @@ type Arguments = Record<string, unknown>;
 export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outcomes' | 'clock'>;
 
 /** What a message came with. */
-export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce> & { key: Caller };
+export type ToolCall = Pick<EndpointCall, 'request' | 'warnings' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce> & { key: Caller };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
@@ -26,6 +27,11 @@ const ANSWER_CHARACTERS_MAX = 1024 * 1024;
 const COUNTED_CHARACTERS = 16 * 1024;
 /** It becomes a string of a message, the message, and its bytes. */
 const COPIES = 4;
+
+/** Where a message has the arguments of a tool. */
+const ARGUMENTS = /^params\.arguments\./;
+
+const STRICT: JsonSchema = { type: 'boolean', description: 'Refuse arguments that are not known, and other likely mistakes, instead of warning of them.' };
 
 const IDEMPOTENCY_KEY: JsonSchema = {
   type: 'string',
@@ -65,8 +71,7 @@ export class ToolRunner {
     call.becomes(endpoint);
     mustReach(call.key, endpoint);
     const owner = (given ?? {}) as Arguments;
-    const warnings: string[] = [];
-    warnOfIgnoredFields(owner, this.known, (warning) => warnings.push(warning));
+    const warnings = this.doubtsOf(owner, call.warnings);
     for (const name of [...(tool.hasCollection ? ['collection'] : []), ...tool.required]) {
       if (owner[name] === undefined || owner[name] === null) throw new QuiverError('schema_violation', `${name} is required`);
     }
@@ -77,12 +82,27 @@ export class ToolRunner {
     const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
     const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
+    warnings.mustBeCertain();
     if (tool.hasCollection) call.use(owner.collection as string);
     let isReplayed = false;
     const once = await this.once(owner, body, call, () => (isReplayed = true));
-    const answer = await endpoint.handle({ ...call, ...once, path, query: {}, body: checked, profile: NO_PROFILE });
-    if (isReplayed) warnings.push('this was done by an earlier call with the same idempotency_key, and is answered as then');
-    return { json: await textOf(answer, call.hold), warnings, isReplayed };
+    const answer = await endpoint.handle({ ...call, ...once, warnings, path, query: {}, body: checked, profile: NO_PROFILE });
+    if (isReplayed) warnings.tell('this was done by an earlier call with the same idempotency_key, and is answered as then');
+    return { json: await textOf(answer, call.hold), warnings: warnings.list, isReplayed };
+  }
+
+  /** What is doubtful about the arguments; `message`: about the message that they came in. Errors: schema_violation. */
+  private doubtsOf(owner: Arguments, message: RequestWarnings): RequestWarnings {
+    const warnings = new RequestWarnings();
+    const strict = owner[STRICT_FIELD] ?? false;
+    if (typeof strict !== 'boolean') throw new QuiverError('schema_violation', `${STRICT_FIELD} must be true or false`);
+    warnings.isStrict = message.isStrict || strict;
+    // Of a message, only its numbers are looked at, and the tool has no other argument of this name.
+    for (const doubt of message.list) warnings.doubt(doubt.replace(ARGUMENTS, ''));
+    const ignored = new IgnoredFields();
+    ignored.look(owner, this.known);
+    ignored.tell(warnings);
+    return warnings;
   }
 
   /** A repetition is told by the tool, its collection and what it was given; its message has a number of its own. Errors: invalid_parameter, unavailable. */
@@ -109,7 +129,7 @@ export class ToolRunner {
     });
     return {
       type: 'object',
-      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields), ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }) },
+      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields), ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }), [STRICT_FIELD]: STRICT },
       required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
     };
   }

@@ -1,6 +1,8 @@
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../request-once';
+import { fieldsOf } from '../schema/field-hints';
+import { STRICT_FIELD } from '../schema/ignored-fields';
 import { type JsonSchema, SchemaCollector } from './json-schema';
 
 /** What the envelope's error codes mean. */
@@ -36,10 +38,17 @@ const IDEMPOTENCY_KEY: JsonSchema = {
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
 };
 
+const STRICT =
+  'Refuses (422) what would else be told in `warnings` as a likely mistake: fields that are not known, conditions on fields that no item has, whole numbers beyond 2^53. All are named, and nothing is done.';
+const STRICT_BODY: JsonSchema = { type: ['boolean', 'null'], description: STRICT };
+/** Of every operation. The same may be said in the query string, or in the body. */
+const STRICT_HEADER: JsonSchema = { name: 'X-Strict', in: 'header', required: false, description: STRICT, schema: { type: 'boolean' } };
+const STRICT_QUERY: JsonSchema = { name: STRICT_FIELD, in: 'query', required: false, description: STRICT, schema: { type: 'boolean' } };
+
 const WARNINGS: JsonSchema = {
   type: 'array',
   items: { type: 'string' },
-  description: 'Only if there are any: fields of the request that are not known and so were ignored, but look like ones that are.',
+  description: 'Only if there are any, at most 51: what is most likely a mistake of the request, as a field that is not known and so was ignored, and what its caller should know of what was done.',
 };
 
 const ERROR_ENVELOPE: JsonSchema = {
@@ -69,7 +78,7 @@ function description(limits: HttpLimits): string {
     '|---|---|',
     ...meanings,
     '',
-    'In bodies null for an optional field counts as left out, and unknown fields are ignored; nothing is converted from one type to another.',
+    'In bodies null for an optional field counts as left out; nothing is converted from one type to another. Fields that are not known, anywhere in a request, are ignored and told in `warnings`; with `strict: true` in the body or the query string, or the header `X-Strict: true`, they are refused (422).',
     `Bodies hold at most ${limits.requestBytesMax} bytes, those with a list of items, queries, candidates or external_ids ${limits.bodyBytesMax}, and may be sent with ` +
       `Content-Encoding gzip. A body, or one element of such a list, holds at most ${limits.jsonValuesMax} values and ${limits.jsonKeysMax} keys, ${limits.jsonDepthMax} levels deep; ` +
       `the numbers of vectors do not count. A client that sends or takes nothing for ${limits.stallTimeoutMs} ms is cut off.`,
@@ -122,11 +131,25 @@ function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
     summary: endpoint.summary,
     description: text,
     ...(endpoint.access === 'public' ? { security: [] } : {}),
-    parameters: [...parametersOf(endpoint, 'path', schemas), ...parametersOf(endpoint, 'query', schemas), ...(endpoint.isOnce ? [IDEMPOTENCY_KEY] : [])],
+    parameters: [
+      ...parametersOf(endpoint, 'path', schemas),
+      ...parametersOf(endpoint, 'query', schemas),
+      ...(endpoint.isOnce ? [IDEMPOTENCY_KEY] : []),
+      ...(endpoint.access === 'public' ? [] : strictOf(endpoint)),
+    ],
     ...(body === null ? {} : { requestBody: body }),
     responses: { 200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) } },
     ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
   };
+}
+
+function strictOf({ body }: Endpoint): JsonSchema[] {
+  return body.type === 'none' ? [STRICT_QUERY, STRICT_HEADER] : [STRICT_HEADER];
+}
+
+/** What every body may hold besides its own fields. */
+function withStrict(schema: JsonSchema): JsonSchema {
+  return { ...schema, properties: { ...(schema.properties as JsonSchema), [STRICT_FIELD]: STRICT_BODY } };
 }
 
 function operationId(endpoint: Endpoint): string {
@@ -151,12 +174,15 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
     case 'none':
       return null;
     case 'form':
-      return { required: true, content: { 'multipart/form-data': { schema: schemas.schemaOf(endpoint.body.schema, 'input') } } };
-    case 'json':
+      return { required: true, content: { 'multipart/form-data': { schema: withStrict(schemas.schemaOf(endpoint.body.schema, 'input')) } } };
+    case 'json': {
+      const schema = schemas.schemaOf(endpoint.body.schema, 'input');
+      const isOpen = fieldsOf(endpoint.body.schema) === null;
       return {
         required: endpoint.body.required,
-        content: { 'application/json': { schema: schemas.schemaOf(endpoint.body.schema, 'input'), example: endpoint.body.example } },
+        content: { 'application/json': { schema: isOpen ? schema : withStrict(schema), example: endpoint.body.example } },
       };
+    }
   }
 }
 

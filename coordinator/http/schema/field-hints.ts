@@ -1,31 +1,33 @@
 import { z } from 'zod';
-import { nearestName } from './nearest-name';
+import { bareName, nearestName } from './nearest-name';
 
 /** What fields and values are called elsewhere: in other vector stores, and in other endpoints of this one. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
-  alpha: ['weight'],
+  alpha: ['weight', 'hybrid_alpha'],
   candidates: ['ids', 'external_ids', 'documents', 'items'],
-  collection_name: ['collection', 'name', 'class', 'index'],
+  collection_name: ['collection', 'name', 'class', 'index', 'namespace', 'index_name'],
   cursor: ['next_cursor', 'page_token', 'offset', 'after'],
   dim: ['dimension', 'dimensions', 'size', 'vector_size', 'dims', 'embedding_dimension'],
   distance_metric: ['metric', 'distance', 'metric_type', 'space', 'similarity', 'distance_function'],
-  ef: ['hnsw_ef', 'ef_search', 'num_candidates'],
-  external_id: ['id', '_id', 'key', 'uuid', 'pk'],
+  ef: ['hnsw_ef', 'ef_search', 'num_candidates', 'ef_runtime'],
+  expires_at: ['ttl', 'expiry', 'expires', 'expire_at', 'expiration'],
+  external_id: ['id', '_id', 'key', 'uuid', 'pk', 'doc_id', 'object_id', 'point_id'],
   external_ids: ['ids', 'points', 'keys'],
-  filters: ['filter', 'where', 'expr', 'query_filter'],
+  filters: ['filter', 'where', 'expr', 'query_filter', 'must', 'should', 'must_not', 'conditions'],
   ids: ['external_ids', 'id', 'keys'],
+  include_timing: ['timing', 'with_timing'],
   include_vectors: ['with_vectors', 'with_vector', 'include', 'include_values'],
   items: ['points', 'vectors', 'records', 'objects', 'data', 'documents', 'rows'],
-  k: ['top_k', 'limit', 'top', 'n_results', 'size', 'n', 'count'],
-  limit: ['k', 'top_k', 'size', 'page_size', 'count'],
-  metadata: ['payload', 'properties', 'meta', 'attributes', 'fields'],
-  min_score: ['score_threshold', 'threshold'],
+  k: ['top_k', 'limit', 'top', 'n_results', 'size', 'n', 'count', 'num_results', 'max_results'],
+  limit: ['k', 'top_k', 'size', 'page_size', 'count', 'max_results'],
+  metadata: ['payload', 'properties', 'meta', 'metadatas', 'attributes', 'fields'],
+  min_score: ['score_threshold', 'threshold', 'certainty', 'similarity_threshold'],
   offset: ['skip', 'from'],
   queries: ['searches', 'vectors'],
   query: ['text', 'question', 'query_text', 'q'],
   query_text: ['text', 'query', 'keywords', 'q'],
-  text: ['query', 'query_text', 'document', 'q'],
-  top_k: ['k', 'limit', 'top', 'n_results', 'size'],
+  text: ['query', 'query_text', 'document', 'q', 'page_content', 'body', 'chunk'],
+  top_k: ['k', 'limit', 'top', 'n_results', 'size', 'num_results', 'max_results'],
   vector: ['values', 'embedding', 'embeddings', 'vectors', 'query_vector', 'query_embeddings'],
   vector_format: ['format', 'encoding', 'encoding_format'],
   cosine: ['cos', 'angular'],
@@ -38,18 +40,43 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   array: ['float', 'floats', 'json', 'list', 'number'],
 };
 
+/** What to do instead where others have a field, and here is none in its place. By bare names. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  namespace: 'make a collection for each, or filter by a field of the metadata',
+  partition: 'make a collection for each, or filter by a field of the metadata',
+  tenant: 'make a collection for each, or filter by a field of the metadata',
+  includemetadata: 'hits always have their metadata',
+  withpayload: 'hits always have their metadata',
+  outputfields: 'hits always have all of their metadata',
+  orderby: 'hits come by score, and scroll in insertion order',
+  sort: 'hits come by score, and scroll in insertion order',
+};
+
 /** Longest piece of a client's name that is put into a message. */
 const SHOWN_NAME_MAX = 40;
+/** A longer name is nobody's. */
+const MEANT_NAME_MAX = 64;
 /** Names that are looked at for one hint: an object may have any number. */
 const NAMES_MAX = 20;
 
-const shown = (name: string): string => JSON.stringify(name.slice(0, SHOWN_NAME_MAX));
+/** A client's name as a message has it. */
+export const shownName = (name: string): string => JSON.stringify(name.length > SHOWN_NAME_MAX ? `${name.slice(0, SHOWN_NAME_MAX)}…` : name);
+
+/** OTHER_NAMES without what spelling conventions differ in. */
+const BARE_NAMES: ReadonlyMap<string, ReadonlySet<string>> = new Map(Object.entries(OTHER_NAMES).map(([name, others]) => [name, new Set(others.map(bareName))]));
 
 /** The known name that `given` most likely stands for, or null. */
-function meant(given: string, known: Iterable<string>): string | null {
+export function meant(given: string, known: Iterable<string>): string | null {
+  if (given.length > MEANT_NAME_MAX) return null;
   const names = [...known];
-  const lower = given.toLowerCase();
-  return names.find((name) => OTHER_NAMES[name]?.includes(lower)) ?? nearestName(given, names);
+  const bare = bareName(given);
+  return names.find((name) => BARE_NAMES.get(name)?.has(bare)) ?? nearestName(given, names);
+}
+
+/** What to do in the place of giving a field of that name; null: nothing is known. */
+export function insteadOf(given: string): string | null {
+  const bare = bareName(given.slice(0, MEANT_NAME_MAX));
+  return Object.hasOwn(INSTEAD, bare) ? INSTEAD[bare] : null;
 }
 
 /** What to add to the refusal of a value that is none of `values`; empty if nothing is near. */
@@ -63,28 +90,15 @@ export function missingFieldHint(owner: unknown, wanted: readonly string[]): str
   if (typeof owner !== 'object' || owner === null || Array.isArray(owner)) return '';
   const names = Object.keys(owner).slice(0, NAMES_MAX);
   for (const field of wanted) {
-    const given = names.find((name) => OTHER_NAMES[field]?.includes(name.toLowerCase()) || nearestName(name, [field]) !== null);
-    if (given !== undefined) return `; there is ${shown(given)}: did you mean ${field}?`;
+    const given = names.find((name) => BARE_NAMES.get(field)?.has(bareName(name)) === true || nearestName(name, [field]) !== null);
+    if (given !== undefined) return `; there is ${shownName(given)}: did you mean ${field}?`;
   }
   return '';
 }
 
-/** The names of the fields that a schema of an object knows, whatever is done with the object behind it. */
-export function fieldsOf(schema: z.ZodType): ReadonlySet<string> {
-  if (schema instanceof z.ZodPipe) return fieldsOf(schema.in as z.ZodType);
-  return new Set(schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
-}
-
-/**
- * Warns of each field that is not known, and so ignored, but looks like one that is known and was left out. Others are
- * left alone: a client may send what it likes.
- */
-export function warnOfIgnoredFields(owner: object, known: ReadonlySet<string>, warn: (warning: string) => void, place = ''): void {
-  let looked = 0;
-  for (const name in owner) {
-    if (known.has(name) || looked >= NAMES_MAX) continue;
-    looked += 1;
-    const field = meant(name, known);
-    if (field !== null && !Object.hasOwn(owner, field)) warn(`${place}${shown(name)} is not a field and was ignored; did you mean ${field}?`);
-  }
+/** The names of the fields that a schema of an object knows, whatever is done with the object behind it; null: it takes any, or is of no object. */
+export function fieldsOf(schema: z.ZodType): ReadonlySet<string> | null {
+  if (schema instanceof z.ZodPipe) return fieldsOf(schema.in as z.ZodType) ?? fieldsOf(schema.out as z.ZodType);
+  const isOpen = schema instanceof z.ZodObject && schema.def.catchall !== undefined;
+  return schema instanceof z.ZodObject && !isOpen ? new Set(Object.keys(schema.shape)) : null;
 }

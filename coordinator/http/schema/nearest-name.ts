@@ -8,7 +8,7 @@ const COMPARED_LETTERS_MAX = 50_000;
 const COMPARED_CHARACTERS_MAX = 255;
 
 /** A name without what spelling conventions differ in: `externalId`, `external-id` and `EXTERNAL_ID` are one. */
-function bare(name: string): string {
+export function bareName(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
@@ -19,14 +19,14 @@ function editsAllowed(length: number): number {
 
 /** The candidate that `given` most likely stands for, or null. It is never `given` itself. */
 export function nearestName(given: string, candidates: Iterable<string>): string | null {
-  const wanted = bare(given);
+  const wanted = bareName(given);
   if (wanted === '') return null;
   let nearest: string | null = null;
   let fewest = editsAllowed(wanted.length) + 1;
   let compared = 0;
   for (const candidate of candidates) {
     if (candidate === given) continue;
-    const other = bare(candidate);
+    const other = bareName(candidate);
     if (other === wanted) return candidate;
     if (Math.abs(other.length - wanted.length) >= fewest || other.length > COMPARED_CHARACTERS_MAX || compared >= COMPARED_LETTERS_MAX) continue;
     compared += other.length;

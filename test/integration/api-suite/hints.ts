@@ -39,9 +39,13 @@ export function hintsSuite(context: SuiteContext): void {
       expect(errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'read-only' }), 400)).toContain('did you mean "readonly"?');
     });
 
-    test('a field that is ignored but looks like another is warned of, and no other', async () => {
+    test('a field that is ignored is warned of, with the one that was meant where there is one', async () => {
       const created = await context.api.post('/v1/collections', { name: 'hints-l2', dim: 3, metric: 'l2', colour: 'red' });
-      expect(created.json).toMatchObject({ status: 'success', error: null, warnings: ['"metric" is not a field and was ignored; did you mean distance_metric?'] });
+      expect(created.json).toMatchObject({
+        status: 'success',
+        error: null,
+        warnings: ['"metric" is not a field and was ignored; did you mean distance_metric?', '"colour" is not a field and was ignored'],
+      });
       dataOf(await context.api.delete('/v1/collections/hints-l2'));
       const warningsOf = async (endpoint: string, body: unknown) => {
         const answer = await post(endpoint, body);
@@ -51,10 +55,12 @@ export function hintsSuite(context: SuiteContext): void {
       expect(await warningsOf('search', { vector: [1, 2, 3], filter: { a: 1 }, limit: 3, hint: 1 })).toEqual([
         '"filter" is not a field and was ignored; did you mean filters?',
         '"limit" is not a field and was ignored; did you mean k?',
+        '"hint" is not a field and was ignored',
       ]);
-      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, filter: {}, k: 3 })).toBeUndefined();
+      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, filter: {}, k: 3 })).toEqual(['"filter" is not a field and was ignored']);
+      expect(await warningsOf('search', { vector: [1, 2, 3], filters: {}, k: 3 })).toBeUndefined();
       expect(await warningsOf('bulk_upsert', { items: [1, 2].map((n) => ({ external_id: `h${n}`, vector: [n, 2, 3], payload: {} })) })).toEqual([
-        'items[0]: "payload" is not a field and was ignored; did you mean metadata?',
+        'items[0] and 1 more: "payload" is not a field and was ignored; did you mean metadata?',
       ]);
       expect(await warningsOf('scroll', { with_vectors: false, limit: 1 })).toEqual(['"with_vectors" is not a field and was ignored; did you mean include_vectors?']);
     });

@@ -1,0 +1,189 @@
+import { ApiClient, type ApiAnswer, dataOf } from '../support/api-client';
+import { type PlainServer, startPlainServer } from '../support/plain-server';
+
+/** Over every operation of the OpenAPI document: what a request has that is not known is told, and with `strict` refused by name. */
+
+interface Operation {
+  method: string;
+  path: string;
+  parameters: { name: string; in: string; required: boolean }[];
+  body: { example: Record<string, unknown>; isOpen: boolean } | null;
+  isForm: boolean;
+  answersEnvelope: boolean;
+}
+
+/** What the plain service or its state can't do: these fail by themselves, and tell nothing beside. */
+const FAILING = /purge|backup|restore|reshard|cluster|sign_in|demo|optimize/;
+const UNKNOWN = 'zzyzx';
+
+let server: PlainServer;
+let api: ApiClient;
+let keyId: number;
+
+beforeAll(async () => {
+  server = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '0', EMBEDDING_MODEL: 'builtin', MCP: 'true' });
+  api = new ApiClient(server);
+  dataOf(await api.post('/v1/collections', { name: 'articles', dim: 3 }));
+});
+afterAll(() => server.stop());
+
+async function operations(): Promise<Operation[]> {
+  const document = (await api.get('/openapi.json')).json as any;
+  return Object.entries<any>(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries<any>(methods).map(([method, { parameters, requestBody, responses }]): Operation => {
+        const json = requestBody?.content['application/json'];
+        return {
+          method: method.toUpperCase(),
+          path,
+          parameters,
+          body: json === undefined ? null : { example: json.example, isOpen: json.schema.properties?.strict === undefined },
+          isForm: requestBody?.content['multipart/form-data'] !== undefined,
+          answersEnvelope: responses[200].content['application/json']?.schema.oneOf !== undefined,
+        };
+      }),
+    )
+    .filter(({ answersEnvelope }) => answersEnvelope);
+}
+
+/** What is needed for every operation on an item, a key or a collection to succeed. */
+async function prepare(): Promise<void> {
+  await api.post('/v1/collections', { name: 'articles', dim: 3 });
+  for (const id of ['a-1', 'a-2']) dataOf(await api.post('/v1/collections/articles/upsert', { external_id: id, vector: [1, 2, 3], metadata: { topic: 'rivers', lang: 'en' }, text: 'rivers' }));
+  keyId = dataOf(await api.post('/v1/admin/keys', { name: `k${Math.random()}`, role: 'readonly' })).id;
+}
+
+function pathOf({ path, parameters }: Operation): string {
+  const filled = path
+    .replace(/\{name\}|\{collection\}/, 'articles')
+    .replace('{shard}', '0')
+    .replace('{id}', () => (path.includes('/admin/keys') ? String(keyId) : 'a-1'));
+  const wanted = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => `${name}=a-1`);
+  return `${filled}?${[...wanted, `${UNKNOWN}=1`].join('&')}`;
+}
+
+function send(operation: Operation, more: Record<string, unknown>, headers: Record<string, string> = {}, query = ''): Promise<ApiAnswer> {
+  const { method, body, isForm } = operation;
+  const path = pathOf(operation) + query;
+  if (isForm) {
+    const fields = { collection_name: 'articles', ...more };
+    const boundary = 'b0undary';
+    const parts = Object.entries(fields).map(([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${String(value)}\r\n`);
+    const file = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nrivers\r\n--${boundary}--\r\n`;
+    return api.call({ method, path, body: parts.join('') + file, headers: { 'content-type': `multipart/form-data; boundary=${boundary}`, ...headers } });
+  }
+  const name = method === 'POST' && operation.path === '/v1/collections' ? { name: `made-${Object.keys(more).length}` } : {};
+  return api.call({ method, path, headers, body: body === null ? undefined : { ...body.example, ...name, ...more } });
+}
+
+const warningsOf = ({ json }: ApiAnswer): string[] => (json as { warnings?: string[] }).warnings ?? [];
+
+test('every operation tells of parameters and fields that it does not know', async () => {
+  const silent: string[] = [];
+  for (const operation of await operations()) {
+    await prepare();
+    const title = `${operation.method} ${operation.path}`;
+    const hasBody = (operation.body !== null && !operation.body.isOpen) || operation.isForm;
+    const answer = await send(operation, hasBody ? { [`${UNKNOWN}_body`]: 1 } : {});
+    if (answer.json?.status !== 'success') {
+      if (!FAILING.test(operation.path)) silent.push(`${title}: ${answer.text}`);
+      continue;
+    }
+    const told = warningsOf(answer);
+    const wanted = [`"${UNKNOWN}" is not a field and was ignored`, ...(hasBody ? [`"${UNKNOWN}_body" is not a field and was ignored`] : [])];
+    for (const warning of wanted) if (!told.includes(warning)) silent.push(`${title}: ${JSON.stringify(told)}`);
+  }
+  expect(silent).toEqual([]);
+});
+
+test.each([
+  ['the header', { 'x-strict': 'true' }, {}, ''],
+  ['the query string', {}, {}, '&strict=true'],
+  ['the body', {}, { strict: true }, ''],
+])('every operation refuses them all by name, when %s says so, and does nothing', async (_where, headers, more, query) => {
+  const taken: string[] = [];
+  await prepare();
+  const before = dataOf(await api.get('/v1/collections'));
+  const keysBefore = dataOf(await api.get('/v1/admin/keys')).keys.length;
+  for (const operation of await operations()) {
+    const hasBody = (operation.body !== null && !operation.body.isOpen) || operation.isForm;
+    if (Object.keys(more).length > 0 && !hasBody) continue;
+    const answer = await send(operation, hasBody ? { [`${UNKNOWN}_body`]: 1, ...more } : {}, headers, query);
+    const { code, message } = answer.json?.error ?? { code: 0, message: '' };
+    const isNamed = message.includes(`"${UNKNOWN}" is not a field`) && (!hasBody || message.includes(`"${UNKNOWN}_body" is not a field`));
+    if (code !== 422 || !isNamed) taken.push(`${operation.method} ${operation.path}: ${answer.text}`);
+  }
+  expect(taken).toEqual([]);
+  expect(dataOf(await api.get('/v1/collections'))).toEqual(before);
+  expect(dataOf(await api.get('/v1/admin/keys')).keys.length).toBe(keysBefore);
+});
+
+test('a request without anything unknown is the same with strict, which must be true or false', async () => {
+  await prepare();
+  const search = { vector: [1, 2, 3], k: 1, strict: true };
+  for (let i = 0; i < 3; i++) expect((await api.post('/v1/collections/articles/search', search)).json).toMatchObject({ status: 'success', error: null });
+  expect(warningsOf(await api.post('/v1/collections/articles/search?strict=1', search, { headers: { 'x-strict': 'TRUE' } }))).toEqual([]);
+  for (const answer of [
+    await api.post('/v1/collections/articles/search', { ...search, strict: 'yes' }),
+    await api.post('/v1/collections/articles/search?strict=maybe', search),
+    await api.post('/v1/collections/articles/search', search, { headers: { 'x-strict': 'maybe' } }),
+  ]) {
+    expect(answer.json?.status).toBe('error');
+    expect(answer.json?.error?.message).toContain('strict must be true or false');
+  }
+});
+
+test('a body that says nothing of strict is not strict because an equal one was', async () => {
+  await prepare();
+  const answers = [];
+  for (const strict of [true, false, true, undefined, true]) answers.push((await api.post('/v1/collections/articles/search?zz=1', { vector: [1, 2, 3], k: 2, strict })).json?.error?.code ?? 0);
+  expect(answers).toEqual([422, 0, 422, 0, 422]);
+});
+
+test('names of fields that others use are told with what they are here', async () => {
+  await prepare();
+  const told = async (path: string, body: unknown): Promise<string[]> => warningsOf(await api.post(path, body));
+  const search = '/v1/collections/articles/search';
+  for (const [name, field] of [
+    ['limit', 'k'],
+    ['topK', 'k'],
+    ['top_k', 'k'],
+    ['n_results', 'k'],
+    ['filter', 'filters'],
+    ['where', 'filters'],
+    ['scoreThreshold', 'min_score'],
+  ]) {
+    expect(await told(search, { vector: [1, 2, 3], [name]: 1 })).toEqual([`"${name}" is not a field and was ignored; did you mean ${field}?`]);
+  }
+  expect(await told(search, { vector: [1, 2, 3], namespace: 'a' })).toEqual(['"namespace" is not a field and was ignored; make a collection for each, or filter by a field of the metadata']);
+  expect(await told('/v1/collections', { name: 'peers', dim: 3, metric: 'l2' })).toEqual(['"metric" is not a field and was ignored; did you mean distance_metric?']);
+  const items = [1, 2, 3].map((n) => ({ external_id: `p${n}`, vector: [n, 2, 3], payload: {}, ...(n === 2 ? { id: 'x' } : {}) }));
+  expect(await told('/v1/collections/articles/bulk_upsert', { items })).toEqual([
+    'items[0] and 2 more: "payload" is not a field and was ignored; did you mean metadata?',
+    'items[1]: "id" is not a field and was ignored',
+  ]);
+  const refused = await api.post('/v1/collections/articles/bulk_upsert', { items, strict: true, wait: true });
+  expect(refused.json?.error?.code).toBe(422);
+  for (const name of ['"wait" is not a field', 'items[0] and 2 more: "payload" is not a field; did you mean metadata?', 'items[1]: "id"']) expect(refused.json?.error?.message).toContain(name);
+});
+
+test('whole numbers beyond 2^53 are told with their place, and refused where the request is strict', async () => {
+  await prepare();
+  const bulk = '/v1/collections/articles/bulk_upsert';
+  const item = (id: string, metadata: string): string => `{"external_id":"${id}","vector":[1,2,9007199254740993],"metadata":${metadata}}`;
+  const answer = await api.post(
+    bulk,
+    `{"items":[${item('n1', '{"a":9007199254740991,"b":[1,{"c":-9007199254740993}]}')},${item('n2', '{"x.y":12345678901234567890,"s":"9007199254740993","f":1e300}')}]}`,
+  );
+  expect(warningsOf(answer)).toEqual([
+    expect.stringMatching(/^items\[0\]\.metadata\.b\[1\]\.c is -9007199254740993, beyond 2\^53/),
+    expect.stringMatching(/^items\[1\]\.metadata\.x\.y is 12345678901234567890, .* it becomes 12345678901234567000;/),
+  ]);
+  const filter = '{"vector":[1,2,3],"filters":{"n":{"$in":[1,36028797018963969]}}}';
+  expect(warningsOf(await api.post('/v1/collections/articles/search', filter))).toEqual(expect.arrayContaining([expect.stringMatching(/^filters\.n\.\$in\[1\] is 36028797018963969,/)]));
+  expect((await api.post(bulk, `{"strict":true,"items":[${item('n3', '{"a":9007199254740993}')}]}`)).json?.error).toMatchObject({ code: 422 });
+  expect((await api.get('/v1/collections/articles/vectors/n3')).json?.error?.code).toBe(404);
+  // Many items, of which one has such a number: the body is read in parts, aside.
+  const many = Array.from({ length: 900 }, (_, i) => item(`m${i}`, i === 777 ? '{"a":9007199254740993}' : `{"a":${i},"pad":"${'x'.repeat(100)}"}`));
+  expect(warningsOf(await api.post(bulk, `{"items":[${many.join(',')}]}`))).toEqual([expect.stringMatching(/^items\[777\]\.metadata\.a is/)]);
+});
