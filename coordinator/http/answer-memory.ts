@@ -29,6 +29,8 @@ const LOOK_MS = 20;
 const COPIES = 4;
 /** From this part of the bound on, heaps are kept small. */
 const TIGHT_PART = 1 / 32;
+/** Callers whose cells are remembered. */
+const KNOWN_MAX = 4096;
 /** One read counts for no more than this part of all, or it would never begin where memory is small. */
 const ONE_PART = 4;
 
@@ -86,6 +88,7 @@ interface Waiter {
 export class AnswerMemory {
   private readonly shares = new Map<string, Share>();
   private readonly waiting: Waiter[] = [];
+  private readonly known = new Map<string, Share['cells']>();
   private timer: NodeJS.Timeout | null = null;
   private readonly own: number;
   private readonly growth: HeapGrowth;
@@ -122,7 +125,7 @@ export class AnswerMemory {
     const { bytesMax } = this.parts;
     // What all hold together, each may hold.
     if (all + bytes <= bytesMax / 2) return true;
-    return this.heldBy(share?.cells ?? cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all;
+    return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all;
   }
 
   /** Whether a caller holds all that it may. */
@@ -130,14 +133,14 @@ export class AnswerMemory {
     const { all } = this;
     const { bytesMax } = this.parts;
     if (all <= bytesMax / 2) return false;
-    return this.heldBy(share?.cells ?? cellsOf(asked.caller)) >= bytesMax - all;
+    return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) >= bytesMax - all;
   }
 
   /** Of a caller that begins to hold something. */
   open(caller: string): Share {
     let share = this.shares.get(caller);
     if (share === undefined) {
-      share = { caller, cells: cellsOf(caller), holds: 0, waiting: 0 };
+      share = { caller, cells: this.cellsOf(caller), holds: 0, waiting: 0 };
       this.shares.set(caller, share);
     }
     share.holds += 1;
@@ -202,6 +205,16 @@ export class AnswerMemory {
     if (this.waiting.length > 0 || this.timer === null) return;
     clearInterval(this.timer);
     this.timer = null;
+  }
+
+  private cellsOf(caller: string): Share['cells'] {
+    let cells = this.known.get(caller);
+    if (cells === undefined) {
+      cells = cellsOf(caller);
+      if (this.known.size >= KNOWN_MAX) this.known.clear();
+      this.known.set(caller, cells);
+    }
+    return cells;
   }
 
   private heldBy(cells: Share['cells']): number {
@@ -331,7 +344,7 @@ export function busy(): QuiverError {
   return new AnswersBusy('overloaded', 'server busy: answers that wait for their readers take all the memory that is for them; try again in a moment');
 }
 
-function cellsOf(caller: string): readonly [number, number] {
+function cellsOf(caller: string): Share['cells'] {
   const hash = createHash('sha256').update(caller).digest();
   return [1 + (hash.readUInt32LE(0) % CELLS), 1 + CELLS + (hash.readUInt32LE(4) % CELLS)];
 }
