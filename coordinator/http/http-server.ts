@@ -297,7 +297,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       else serve(arrival);
     },
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
-    silentMs: limits.stallTimeoutMs,
+    pace: limits,
     headerBytesMax: HEADER_BYTES_MAX,
     guard,
   });

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { bytesTakenOf, type PaceBounds } from './reader-pace';
 
 /** What a client sends first, and the head of each frame: three bytes of length, the type, and more (RFC 9113, sections 3.4 and 4.1). */
 const PREFACE_BYTES = 24;
@@ -41,20 +42,22 @@ export class Http2Bytes extends Duplex {
   }
 
   /**
-   * Sends what was given, and ends the connection; cuts it when the client takes nothing of that, or does not end it, for `silentMs`.
-   * What follows is neither passed on nor sent.
+   * Sends what was given, and ends the connection; cuts it when the client takes that too slowly, or does not end it. What follows is
+   * neither passed on nor sent.
    */
-  finish(silentMs: number): void {
+  finish({ stallTimeoutMs, stallBytesPerSecond }: PaceBounds): void {
     const { socket } = this;
     this.isReadOver = true;
+    if (socket.destroyed) return;
     socket.resume();
     this.write(END);
-    let leftBytes = Infinity;
+    const leastBytes = Math.max(1, (stallBytesPerSecond * stallTimeoutMs) / 1000);
+    let takenBytes = bytesTakenOf(socket);
     const look = setInterval(() => {
-      const bytes = this.writableLength + socket.writableLength;
-      if (bytes >= leftBytes) socket.destroy();
-      leftBytes = bytes;
-    }, silentMs).unref();
+      const nowTaken = bytesTakenOf(socket);
+      if (nowTaken - takenBytes < leastBytes) socket.destroy();
+      takenBytes = nowTaken;
+    }, stallTimeoutMs).unref();
     socket.once('close', () => clearInterval(look));
   }
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { endLater } from '../../shared/process/later-end';
 import type { ListenerGuard } from '../../shared/process/listener-guard';
 import { Http2Bytes } from './http2-bytes';
 import { LifeSigns } from './life-signs';
+import type { PaceBounds } from './reader-pace';
 import { StreamRequest } from './stream-request';
 import { StreamResponse } from './stream-response';
 
@@ -57,10 +59,10 @@ export class Http2Connections {
   private arriving: { socket: Socket; bytes: Http2Bytes } | null = null;
   private readonly signs: LifeSigns;
 
-  /** `silentMs`: how long a client may give no sign of life while it waits for answers. */
-  constructor(private readonly options: { serve: Serve; idleTimeoutMs: number; silentMs: number; headerBytesMax: number; guard: ListenerGuard }) {
-    const { guard, headerBytesMax, silentMs } = options;
-    this.signs = new LifeSigns({ guard, silentMs });
+  /** `pace`: what a client that gives no other sign of life must take of its answers. */
+  constructor(private readonly options: { serve: Serve; idleTimeoutMs: number; pace: PaceBounds; headerBytesMax: number; guard: ListenerGuard }) {
+    const { guard, headerBytesMax, pace } = options;
+    this.signs = new LifeSigns({ guard, pace });
     this.server = createServer({
       settings: { maxConcurrentStreams: STREAMS_MAX, initialWindowSize: STREAM_WINDOW_BYTES, maxHeaderListSize: headerBytesMax, enablePush: false },
     });
@@ -101,6 +103,7 @@ export class Http2Connections {
 
   private opened(session: ServerHttp2Session): void {
     const { socket, bytes } = this.arriving as { socket: Socket; bytes: Http2Bytes };
+    endLater(session);
     session.once('close', () => {
       this.connections.delete(session);
       this.signs.end(session);
@@ -125,7 +128,7 @@ export class Http2Connections {
   private endIfOver(connection: Connection): void {
     if (!connection.isLeaving || connection.waiting.length > 0 || connection.underWay > 0) return;
     // What the library has to send, it sends before these.
-    setImmediate(() => setImmediate(() => connection.bytes.finish(this.options.silentMs)));
+    setImmediate(() => setImmediate(() => connection.bytes.finish(this.options.pace)));
   }
 
   private asked(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void {

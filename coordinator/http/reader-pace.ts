@@ -111,24 +111,32 @@ export class TakenBytes {
 
   /** What the other side has acknowledged. */
   ofConnection(): number {
-    const handle = this.handle();
-    if (handle === null) return this.socket?.bytesWritten ?? 0;
-    return (handle.bytesWritten ?? 0) - (handle.writeQueueSize ?? 0) - untaken(handle);
+    const socket = this.connection();
+    return socket === null ? 0 : bytesTakenOf(socket);
   }
 
   /** Whether something is on its way that was not acknowledged. */
   isLineBusy(): boolean {
-    const handle = this.handle();
+    const socket = this.connection();
+    const handle = socket === null ? null : handleOf(socket);
     return handle !== null && ((handle.writeQueueSize ?? 0) > 0 || untaken(handle) > 0);
   }
 
-  private handle(): SocketHandle | null {
+  private connection(): Socket | null {
     // Without one, the answer waits for an earlier one. When it has ended, it loses it.
-    this.socket ??= this.response.socket;
-    const { socket } = this;
-    if (socket === null || socket.destroyed) return null;
-    return (socket as Socket & { _handle?: SocketHandle | null })._handle ?? null;
+    return (this.socket ??= this.response.socket);
   }
+}
+
+/** Bytes of a connection that the other side has acknowledged, as far as the system shows. */
+export function bytesTakenOf(socket: Socket): number {
+  const handle = handleOf(socket);
+  if (handle === null) return socket.bytesWritten;
+  return (handle.bytesWritten ?? 0) - (handle.writeQueueSize ?? 0) - untaken(handle);
+}
+
+function handleOf(socket: Socket): SocketHandle | null {
+  return socket.destroyed ? null : ((socket as Socket & { _handle?: SocketHandle | null })._handle ?? null);
 }
 
 let addon: ReturnType<typeof loadBodyScanner> | undefined;

@@ -1,6 +1,7 @@
 import { type Metadata, type Server, status } from '@grpc/grpc-js';
 import { constants, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { Logger } from '../logs/logger';
+import { endLater } from '../process/later-end';
 import { ListenerGuard } from '../process/listener-guard';
 import { membersDefinition, metadataOfHeaders } from './handshake-metadata';
 import type { MemberGate, Refusal } from './member-gate';
@@ -27,6 +28,9 @@ const STRANGE_STREAMS_MAX = 32;
  * first such stream. Hello and refusals are answered here. So what strangers send is read by Node and this alone, and whatever
  * goes wrong with a stream ends that stream. To be called before the server takes connections. Throws when the library has
  * other listeners than are known: then nobody would be refused.
+ *
+ * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So streams are judged in a
+ * later turn, and the connection of a stranger ends in a later one (endLater).
  */
 export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick<Logger, 'warn'> }): void {
   const gate = new StreamGate(parts);
@@ -58,25 +62,34 @@ class StreamGate {
   }
 
   opened(session: ServerHttp2Session, begin: () => void): void {
-    this.unproven.set(session, { begin, streams: 0 });
+    const endAsEver = endLater(session);
+    this.unproven.set(session, {
+      begin: () => {
+        endAsEver();
+        begin();
+      },
+      streams: 0,
+    });
   }
 
   arrived(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: () => void): void {
     // Without a listener, an error of a stream would end the process.
     stream.on('error', () => undefined);
     const { session } = stream;
-    // Of what came in one piece, Node tells when all of it is read. The stream or the connection may have ended by then.
+    setImmediate(() =>
+      this.guard.run(
+        () => this.judge(session, stream, headers, serve),
+        () => stream.destroy(),
+      ),
+    );
+  }
+
+  private judge(session: Http2Session | undefined, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: () => void): void {
+    // The stream or the connection may have ended by now, also by what came in the same piece.
     if (stream.destroyed || stream.closed || session === undefined || session.destroyed) {
       stream.destroy();
       return;
     }
-    this.guard.run(
-      () => this.judge(session, stream, headers, serve),
-      () => stream.destroy(),
-    );
-  }
-
-  private judge(session: Http2Session, stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: () => void): void {
     const strange = this.unproven.get(session);
     if (strange !== undefined && ++strange.streams > STRANGE_STREAMS_MAX) {
       session.destroy();
@@ -112,7 +125,7 @@ class StreamGate {
       'wantTrailers',
       this.guard.around(
         () => stream.sendTrailers({ 'grpc-status': status.OK, 'grpc-message': '' }),
-        () => stream.destroy(),
+        () => setImmediate(() => stream.destroy()),
       ),
     );
     stream.respond({ ...HEAD, ...greeting.toHttp2Headers() }, { waitForTrailers: true });

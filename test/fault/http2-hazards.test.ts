@@ -18,7 +18,7 @@ const PROLOGUE = `
   const { ListenerGuard } = require(${JSON.stringify(join(FILES.process, 'listener-guard.ts'))});
   const serving = (serve) => {
     const guard = new ListenerGuard((error) => console.error(error));
-    const connections = new Http2Connections({ serve, idleTimeoutMs: 60_000, silentMs: 60_000, headerBytesMax: 16_384, guard });
+    const connections = new Http2Connections({ serve, idleTimeoutMs: 60_000, pace: { stallTimeoutMs: 60_000, stallBytesPerSecond: 0 }, headerBytesMax: 16_384, guard });
     const server = net.createServer((socket) => { socket.on('error', () => undefined); connections.take(socket); });
     return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server.address().port)));
   };

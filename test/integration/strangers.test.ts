@@ -6,6 +6,7 @@ import { RpcChannel } from '../../shared/rpc/rpc-channel';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { UnprovenBounds } from '../../shared/rpc/unproven-connections';
 import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../support/http2-frames';
+import { watchEarlyResets } from '../support/http2-resets';
 import { PLAIN } from '../support/rpc-node';
 
 /** Connections to a port of members by which nobody proves to be one, with a look at how they begin. */
@@ -141,6 +142,44 @@ test('nothing but the gate sees a stream before its caller is proven', async () 
   expect(seen).toEqual([]);
   await mustServeMembers();
   expect(seen).toEqual([KNOWN]);
+});
+
+test('nothing that a stranger sends has a stream ended while the library reads it', async () => {
+  await listen({});
+  const stream = (id: number, ends = false): Buffer => headersOf(id, call('/nope/Nope', 'application/grpc'), FLAGS.endHeaders | (ends ? FLAGS.endStream : 0));
+  const many = Array.from({ length: 100 }, (_, i) => stream(1 + 2 * i, i % 2 === 0));
+  const pieces: Buffer[][] = [
+    [goAwayOf(0), stream(1)],
+    [stream(1), goAwayOf(0), stream(3), stream(5, true)],
+    [stream(1), stream(3, true), goAwayOf(0, 2), stream(5)],
+    many,
+    [stream(1), resetOf(1), stream(3)],
+    [stream(1, true), frameOf(TYPES.data, { stream: 1, content: Buffer.alloc(20) }), stream(3)],
+    [stream(1), frameOf(TYPES.windowUpdate, { stream: 1, content: Buffer.from([0x7f, 0xff, 0xff, 0xff]) }), stream(3)],
+    [stream(1), frameOf(TYPES.pushPromise, { flags: FLAGS.endHeaders, stream: 1, content: Buffer.from([0, 0, 0, 2]) }), stream(3)],
+  ];
+  // With what the server looks at first, and puts back, or behind that, where Node reads by itself.
+  const send = async (frames: Buffer[], isBehind: boolean): Promise<void> => {
+    const socket = open();
+    if (isBehind) {
+      const greeted = new Promise((done) => socket.once('data', done));
+      socket.write(beginning());
+      await greeted;
+      socket.end(Buffer.concat(frames));
+    } else {
+      socket.end(Buffer.concat([beginning(), ...frames]));
+    }
+    await closed(socket);
+  };
+  const early: string[] = [];
+  const endWatch = await watchEarlyResets((stack) => early.push(stack));
+  try {
+    await Promise.all(pieces.flatMap((frames) => [send(frames, false), send(frames, true)]));
+  } finally {
+    endWatch();
+  }
+  expect(early).toEqual([]);
+  await mustServeMembers();
 });
 
 async function mustServeMembers(): Promise<void> {

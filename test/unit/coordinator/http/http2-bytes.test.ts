@@ -23,8 +23,10 @@ function connection(): { socket: Socket; sent: Buffer[]; paused: () => boolean }
       done();
     },
   });
-  return { socket: socket as unknown as Socket, sent, paused: () => socket.isPaused() };
+  return { socket: Object.assign(socket as unknown as Socket, { bytesWritten: 0 }), sent, paused: () => socket.isPaused() };
 }
+
+const PACE = { stallTimeoutMs: 1_000, stallBytesPerSecond: 100 };
 
 const settled = () => new Promise((wake) => setImmediate(wake));
 
@@ -81,7 +83,7 @@ test('a finished connection sends what it was given before, takes no more, and i
   let taken = 0;
   bytes.on('data', (part: Buffer) => (taken += part.length));
   for (const part of ['a', 'b']) bytes.write(part);
-  bytes.finish(20);
+  bytes.finish({ stallTimeoutMs: 20, stallBytesPerSecond: 0 });
   bytes.write('c');
   socket.push(PREFACE);
   const closed = new Promise((done) => socket.once('close', done));
@@ -89,6 +91,40 @@ test('a finished connection sends what it was given before, takes no more, and i
   expect(Buffer.concat(sent).toString()).toBe('ab');
   expect(taken).toBe(0);
   expect(socket.writableFinished).toBe(true);
+});
+
+test('a finished connection stays as long as the client takes what it must take', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+  try {
+    const { socket } = connection();
+    const taken = { bytesWritten: 0, writeQueueSize: 5_000 };
+    Object.assign(socket, { _handle: taken });
+    new Http2Bytes(socket).finish(PACE);
+    for (let second = 0; second < 20; second += 1) {
+      taken.bytesWritten += 100;
+      jest.advanceTimersByTime(1_000);
+      expect(socket.destroyed).toBe(false);
+    }
+    taken.bytesWritten += 99;
+    jest.advanceTimersByTime(1_000);
+    expect(socket.destroyed).toBe(true);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('of a connection that is closed already, nothing is left behind', async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate'] });
+  try {
+    const { socket } = connection();
+    const bytes = new Http2Bytes(socket);
+    socket.destroy();
+    await settled();
+    bytes.finish(PACE);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a connection whose HTTP/2 is destroyed is closed', async () => {
