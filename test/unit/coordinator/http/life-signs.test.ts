@@ -14,7 +14,15 @@ afterEach(() => jest.useRealTimers());
 /** A connection that is watched: `line` says what its client has taken, `answer` answers the last PING. */
 function watched() {
   const line = { bytesWritten: 1_000_000, writeQueueSize: 900_000 };
-  const session = { destroyed: false, answer: (): void => undefined, ping: (answer: () => void) => ((session.answer = answer), true), destroy: () => void (session.destroyed = true) };
+  const session = {
+    destroyed: false,
+    answer: (): void => undefined,
+    ping: (answer: () => void): boolean => {
+      session.answer = answer;
+      return true;
+    },
+    destroy: () => void (session.destroyed = true),
+  };
   const signs = new LifeSigns({ pace: PACE, guard });
   signs.begin(session as unknown as ServerHttp2Session, { destroyed: false, bytesWritten: 1_000_000, _handle: line } as unknown as Socket);
   return { line, session };
