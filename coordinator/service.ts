@@ -1,5 +1,6 @@
 import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
+import type { FieldQuestion } from '../shared/shard/field-facts';
 import type { ReplicaPurge } from '../shared/shard/shard-purge';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
@@ -350,7 +351,20 @@ export interface SearchAnswer extends FoundHits {
   timing: SearchTiming;
 }
 
+/** What the items of a collection have of what a filter asks for. */
+export interface FilterFacts {
+  isEmpty: boolean;
+  /** Paths that no item has. */
+  missing: string[];
+  /** Paths that items have, at most some thousands; none where nothing is missing. */
+  names: string[];
+  /** For each date that the filter compares with, how dates are written under its path (dateForm). */
+  forms: string[][];
+}
+
 export interface SearchService {
+  /** null: not every shard could say it. `total`: the vectors of the collection, as far as known. Errors: not_found. */
+  filterFacts(collection: string, question: FieldQuestion, total?: number): FilterFacts | null | Promise<FilterFacts | null>;
   /** With `packed`, the hits may come as bytes. What is found without waiting is answered at once; errors are thrown, or in the promise. */
   search(collection: string, request: SearchInput, options?: { packed?: boolean; hold?: AnswerHold }): SearchAnswer | Promise<SearchAnswer>;
   bulkSearch(collection: string, queries: SearchInput[], hold?: AnswerHold): Promise<{ results: FoundHits[]; timing: SearchTiming }>;

@@ -13,10 +13,12 @@ import { type DeepReads, isDeep } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
-import type { FoundHits, HybridInput, ScoredHit, SearchAnswer, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
+import type { FieldQuestion } from '../../shared/shard/field-facts';
+import type { FilterFacts, FoundHits, HybridInput, ScoredHit, SearchAnswer, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { OrderedItems } from '../vectors/ordered-items';
 import { vectorNotFound } from '../vectors/vector-not-found';
+import { FieldLookup } from './field-lookup';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
 import { bytesOfHits, contentBound, contentBytesOf, foundHits, HIT_BYTES, hitBytesMax } from './later-hits';
@@ -64,6 +66,7 @@ export class ShardedSearchService implements SearchService {
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly hybrid: HybridSearch;
   private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly fields: FieldLookup;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
@@ -83,10 +86,15 @@ export class ShardedSearchService implements SearchService {
     this.scatter = options.scatter;
     this.sets = new ShardSets(options);
     this.deep = options.deep;
+    this.fields = new FieldLookup({ ...options, sets: this.sets });
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
+  }
+
+  filterFacts(name: string, question: FieldQuestion, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
+    return this.fields.facts(name, question, total);
   }
 
   /** Errors are thrown, or the promise is rejected with them. */

@@ -17,6 +17,8 @@ export interface FieldTree {
 const ELEMENT = 8;
 /** The number of a field of the addon, times this, is added to the kind. */
 const FIELD = 16;
+/** Longer paths are nobody's idea of a name. */
+const NAME_CHARACTERS_MAX = 128;
 const NO_CHILDREN: ReadonlyMap<string, FieldNode> = new Map();
 
 /**
@@ -93,6 +95,22 @@ export class FieldNode {
       this.tree.fields++;
     }
     return child;
+  }
+
+  /** Paths of the fields below this node, `max` at most; those near the root first. */
+  paths(max: number): string[] {
+    const found: string[] = [];
+    const nodes: [string, FieldNode][] = [['', this]];
+    for (const [prefix, node] of nodes) {
+      for (const [key, child] of node.children) {
+        if (found.length === max) return found;
+        const path = prefix === '' ? key : `${prefix}.${key}`;
+        if (path.length > NAME_CHARACTERS_MAX) continue;
+        found.push(path);
+        if (child.children.size > 0) nodes.push([path, child]);
+      }
+    }
+    return found;
   }
 
   /** Calls `visit` with a name for each of the object's fields that has no node; `prefix` is the name of this one. */

@@ -20,6 +20,8 @@ export interface FilterIndex {
   prepare(filter: Filter): Promise<void> | null;
   /** Distinct fields (a key at one place of the nesting, as deep as paths reach) of all items that are indexed by field. */
   readonly fieldCount: number;
+  /** Paths of those fields, `max` at most. */
+  fieldNames(max: number): string[];
   /** The fields of an item's metadata that are not among them, each by a unique name. */
   newFields(metadata: JsonObject): string[];
   /** Removes the slots from every list, whatever their metadata were: repairs a state loaded from a save. */

@@ -153,6 +153,10 @@ export class MemoryFilterIndex implements FilterIndex {
     return this.tree.fields;
   }
 
+  fieldNames(max: number): string[] {
+    return this.root.paths(max);
+  }
+
   newFields(metadata: JsonObject): string[] {
     const names: string[] = [];
     this.root.visitNewFields(metadata, (name) => names.push(name));

@@ -4,6 +4,7 @@ import type { RecordStore } from '../records/record-store';
 import type { ShardBackups } from './backup/shard-backups';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardItems } from './shard-items';
+import { fieldFacts } from './shard-fields';
 import { drawSample } from './shard-sample';
 import type { ShardPurge } from './shard-purge';
 import type { ShardSearch } from './shard-search';
@@ -33,6 +34,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),
   sample: (reader, request) => drawSample(reader, request),
+  fields: ({ indexes }, question) => fieldFacts(indexes, question),
   count: ({ indexes }) => indexes.directory.liveCount,
   status: statusOf,
   optimize: ({ indexes }) => {

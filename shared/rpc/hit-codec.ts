@@ -105,6 +105,11 @@ function bytesOf(items: TextsBySlot, { slots, scores, count }: ScoredSlots, k: n
   return textAt === bytes.length ? bytes : null;
 }
 
+/** How many hits are in what {@link packedHitsOf} makes. */
+export function packedCount(hits: Buffer): number {
+  return hits.readUInt32LE(0);
+}
+
 /** What {@link packedHitsOf} makes, of hits that were sent; the same memory. null: they have texts, or not only ASCII, or some have no metadata, or they are malformed. */
 export function packedFromSent(bytes: Buffer): Buffer | null {
   const count = bytes.length < HEADER_BYTES ? -1 : bytes.readUInt32LE(0);

@@ -1,6 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
+import { factsFromText, factsToText, questionFromText, questionToText } from '../shard/field-facts';
 import { marksFromBytes, marksToBytes } from '../shard/mark-record';
 import { SHARD_STAGES } from '../shard/shard-stage';
 import { purgesFromText, purgesToText } from '../shard/shard-purge';
@@ -234,6 +235,25 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return { message: { marks }, bytes: marks.length };
     },
     answerFromProto: ({ marks }) => marks && marksFromBytes(marks),
+  },
+  fields: {
+    requestToProto: (question) => ({ question: questionToText(question) }),
+    requestFromProto: ({ question }) => {
+      const asked = questionFromText(question);
+      if (asked === null) throw malformed('question about fields');
+      return asked;
+    },
+    requestBytes: (question) => 3 * questionToText(question).length,
+    answerToProto: (facts) => {
+      const fields = factsToText(facts);
+      return { message: { fields }, bytes: 3 * fields.length };
+    },
+    answerFromProto: ({ fields }) => {
+      if (fields === undefined) return undefined;
+      const facts = factsFromText(fields);
+      if (facts === null) throw malformed('answer about fields');
+      return facts;
+    },
   },
   purge: {
     requestToProto: ({ start }) => ({ start }),

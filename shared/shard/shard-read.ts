@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { FieldFacts, FieldQuestion } from './field-facts';
 import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { MarkRecord } from './mark-record';
 import type { Expiry } from './expiry';
@@ -43,6 +44,8 @@ export interface ShardReads {
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
   sample: { request: SampleRequest; answer: SampleResult };
+  /** What the items have under some paths of their metadata: for what is told of a filter. */
+  fields: { request: FieldQuestion; answer: FieldFacts };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };

@@ -505,6 +505,22 @@ export function describeShardClient(
       }
     });
 
+    test('fields tell which paths items have, how dates are written there, and the names that there are where one is missing', async () => {
+      const id = await opened();
+      const empty = { items: 0, present: [false], forms: [], names: [] };
+      expect(await client.read(id, 'fields', { paths: ['a'], dates: [] }, IN_TIME())).toEqual(empty);
+      const kinds = [{ a: null, 'x.y': 1, o: { in: { er: [1] } } }, { when: '2024-01-01' }, { when: ['2024-01-01T00:00:00+02:00', 3], list: [{ z: 1 }], '\ud800': 1 }];
+      await write(id, ...kinds.map((metadata, i) => put(`i${i}`, [1, i, 0, 0], { metadata: JSON.stringify(metadata) })));
+      const paths = ['a', 'x.y', 'x', 'o', 'o.in.er', 'o.er', 'when', 'list.z', '\ud800'];
+      const answer = await client.read(id, 'fields', { paths, dates: ['when', 'a', 'none'] }, IN_TIME());
+      expect(answer).toMatchObject({ items: 3, present: [true, true, false, true, true, false, true, false, true] });
+      expect(answer.forms.map((forms) => forms.toSorted())).toEqual([['+02:00', 'no time'], [], []]);
+      expect(answer.names.toSorted()).toEqual(['a', 'list', 'o', 'o.in', 'o.in.er', 'when', 'x.y', '\ud800']);
+      expect(await client.read(id, 'fields', { paths: ['a', 'when'], dates: [] }, IN_TIME())).toEqual({ items: 3, present: [true, true], forms: [], names: [] });
+      await write(id, remove('i0'));
+      expect(await client.read(id, 'fields', { paths: ['a', 'o.in'], dates: [] }, IN_TIME())).toMatchObject({ items: 2, present: [false, false] });
+    });
+
     test('sample draws the least keys among the matches, and tells how many match', async () => {
       const id = await opened();
       await write(id, ...Array.from({ length: 300 }, (_, i) => put(i % 7 === 0 ? `ünï-${i}\ud83d` : `item-${i}`, [1, i, 0, 0], { metadata: JSON.stringify({ odd: i % 2 === 1 }) })));

@@ -1,8 +1,10 @@
 import { hashExternalId } from '../../shared/shard/shard-of';
 import { matches } from '../../node/filter/matches';
+import { isJsonObject, lookUpPath } from '../../node/filter/metadata-path';
 import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { dateForm } from '../../shared/filter/date-form';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { keptNote, sealedId } from '../../shared/shard/step-note';
 import { expiryAfter, type Expiry, isExpired } from '../../shared/shard/expiry';
@@ -98,6 +100,13 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       .sort(inInsertionOrder)
       .slice(0, limit)
       .map((item) => ({ ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) })),
+  fields: (shard, { paths, dates }) => {
+    const metadata = [...shard.items.values()].map((item) => JSON.parse(item.metadata) as JsonObject);
+    const names = metadata.flatMap((one) => pathsOf(one, ''));
+    const present = paths.map((path) => metadata.some((one) => matches({ type: 'exists', path }, one)));
+    const forms = dates.map((path) => [...new Set(metadata.flatMap((one) => [lookUpPath(one, path)].flat().map(dateForm)))].filter((form) => form !== null));
+    return { items: shard.items.size, present, forms, names: present.includes(false) ? [...new Set(names)] : [] };
+  },
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,
@@ -129,6 +138,10 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     };
   },
 };
+
+function pathsOf(object: JsonObject, prefix: string): string[] {
+  return Object.entries(object).flatMap(([key, value]) => [prefix + key, ...(isJsonObject(value) ? pathsOf(value, `${prefix}${key}.`) : [])]);
+}
 
 /** What the read means, whatever the gate of the shard. */
 export function answerPlainly<Kind extends ReadKind>(shard: PlainShard, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {

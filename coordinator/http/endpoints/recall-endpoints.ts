@@ -1,6 +1,7 @@
-import type { RecallReport, RecallService } from '../../service';
+import type { RecallReport, RecallService, SearchService } from '../../service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
+import { FilterDoubts } from '../filter-doubts';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import * as schemas from '../schema/recall-schemas';
@@ -19,8 +20,9 @@ function recallData(collection: string, k: number, report: RecallReport) {
   };
 }
 
-export function recallEndpoints(parts: { recall: RecallService; limits: HttpLimits }): Endpoint[] {
+export function recallEndpoints(parts: { recall: RecallService; search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { recall, limits } = parts;
+  const doubts = new FilterDoubts(parts.search);
   return [
     defineEndpoint({
       method: 'POST',
@@ -35,8 +37,9 @@ export function recallEndpoints(parts: { recall: RecallService; limits: HttpLimi
       body: { type: 'json', required: false, schema: schemas.recallCheck(limits), example: { samples: 100, k: 10 } },
       answer: { type: 'data', schema: schemas.recallReport },
       errors: [400, 404],
-      handle: async ({ path, body }) => {
+      handle: async ({ path, body, warnings }) => {
         const { queries = null, samples, seed, k, filters: filter } = body;
+        await doubts.look({ collection: path.name, filter, hasHits: false }, warnings);
         return dataAnswer(recallData(path.name, k, await recall.check(path.name, { queries, samples, seed, k, filter })));
       },
     }),

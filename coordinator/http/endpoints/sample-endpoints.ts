@@ -1,7 +1,8 @@
-import type { SamplesService, SampleView } from '../../service';
+import type { SamplesService, SampleView, SearchService } from '../../service';
 import { listPieces } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
+import { FilterDoubts } from '../filter-doubts';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import * as schemas from '../schema/sample-schemas';
@@ -9,8 +10,9 @@ import * as schemas from '../schema/sample-schemas';
 /** Bytes that become base64 at once; divisible by 3, so that the pieces make one text. */
 const PIECE_BYTES = 48 * 1024;
 
-export function sampleEndpoints(parts: { samples: SamplesService; limits: HttpLimits }): Endpoint[] {
+export function sampleEndpoints(parts: { samples: SamplesService; search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { samples, limits } = parts;
+  const doubts = new FilterDoubts(parts.search);
   return [
     defineEndpoint({
       method: 'POST',
@@ -31,9 +33,10 @@ export function sampleEndpoints(parts: { samples: SamplesService; limits: HttpLi
       },
       answer: { type: 'data', schema: schemas.sampleAnswer },
       errors: [404],
-      handle: async ({ path, body, hold }) => {
+      handle: async ({ path, body, hold, warnings }) => {
         const { size, seed, filters: filter, metadata_fields: fields, include_vectors: vectors, projection } = body;
         const view = await samples.sample(path.name, { size, seed, filter, fields: fields ?? null, vectors, dimensions: projection?.dimensions ?? null }, hold);
+        await doubts.look({ collection: path.name, filter, hasHits: view.population > 0 }, warnings);
         return { type: 'pieces', pieces: samplePieces(view, seed) };
       },
     }),

@@ -1,7 +1,9 @@
 import type { SearchAnswer, SearchService } from '../../service';
 import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
+import { packedCount } from '../../../shared/rpc/hit-codec';
 import { defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint } from '../endpoint';
+import { FilterDoubts } from '../filter-doubts';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../schema/issue';
@@ -14,6 +16,7 @@ const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { search, limits } = parts;
   const recommendPage = schemas.recommendPage(limits);
+  const doubts = new FilterDoubts(search);
   return [
     defineEndpoint({
       method: 'POST',
@@ -28,7 +31,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
-      handle: ({ path, body, hold, profile }) => {
+      handle: ({ path, body, hold, profile, warnings }) => {
         const answer = (found: SearchAnswer): Answer => {
           const { packedHits, totalCount, timing } = found;
           const { k, offset } = body.search;
@@ -36,8 +39,16 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
           if (packedHits !== undefined) return { type: 'hits', before: '{"results":', hits: packedHits, behind, worked: timing };
           return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, behind), worked: timing };
         };
+        const { filter } = body.search;
+        const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
+          if (filter === null) return answer(found);
+          const { packedHits, hits, totalCount: total } = found;
+          const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
+          const told = doubts.look({ collection: path.name, filter, hasHits, total }, warnings);
+          return told === undefined ? answer(found) : told.then(() => answer(found));
+        };
         const found = search.search(path.name, body.search, { packed: true, hold });
-        return found instanceof Promise ? found.then(answer) : answer(found);
+        return found instanceof Promise ? found.then(looked) : looked(found);
       },
     }),
     defineEndpoint({
@@ -62,8 +73,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
-      handle: async ({ path, body, hold, profile }) => {
+      handle: async ({ path, body, hold, profile, warnings }) => {
         const { results, timing } = await search.bulkSearch(path.name, body.queries, hold);
+        for (const [i, { filter }] of body.queries.entries()) {
+          await doubts.look({ collection: path.name, filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
+        }
         return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
     }),
@@ -81,9 +95,10 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
-      handle: async ({ path, body, hold, profile }) => {
+      handle: async ({ path, body, hold, profile, warnings }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
         const found = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain }, hold);
+        await doubts.look({ collection: path.name, filter, hasHits: found.hits.length > 0 }, warnings);
         return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
       },
     }),
@@ -118,9 +133,10 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
       answer: { type: 'data', schema: schemas.recommendAnswer },
       errors: [404],
-      handle: async ({ path, query, body, hold, profile }) => {
+      handle: async ({ path, query, body, hold, profile, warnings }) => {
         const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
         const found = await search.recommend(path.name, path.id, { k, offset, filter: body.filters }, hold);
+        await doubts.look({ collection: path.name, filter: body.filters, hasHits: found.hits.length > 0 }, warnings);
         const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
         return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `,${source},"k":${k},"offset":${offset}${profile()}}`) };
       },
@@ -153,9 +169,10 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
-      handle: async ({ body, hold, profile }) => {
+      handle: async ({ body, hold, profile, warnings }) => {
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
         const found = await search.query(collection, { text, k, filter, minScore }, hold);
+        await doubts.look({ collection, filter, hasHits: found.hits.length > 0 }, warnings);
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
         return { type: 'pieces', pieces: foundPieces(`{${head},"results":`, found, textHitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
       },

@@ -1,4 +1,4 @@
-import type { UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
+import type { SearchService, UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { writerOf } from '../../keys/caller';
 import { EncodedUpserts } from '../../vectors/encoded-upserts';
@@ -8,6 +8,7 @@ import { listPieces, pagedPieces, timingMember, vectorJson, versionMember } from
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
+import { FilterDoubts } from '../filter-doubts';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { RefusedElement } from '../schema/issue';
@@ -16,8 +17,9 @@ import * as schemas from '../schema/vector-schemas';
 const tag = 'Vectors';
 const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { topic: 'rivers' } };
 
-export function vectorEndpoints(parts: { vectors: VectorsService; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
+export function vectorEndpoints(parts: { vectors: VectorsService; search: SearchService; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
   const { vectors, formats, limits } = parts;
+  const doubts = new FilterDoubts(parts.search);
   const viewJson =
     (name: VectorFormatName) =>
     (view: VectorView): string =>
@@ -129,8 +131,13 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.deleteByFilterBody(limits), example: { filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
       errors: [404],
-      handle: async ({ path, body, once }) => {
-        const { deletedCount } = await vectors.deleteByFilter(path.name, body.filters, once);
+      handle: async ({ path, body, once, warnings }) => {
+        const done = await onceLooked(
+          () => doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings),
+          () => vectors.deleteByFilter(path.name, body.filters, once),
+          { once, isNothing: ({ deletedCount: count }) => count === 0 },
+        );
+        const { deletedCount } = done;
         return dataAnswer({ deleted_count: deletedCount });
       },
     }),
@@ -182,8 +189,12 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
       answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
       errors: [404],
-      handle: async ({ path, body, key, once }) => {
-        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.change, { once, writer: writerOf(key) });
+      handle: async ({ path, body, key, once, warnings }) => {
+        const { updatedCount } = await onceLooked(
+          () => doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings),
+          () => vectors.updateByFilter(path.name, body.filters, body.change, { once, writer: writerOf(key) }),
+          { once, isNothing: ({ updatedCount: count }) => count === 0 },
+        );
         return dataAnswer({ updated_count: updatedCount });
       },
     }),
@@ -214,7 +225,9 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       body: { type: 'json', required: false, schema: schemas.scrollBody(limits), example: { limit: 100, include_vectors: false } },
       answer: { type: 'data', schema: schemas.scrollAnswer },
       errors: [404],
-      handle: async ({ path, body, hold }) => {
+      handle: async ({ path, body, hold, warnings }) => {
+        // Later pages have nothing to tell.
+        if (body.cursor === undefined) await doubts.look({ collection: path.name, filter: body.filters, hasHits: false }, warnings);
         const { pages, nextCursor } = await vectors.scroll(path.name, {
           cursor: body.cursor ?? null,
           limit: body.limit,
@@ -226,6 +239,17 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       },
     }),
   ];
+}
+
+/**
+ * Writes by a filter that was looked at before, so that a strict request is refused before anything is done. With an
+ * Idempotency-Key, the fields may be gone by an earlier time: then it is looked at afterwards, where nothing was done.
+ */
+async function onceLooked<Done>(look: () => Promise<void> | undefined, write: () => Promise<Done>, { once, isNothing }: { once: unknown; isNothing: (done: Done) => boolean }): Promise<Done> {
+  if (once === undefined) await look();
+  const done = await write();
+  if (once !== undefined && isNothing(done)) await look();
+  return done;
 }
 
 /** What became of an item of a bulk, the one at `place` of those that were written; one that was skipped says why, and where it is. */

@@ -65,6 +65,129 @@ export function hintsSuite(context: SuiteContext): void {
       expect(await warningsOf('scroll', { with_vectors: false, limit: 1 })).toEqual(['"with_vectors" is not a field and was ignored; did you mean include_vectors?']);
     });
 
+    describe('filters that are most likely not what was meant', () => {
+      let shelf: string;
+      const EACH = ['search', 'hybrid_search', 'recommend/r1', 'scroll', 'sample', 'recall_check', 'delete_by_filter', 'update_by_filter'];
+      const bodyOf = (endpoint: string, filters: unknown): Record<string, unknown> => {
+        if (endpoint === 'search') return { vector: [1, 2, 3], filters };
+        if (endpoint === 'hybrid_search') return { query_text: 'rivers', vector: [1, 2, 3], filters };
+        return endpoint === 'update_by_filter' ? { filters, set: { seen: true } } : { filters };
+      };
+      const told = async (path: string, body: unknown): Promise<string[]> => {
+        const answer = await context.api.post(path, body);
+        dataOf(answer);
+        return (answer.json as { warnings?: string[] }).warnings ?? [];
+      };
+      const at = (endpoint: string) => `/v1/collections/${shelf}/${endpoint}`;
+      const search = (filters: unknown) => told(at('search'), { vector: [1, 2, 3], filters });
+
+      beforeAll(async () => {
+        shelf = await context.collection({ shards: 3 });
+        const items = Array.from({ length: 12 }, (_, i) => ({
+          external_id: `r${i}`,
+          vector: [i, 2, 3],
+          text: 'rivers',
+          metadata: { category: 'law', tags: ['a', 'b'], author: { name: 'Ada' }, 'a.b': 1, parts: [{ x: 1 }], ...(i === 7 && { rare: true, when: '2024-02-01T00:00:00Z', must: 1 }) },
+        }));
+        dataOf(await context.api.post(at('bulk_upsert'), { items }));
+      });
+
+      test('every endpoint with a filter tells of a field that no item has', async () => {
+        for (const endpoint of EACH) {
+          expect({ endpoint, told: await told(at(endpoint), bodyOf(endpoint, { categry: 'law' })) }).toEqual({
+            endpoint,
+            told: ['filters: no item has the field "categry"; did you mean "category"?'],
+          });
+        }
+        expect(await told(at('bulk_search'), { queries: [{ vector: [1, 2, 3] }, { vector: [1, 2, 3], filters: { categry: 'law' } }] })).toEqual([
+          'queries[1].filters: no item has the field "categry"; did you mean "category"?',
+        ]);
+      });
+
+      test('and refuses it where the request is strict, and does nothing', async () => {
+        for (const endpoint of EACH) {
+          const filters = { $or: [{ categry: 'law' }, { rare: true }, { owner: 1 }] };
+          const message = errorOf(await context.api.post(at(endpoint), { ...bodyOf(endpoint, filters), strict: true }), 422);
+          expect(message).toBe('refused because of strict: filters: no item has the field "categry"; did you mean "category"?; filters: no item has the field "owner"');
+        }
+        const left = dataOf(await context.api.post(at('scroll'), {}));
+        expect(left.vectors).toHaveLength(12);
+        expect(left.vectors.some(({ metadata }: any) => 'seen' in metadata)).toBe(false);
+      });
+
+      test.each<[unknown, string[]]>([
+        [{ must: [{ key: 'category', match: { value: 'law' } }], should: [] }, ['"should"; a filter is {"field": value}']],
+        [{ category: { gte: 1 } }, ['"category.gte"; operators begin with $: did you mean $gte?']],
+        [{ price: { lt: 1 } }, ['"price"; operators begin with $: did you mean $lt?']],
+        [{ bool: { filter: [] } }, ['"bool"; a filter is']],
+        [{ operator: 'And', operands: [{ path: ['a'], operator: 'Equal', valueInt: 1 }] }, ['"operator"; a filter is', '"operands"; a filter is']],
+        [{ 'parts.x': 1 }, ['"parts.x"; paths lead into objects, not into the elements of arrays']],
+        [{ name: 'Ada' }, ['"name"; did you mean "author.name"?']],
+        [{ author: { nme: 'Ada' } }, ['"author.nme"; did you mean "author.name"?']],
+        [{ $or: [{ rare: true }, { raer: true }] }, ['"raer"; did you mean "rare"?']],
+        [{ catgory: { $ne: 'law' } }, ['"catgory"; did you mean "category"?']],
+      ])('%j is told', async (filters, wanted) => {
+        const warnings = await search(filters);
+        expect(warnings).toHaveLength(wanted.length);
+        for (const [i, text] of wanted.entries()) expect(warnings[i]).toContain(`filters: no item has the field ${text}`);
+      });
+
+      test.each<[unknown]>([
+        [{ category: 'none of them' }],
+        [{ category: { $gt: 'z' } }],
+        [{ rare: true }],
+        [{ must: 2 }],
+        [{ tags: 'c' }],
+        [{ tags: { $in: ['x'] } }],
+        [{ author: { name: 'Bo' } }],
+        [{ 'author.name': 'Bo' }],
+        [{ 'a.b': 2 }],
+        [{ author: {} }],
+        [{ deleted: { $ne: true } }],
+        [{ deleted: { $exists: false } }],
+        [{ $not: { deleted: true } }],
+        [{ deleted: { $nin: [1, 2] } }],
+        [{ $or: [{ rare: true }, { category: 'law' }] }],
+      ])('%j is not', async (filters) => {
+        expect(await search(filters)).toEqual([]);
+        expect((await context.api.post(at('search'), { vector: [1, 2, 3], filters }, { headers: { 'x-strict': 'true' } })).json?.error).toBeNull();
+      });
+
+      test('an empty collection has no fields, and only what is none of its filters is told', async () => {
+        const empty = await context.empty();
+        const asked = (filters: unknown) => told(`/v1/collections/${empty}/search`, { vector: [1, 2, 3], filters });
+        expect(await asked({ category: 'law', $or: [{ a: 1 }, { 'b.c': { $gt: 2 } }] })).toEqual([]);
+        expect(await asked({ category: { gte: 3 } })).toEqual(['filters: no item has the field "category"; operators begin with $: did you mean $gte?']);
+        expect(await asked({ must: [{ key: 'a' }] })).toEqual([expect.stringContaining('"must"; a filter is')]);
+      });
+
+      test('a field that an item has from now on is not told any more', async () => {
+        const name = await context.collection({ shards: 2 });
+        const asked = () => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { later: 5 } });
+        const put = (id: string, metadata: unknown) => context.api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3], metadata });
+        dataOf(await put('a', {}));
+        expect(await asked()).toHaveLength(1);
+        dataOf(await put('b', { later: 6 }));
+        expect(await asked()).toEqual([]);
+      });
+
+      test('dates that are compared with dates in another form are told', async () => {
+        const name = await context.collection({ shards: 2 });
+        const put = async (id: string, when: unknown) => dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: id, vector: [1, 2, 3], metadata: { when } }));
+        const asked = (condition: unknown) => told(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { when: condition } });
+        await put('a', '2024-02-01T00:30:00Z');
+        expect(await asked({ $gte: '2024-02-01T00:00:00Z', $lt: '2024-03-01T00:00:00Z' })).toEqual([]);
+        expect(await asked({ $gte: '2024-02-01T00:00:00+02:00' })).toEqual([
+          'filters: "when" is compared as a text, not as a time: the bound "2024-02-01T00:00:00+02:00" is one of the times with the offset +02:00, and items have times with the offset Z; write all in one form, best in UTC with Z',
+        ]);
+        await put('b', ['2024-02-01T00:30:00+02:00', 'no date', 7]);
+        expect(await asked({ $gte: '2024-02-01T00:00:00Z' })).toEqual([expect.stringContaining('items have times with the offset +02:00;')]);
+        expect(await asked({ $gte: '2024-02-01' })).toEqual([expect.stringMatching(/dates without a time, and items have (?=.*offset Z)(?=.*offset \+02:00)/)]);
+        for (const condition of ['2024-02-01', { $in: ['2024-02-01'] }, { $gte: 'b' }, { $gte: 2024 }]) expect(await asked(condition)).toEqual([]);
+        expect((await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters: { when: { $gt: '2024-02-01' } }, strict: true })).json?.status).toBe('success');
+      });
+    });
+
     test('a missing or wrong key is told how to be given', async () => {
       const { api } = context;
       expect(errorOf(await api.get('/v1/collections', { key: null }), 401)).toContain('curl -H "x-api-key: $API_KEY"');

@@ -100,6 +100,13 @@ const WRITTEN = [
     { population: 9, externalIds: ['é', 'b'], keys: Float64Array.of(2 ** 53 - 1, 0) },
     'Ci8IBxAAGAlSJwIAAAD///////8/QwAAAAAAAAAAAgAAAAAAAAABAAAAAQAAAMOpYg==',
   ),
+  written(
+    'fields',
+    { paths: ['a', 'é.\ud800'], dates: ['a'] },
+    'CjwIBxIFCgF1EAMYBSCEB+oDKwopeyJwYXRocyI6WyJhIiwiw6kuXHVkODAwIl0sImRhdGVzIjpbImEiXX0=',
+    { items: 3, present: [true, false], forms: [['Z', 'no time']], names: ['a', 'b.c'] },
+    'ClUIB/IDUHsiaXRlbXMiOjMsInByZXNlbnQiOlt0cnVlLGZhbHNlXSwiZm9ybXMiOltbIloiLCJubyB0aW1lIl1dLCJuYW1lcyI6WyJhIiwiYi5jIl19',
+  ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
   written(
     'status',

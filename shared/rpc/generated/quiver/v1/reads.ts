@@ -22,7 +22,8 @@ export interface Answer {
   'backup'?: (ShardBackup | null);
   'served'?: (Served | null);
   'purge'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge";
+  'fields'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields";
 }
 
 export interface Answer__Output {
@@ -42,7 +43,8 @@ export interface Answer__Output {
   'backup'?: (ShardBackup__Output | null);
   'served': (Served__Output | null);
   'purge'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge";
+  'fields'?: (string);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields";
 }
 
 export interface AnswerFrame {
@@ -109,6 +111,14 @@ export interface Fetch__Output {
   '_versions'?: "versions";
   '_expiries'?: "expiries";
   '_bytesMax'?: "bytesMax";
+}
+
+export interface Fields {
+  'question'?: (string);
+}
+
+export interface Fields__Output {
+  'question': (string);
 }
 
 export interface IndexProgress {
@@ -225,7 +235,8 @@ export interface ReadRequest {
   'backup'?: (Backup | null);
   'noted'?: (Noted | null);
   'purge'?: (Purge | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge";
+  'fields'?: (Fields | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields";
 }
 
 export interface ReadRequest__Output {
@@ -248,7 +259,8 @@ export interface ReadRequest__Output {
   'backup'?: (Backup__Output | null);
   'noted': (Noted__Output | null);
   'purge'?: (Purge__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge";
+  'fields'?: (Fields__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields";
 }
 
 export interface ReadsClient extends grpc.Client {
