@@ -25,7 +25,7 @@ import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
 import { AnswerMemory } from './http/answer-memory';
-import { V8HeapGrowth } from './http/heap-growth';
+import { sharedHeapGrowth, V8HeapGrowth } from './http/heap-growth';
 import type { ConnectionBounds } from './http/connection-gate';
 import type { MetricsText } from './http/endpoints/public-endpoints';
 import { dashboardFolderOf } from './http/dashboard-folder';
@@ -272,7 +272,7 @@ export class ApiProcess {
       close = () => threads.close(graceMs);
     } else {
       const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
-      const answerMemory = new AnswerMemory({ ...config, bytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), growth: new V8HeapGrowth() });
+      const answerMemory = new AnswerMemory({ ...config, bytesMax: answerBytesOf(config.answerBytesMax, readMachineLimits()), growth: new V8HeapGrowth(sharedHeapGrowth()) });
       load.answerBytes = () => answerMemory.bytes;
       const server: ApiServer = createHttpServer({
         ...main,

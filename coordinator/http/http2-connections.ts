@@ -146,7 +146,7 @@ export class Http2Connections {
     this.signs.begin(connection.session, socket);
     const waiting = {
       request: new StreamRequest(stream, headers, rawHeaders, socket),
-      response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection) }),
+      response: new StreamResponse(stream, socket, { isHead: headers[':method'] === 'HEAD', leave: () => this.leave(connection), guard: this.options.guard }),
     };
     connection.waiting.push(waiting);
     stream.once('close', () => this.ended(connection, waiting));

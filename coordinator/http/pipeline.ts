@@ -240,12 +240,13 @@ export class Pipeline {
     else if (collections.type === 'fixed') use(collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
     if (once !== null) await once.mustBePossible();
-    if (endpoint.sheds) {
-      const begins = exchange.hold.mayBegin();
-      if (begins !== undefined) await begins;
-    }
-    const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
+    let admission = UNBOUNDED;
     try {
+      if (endpoint.sheds) {
+        const begins = exchange.hold.mayBegin();
+        if (begins !== undefined) await begins;
+        admission = this.parts.gate.enter(this.announcedBytes(request, endpoint));
+      }
       const read = this.body(request, endpoint, exchange, admission, once);
       const body = read instanceof Promise ? await read : read;
       // Of a form, all are named once it was read.

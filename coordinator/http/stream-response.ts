@@ -1,5 +1,6 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import type { ListenerGuard } from '../../shared/process/listener-guard';
 
 /** What belongs to a connection of HTTP/1.1 and is an error over HTTP/2 (RFC 9113, section 8.2.2). */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade', 'http2-settings']);
@@ -27,13 +28,22 @@ export class StreamResponse {
   private isReset = false;
   private isHeadPutOff = false;
 
-  /** `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. `leave`: ends the connection after its answers. */
+  /**
+   * `socket`: of the connection. `isHead`: whether it answers HEAD, so that it has no body. `leave`: ends the connection after its answers.
+   * `guard`: for what is done later.
+   */
   constructor(
     readonly stream: ServerHttp2Stream,
     readonly socket: Socket,
-    private readonly parts: { isHead: boolean; leave: () => void },
+    private readonly parts: { isHead: boolean; leave: () => void; guard: ListenerGuard },
   ) {
-    stream.once('wantTrailers', () => this.endStream());
+    stream.once(
+      'wantTrailers',
+      parts.guard.around(
+        () => this.endStream(),
+        () => this.destroy(),
+      ),
+    );
   }
 
   get headersSent(): boolean {
@@ -59,10 +69,10 @@ export class StreamResponse {
       if (lower === 'connection' && value === 'close') this.shouldKeepAlive = false;
       if (!OF_CONNECTIONS.has(lower) && value !== undefined) headers[lower] = value;
     }
-    if (!this.shouldKeepAlive) setImmediate(this.parts.leave);
+    if (!this.shouldKeepAlive) this.later(this.parts.leave);
     if (!this.hasBody) {
       this.isHeadPutOff = true;
-      setImmediate(() => !this.destroyed && stream.respond({ ...headers, ':status': status }, { endStream: true }));
+      this.later(() => this.destroyed || stream.respond({ ...headers, ':status': status }, { endStream: true }));
       return this;
     }
     // Where the request is over, nobody has to know when the answer is.
@@ -130,10 +140,20 @@ export class StreamResponse {
     if (!this.headersSent) this.writeHead(this.statusCode);
   }
 
+  /** In a later turn, in which the library reads nothing. What goes wrong then breaks off the stream alone. */
+  private later(work: () => unknown): void {
+    setImmediate(() =>
+      this.parts.guard.run(work, () => {
+        this.isReset = true;
+        this.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+      }),
+    );
+  }
+
   private reset(code: number): this {
     if (this.destroyed) return this;
     this.isReset = true;
-    setImmediate(() => this.stream.close(code));
+    this.later(() => this.stream.close(code));
     return this;
   }
 
@@ -141,7 +161,7 @@ export class StreamResponse {
   private endStream(): void {
     if (this.destroyed) return;
     this.stream.sendTrailers({});
-    if (this.isRestUnwanted) setImmediate(() => this.reset(constants.NGHTTP2_NO_ERROR));
+    if (this.isRestUnwanted) this.later(() => this.reset(constants.NGHTTP2_NO_ERROR));
   }
 }
 

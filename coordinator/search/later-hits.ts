@@ -41,25 +41,35 @@ export function bytesOfHits(hits: readonly Hit[]): number {
   return bytes;
 }
 
-interface LaterParts {
+/** How what was left out of hits is read. */
+export interface LaterParts {
   ordered: OrderedItems<CollectionRecord>;
   begin: () => CallOptions;
   collection: CollectionRecord;
   texts: boolean;
-  filter: Filter | null;
   hold: AnswerHold;
 }
 
-/** Tells what the hits hold, and adds what completes them if some are not whole. `more`: bytes that are held besides. */
-export function foundHits(hits: ScoredHit[], parts: LaterParts, more = 0): FoundHits {
-  const bytes = bytesOfHits(hits) + more;
-  if (!hits.some(isLeftOut)) {
-    parts.hold.keep(bytes > COUNTED_BYTES ? bytes : 0);
-    return { hits };
-  }
-  const later = new LaterHits(parts);
-  parts.hold.keep(bytes + hits.length * HIT_BYTES + later.roundBytes);
-  return { hits, later };
+/** Tells what the hits hold, and adds what completes them if some are not whole. */
+export function foundHits(hits: ScoredHit[], filter: Filter | null, parts: LaterParts): FoundHits {
+  return foundLists([{ hits, filter }], parts)[0];
+}
+
+/** The same of several lists of one answer, each of which was found with its filter. */
+export function foundLists(lists: readonly { hits: ScoredHit[]; filter: Filter | null }[], parts: LaterParts): FoundHits[] {
+  let bytes = 0;
+  let roundBytes = 0;
+  const found = lists.map(({ hits, filter }): FoundHits => {
+    bytes += bytesOfHits(hits);
+    if (!hits.some(isLeftOut)) return { hits };
+    const later = new LaterHits(parts, filter);
+    bytes += hits.length * HIT_BYTES;
+    roundBytes = later.roundBytes;
+    return { hits, later };
+  });
+  // One after the other is completed.
+  parts.hold.keep(roundBytes === 0 && bytes <= COUNTED_BYTES ? 0 : bytes + roundBytes);
+  return found;
 }
 
 function isLeftOut({ metadata }: Hit): boolean {
@@ -70,8 +80,11 @@ function isLeftOut({ metadata }: Hit): boolean {
 class LaterHits implements LaterContents {
   private readonly wanted: { vectors: false; texts: boolean; filter?: Filter };
 
-  constructor(private readonly parts: LaterParts) {
-    this.wanted = { vectors: false, texts: parts.texts, ...(parts.filter !== null && { filter: parts.filter }) };
+  constructor(
+    private readonly parts: LaterParts,
+    filter: Filter | null,
+  ) {
+    this.wanted = { vectors: false, texts: parts.texts, ...(filter !== null && { filter }) };
   }
 
   /** The most that one part holds. */

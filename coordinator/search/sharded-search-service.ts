@@ -21,7 +21,7 @@ import { vectorNotFound } from '../vectors/vector-not-found';
 import { FieldLookup } from './field-lookup';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
-import { bytesOfHits, contentBound, contentBytesOf, foundHits, HIT_BYTES, hitBytesMax } from './later-hits';
+import { contentBound, contentBytesOf, foundHits, foundLists, HIT_BYTES, hitBytesMax, type LaterParts } from './later-hits';
 import { mergeHits } from './merge';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
@@ -157,8 +157,10 @@ export class ShardedSearchService implements SearchService {
     await hold.reserve(queries.reduce((sum, { k, offset }) => sum + hitBytesMax(k + offset, collection.shards, contentBytes, false, hold), 0));
     const found = await Promise.all(queries.map(async (query, i) => this.nearest(collection, vectors[i], query, { texts: false, contentBytes }, queryCall(call, i))));
     const lists = found.map(({ hits }, i) => atLeast(hits, queries[i].minScore));
-    const bytes = lists.reduce((sum, hits) => sum + bytesOfHits(hits), 0);
-    const results = lists.map((hits, i) => this.found(collection, hits, queries[i].filter, false, hold, bytes - bytesOfHits(hits)));
+    const results = foundLists(
+      lists.map((hits, i) => ({ hits, filter: queries[i].filter })),
+      this.laterParts(collection, false, hold),
+    );
     return { results, timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
   }
 
@@ -289,8 +291,12 @@ export class ShardedSearchService implements SearchService {
   }
 
   /** Hits of an answer, and how what was left out of them is read. */
-  private found(collection: CollectionRecord, hits: ScoredHit[], filter: Filter | null, texts: boolean, hold: AnswerHold, more = 0): FoundHits {
-    return foundHits(hits, { ordered: this.ordered, begin: () => this.scatter.begin(), collection, texts, filter, hold }, more);
+  private found(collection: CollectionRecord, hits: ScoredHit[], filter: Filter | null, texts: boolean, hold: AnswerHold): FoundHits {
+    return foundHits(hits, filter, this.laterParts(collection, texts, hold));
+  }
+
+  private laterParts(collection: CollectionRecord, texts: boolean, hold: AnswerHold): LaterParts {
+    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, texts, hold };
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {

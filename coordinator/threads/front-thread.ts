@@ -50,6 +50,8 @@ export interface FrontThreadData {
   /** What the answers of each thread hold, and the most of all (answer-memory.ts). */
   answerBytes: Float64Array;
   answerBytesMax: number;
+  /** How the heaps of all threads grow (heap-growth.ts). */
+  heapGrowth: Int32Array;
   /** Of the whole process. */
   connectionsMax: number;
   /** What traces are sent with; null: none are. */
@@ -144,7 +146,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
-  const answerMemory = new AnswerMemory({ ...config, bytesMax: data.answerBytesMax, growth: new V8HeapGrowth() }, data.answerBytes, data.place);
+  const answerMemory = new AnswerMemory({ ...config, bytesMax: data.answerBytesMax, growth: new V8HeapGrowth(data.heapGrowth) }, data.answerBytes, data.place);
   load.answerBytes = () => answerMemory.bytes;
   const { delayMsMax = bounds.delayMsMax } = data;
   const server = createHttpServer({

@@ -6,6 +6,7 @@ import type { ThreadHandlers, ThreadPeer } from '../../shared/threads/thread-pee
 import { sharedMs } from '../../shared/time/shared-clock';
 import { forgetAnswerPart, answerParts } from '../http/answer-memory';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
+import { sharedHeapGrowth } from '../http/heap-growth';
 import { listen } from '../http/http-server';
 import { type FrontLoad, type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, FRONT_WORDS, MAIN_BEAT_MS } from './front-state';
@@ -18,7 +19,7 @@ export interface FrontThreadsParts {
   /** The JavaScript file of a worker that calls serveFrontThread. */
   entry: string;
   threads: number;
-  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes' | 'answerBytes'>;
+  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes' | 'answerBytes' | 'heapGrowth'>;
   /** The environment of the threads; default: none. */
   environment?: Readonly<Record<string, string>>;
   /** What the threads may ask. `peer` is the one that asks. */
@@ -68,6 +69,7 @@ export class FrontThreads {
     );
     const bodyBytes = new Float64Array(new SharedArrayBuffer(parts.threads * Float64Array.BYTES_PER_ELEMENT));
     const answerBytes = answerParts(parts.threads);
+    const heapGrowth = sharedHeapGrowth();
     this.threads = new ServingThreads<Front>({
       task: 'serves the API',
       entry: parts.entry,
@@ -76,7 +78,7 @@ export class FrontThreads {
       own: () => ({ reader: new FrontReportReader(parts.reader), load: NO_LOAD, dealtTurnedAway: 0 }),
       data: (state, place): FrontThreadData => {
         showBeat(state);
-        return { ...parts.data, state, place, bodyBytes, answerBytes };
+        return { ...parts.data, state, place, bodyBytes, answerBytes, heapGrowth };
       },
       environment: parts.environment,
       handlers: (thread) => ({

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { StreamResponse } from '../../../../coordinator/http/stream-response';
+import { ListenerGuard } from '../../../../shared/process/listener-guard';
 
 /** A stream that throws, as Node's does, when it is used after its end. */
 class Stream extends EventEmitter {
@@ -12,6 +13,7 @@ class Stream extends EventEmitter {
   readableEnded = true;
   writableLength = 0;
   calls: unknown[][] = [];
+  faults: unknown[] = [];
   respond(headers: object, options: object): void {
     this.call('respond', headers, options);
     this.headersSent = true;
@@ -30,7 +32,7 @@ class Stream extends EventEmitter {
 }
 
 function answerTo(stream: Stream, isHead = false): StreamResponse {
-  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, { isHead, leave: () => stream.calls.push(['leave']) });
+  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, { isHead, leave: () => stream.calls.push(['leave']), guard: new ListenerGuard((error) => stream.faults.push(error)) });
 }
 
 /** What is put off is done by then. */
@@ -123,4 +125,17 @@ test('an answer that is broken off is reset when the library is not reading, and
   expect([answer.destroyed, stream.calls]).toEqual([true, []]);
   await later();
   expect(stream.calls).toEqual([['close', 2]]);
+});
+
+test('a head that can not be sent in its later turn breaks off its stream alone', async () => {
+  const stream = new Stream();
+  const fault = new Error('ERR_HTTP2_INVALID_HEADER_VALUE');
+  stream.respond = () => {
+    throw fault;
+  };
+  const answer = answerTo(stream, true).writeHead(200).end();
+  await later();
+  expect(stream.faults).toEqual([fault]);
+  expect(stream.calls).toEqual([['close', 2]]);
+  expect(answer.destroyed).toBe(true);
 });
