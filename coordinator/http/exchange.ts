@@ -175,9 +175,9 @@ export class Exchange {
         break;
       case 'bare':
         this.isReplayed ||= answer.isReplayed ?? false;
-        this.sendBare(answer);
+        sent = this.sendBare(answer);
         this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
-        return undefined;
+        return sent;
       case 'hits':
         this.worked = answer.worked ?? null;
         if (!this.sendHits(answer)) {
@@ -259,19 +259,24 @@ export class Exchange {
   /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */
   private sendWhole(text: string | Buffer, contentType: string): Promise<void> | undefined {
     this.mustHaveRoom(text.length);
-    if (text.length > STREAM_CHARACTERS && this.response instanceof StreamResponse) return this.sendSlices(typeof text === 'string' ? Buffer.from(text) : text, contentType);
-    this.send(text, contentType);
-    return undefined;
+    if (!this.isInSlices(text)) {
+      this.send(text, contentType);
+      return undefined;
+    }
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text;
+    this.begin({ ...this.headers(contentType), 'content-length': bytes.length });
+    return this.endInSlices(bytes);
   }
 
-  private async sendSlices(bytes: Buffer, contentType: string): Promise<void> {
-    const headers = this.headers(contentType);
-    headers['content-length'] = bytes.length;
-    this.begin(headers);
+  private isInSlices(text: string | Buffer): boolean {
+    return text.length > STREAM_CHARACTERS && this.response instanceof StreamResponse;
+  }
+
+  private async endInSlices(bytes: Buffer): Promise<void> {
     let from = 0;
     for (; bytes.length - from > STREAM_CHARACTERS; from += STREAM_CHARACTERS) {
       this.hold.keep(bytes.length - from);
-      if (!(await this.write(bytes.subarray(from, from + STREAM_CHARACTERS)))) return;
+      if (!(await this.write(bytes.subarray(from, from + STREAM_CHARACTERS)))) return this.releaseRead();
     }
     this.releaseRead();
     this.end(bytes.subarray(from));
@@ -306,13 +311,16 @@ export class Exchange {
     return true;
   }
 
-  private sendBare({ status, headers, bytes }: BareAnswer): void {
+  private sendBare({ status, headers, bytes }: BareAnswer): Promise<void> | undefined {
     this.mustHaveRoom(bytes?.length ?? 0);
     const own: OutgoingHttpHeaders = { ...this.headers(''), ...headers };
     if (bytes !== null) own['content-length'] = bytes.length;
     this.begin(own, status);
     // The answer to HEAD says how long the body would be.
-    this.end(bytes === null || this.request.method === 'HEAD' ? NO_BYTES : bytes);
+    const body = bytes === null || this.request.method === 'HEAD' ? NO_BYTES : bytes;
+    if (this.isInSlices(body)) return this.endInSlices(body);
+    this.end(body);
+    return undefined;
   }
 
   /** Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so. */
@@ -351,11 +359,11 @@ export class Exchange {
     this.watchRest();
   }
 
-  /** Watches over what the system has not taken of an answer that has ended. */
+  /** Watches over what the system has not taken of an answer whose last part is written. It may end only when the rest of the body has come. */
   private watchRest(): void {
     const { response } = this;
     // Usually it takes a small one at once, and there is nothing to wait for. Of a connection that is closed, nothing more is heard.
-    if (response.writableEnded && response.writableLength > 0 && !response.destroyed) void this.progress('finish', response.writableLength);
+    if ((!response.writableEnded || response.writableLength > 0) && !response.destroyed) void this.progress('finish', response.writableLength);
   }
 
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
@@ -416,8 +424,8 @@ export class Exchange {
         resolve();
       };
       const look = setInterval(() => {
-        // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself.
-        if (response.socket === null) pace.begin(clock.monotonicMs(), taken);
+        // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself; or all was taken.
+        if (response.socket === null || response.writableLength === 0) pace.begin(clock.monotonicMs(), taken);
         else if (!pace.look(clock.monotonicMs(), taken)) response.destroy();
       }, pace.lookMs);
       response.on(event, go);
