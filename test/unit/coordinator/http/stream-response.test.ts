@@ -32,7 +32,11 @@ class Stream extends EventEmitter {
 }
 
 function answerTo(stream: Stream, isHead = false): StreamResponse {
-  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, { isHead, leave: () => stream.calls.push(['leave']), guard: new ListenerGuard((error) => stream.faults.push(error)) });
+  return new StreamResponse(stream as unknown as ServerHttp2Stream, {} as Socket, {
+    isHead,
+    leave: () => stream.calls.push(['leave']),
+    guard: new ListenerGuard((error) => stream.faults.push(error)),
+  });
 }
 
 /** What is put off is done by then. */
