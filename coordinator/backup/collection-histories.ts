@@ -1,4 +1,4 @@
-import type { CollectionHistory } from '../../shared/backup/log-format';
+import type { CollectionHistory, LogHead } from '../../shared/backup/log-format';
 import { shardName } from '../../shared/backup/log-format';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../shared/errors/quiver-error';
@@ -59,7 +59,7 @@ export class CollectionHistories {
         for (const set of [...setsBefore(record, left), record]) if (!known.has(set.uid)) await this.put(this.begun(set, nowMs));
       } else if (before.toMs !== null) await this.reopen(before, record, records);
       // One that is not sealed is put again with what is known here: an earlier version wrote it, or somebody else.
-      else if (before.record !== value || !before.isSealed) await this.put({ ...before, ...namedBy(record) });
+      else if (before.record !== value || !before.isSealed) await this.put(this.renewed(before, record));
     }
     const present = new Set(records.map(({ uid }) => uid));
     const isOpen = (history: CollectionHistory): boolean => history.awaits === true || (history.toMs === null && !present.has(history.uid));
@@ -88,7 +88,15 @@ export class CollectionHistories {
     const told = await this.told();
     const gone = [...this.known!.values()].filter((other) => other.identity === history.identity && other.uid !== history.uid && other.toMs === null);
     for (const other of gone) await this.put({ ...other, toMs: deletedMs(other, { records, nowMs: this.parts.clock.wallMs(), told }) }, other.isSealed);
-    await this.put({ ...history, ...namedBy(record), toMs: null, order: this.nextOrder() });
+    await this.put({ ...this.renewed(history, record), toMs: null, order: this.nextOrder() });
+  }
+
+  /** The history of a set that is there: when it began, of one that anybody could have written, as far as that can be. */
+  private renewed(history: KnownHistory, record: CollectionRecord): CollectionHistory {
+    const { uid, identity, createdAt } = record;
+    const nowMs = this.parts.clock.wallMs();
+    const fromMs = history.isSealed ? history.fromMs : Math.min(nowMs, identity === uid ? Date.parse(createdAt) : history.fromMs);
+    return { ...history, ...namedBy(record), fromMs };
   }
 
   /** The set before ends when this one begins, as soon as the logs say when that was. */
@@ -123,10 +131,14 @@ export class CollectionHistories {
     return [...this.known!.values()].some((other) => other.identity === history.identity && bySuccession(other, history) > 0);
   }
 
-  /** Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed. */
+  /** Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed, and counts where nothing else is told. */
   private async told(): Promise<ToldLogs> {
-    const heads = await this.parts.logs.heads();
-    return { heads, stages: await this.parts.logs.stages(true) };
+    const { logs, clock } = this.parts;
+    const nowMs = clock.wallMs();
+    const heads = new Map<string, LogHead>();
+    for (const [name, head] of await logs.heads()) heads.set(name, { ...head, untilMs: Math.min(head.untilMs, nowMs) });
+    for (const [name, head] of await logs.heads(true)) heads.set(name, head);
+    return { heads, stages: await logs.stages(true) };
   }
 
   /** Nothing is known here of what an earlier version, or somebody else, wrote of shards that are gone: it gets no seal. */

@@ -102,7 +102,11 @@ export class ShippedLogs {
   private historyIn(key: string, bytes: Buffer): KnownHistory | null {
     try {
       const { content, seal } = openedContent(COLLECTION_HISTORY, this.target.seals, key, bytes);
-      return historyKey(content.uid) === key ? { ...content, isSealed: seal === 'sealed' } : null;
+      if (historyKey(content.uid) !== key) return null;
+      if (seal === 'sealed') return { ...content, isSealed: true };
+      // Programs before seals noted no more than this, and anybody could have written the rest.
+      const { replacedMs: _replacedMs, order: _order, awaits: _awaits, ...noted } = content;
+      return { ...noted, isSealed: false };
     } catch (error) {
       if (isUnreadable(error)) return null;
       throw error;

@@ -20,6 +20,7 @@ import { stageIn } from '../../shared/shard/operation-codec';
 import type { ShardStage } from '../../shared/shard/shard-stage';
 import type { Clock } from '../../shared/time/clock';
 import type { Pace } from '../../shared/time/pace';
+import { SealedSegments } from './sealed-segments';
 import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
 
 /** Bytes of a segment, about: it is in memory as a whole. */
@@ -48,7 +49,7 @@ interface Position {
 
 /**
  * Brings the log of one shard to the target, as long as this process leads it. What a process before shipped goes on where
- * that ended: the target tells. Entries that are not there any more, or whose time nobody noted, are a gap: what follows is
+ * that ended: the target tells, by what this service has sealed, since anybody could have written the rest. Entries that are not there any more, or whose time nobody noted, are a gap: what follows is
  * of use only with a backup taken later.
  */
 export class ShardShipper {
@@ -60,10 +61,14 @@ export class ShardShipper {
   /** The last stage that the target was told of. */
   private stage: { stage: ShardStage; term: number } | null = null;
 
+  private readonly sealed: SealedSegments;
+
   constructor(
     readonly log: ShippableLog,
     private readonly parts: ShipperParts,
-  ) {}
+  ) {
+    this.sealed = new SealedSegments(parts.target);
+  }
 
   /** Ships what is committed by now. Errors: those of the target and of the log. */
   async ship(): Promise<void> {
@@ -115,6 +120,7 @@ export class ShardShipper {
     const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
     const list = async (from: number): Promise<LogSegment[]> => (await parts.target.list(`${LOG_PREFIX}${name}/`, segmentsFrom(name, from))).flatMap((object) => segmentOf(object) ?? []);
     this.head = null;
+    this.sealed.forget();
     // The target takes its time, in which what is not shipped may be given up.
     const look = (): LogView | null => {
       const now = log.view();
@@ -125,11 +131,15 @@ export class ShardShipper {
     const isHere = (sequence: number, epoch: number): boolean => sequence >= view!.first - 1 && sequence <= view!.committed && log.epochOf(sequence) === epoch;
     // What was shipped after it was told is shipped again, which does no harm.
     const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
+    const others = (segments: readonly LogSegment[]): LogSegment[] => segments.filter((segment) => isOfOthers(log, view!, [endOf(segment)]));
     if (newest !== undefined) {
       const behind = log.goOnBehind === undefined ? [] : await list(newest.sequence + 1);
       view = look();
       if (view === null) return null;
-      if (!isOfOthers(log, view, [...told, ...behind.map(endOf)])) {
+      const isOwn = !isOfOthers(log, view, told) && (await this.sealed.first(others(behind))) === null;
+      view = look();
+      if (view === null) return null;
+      if (isOwn) {
         this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
         return { term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
       }
@@ -137,31 +147,34 @@ export class ShardShipper {
     const segments = await list(0);
     view = look();
     if (view === null) return null;
-    if (isOfOthers(log, view, [...told, ...segments.map(endOf)])) return this.goOnBehind(view, told, segments);
-    const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
-    const last = chain?.at(-1);
+    if (isOfOthers(log, view, told) || (await this.sealed.first(others(segments))) !== null) return this.goOnBehind(view, told, segments);
+    const last = await this.sealed.first([...segments].sort((a, b) => b.lastEpoch - a.lastEpoch || b.last - a.last));
+    view = look();
+    if (view === null) return null;
     const position = { term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
-    const isWhole = last !== undefined && isHere(last.last, last.lastEpoch);
+    const isWhole = last !== null && isHere(last.last, last.lastEpoch);
     if (!isWhole) for (const head of told) await this.keepTold(head);
-    if (last === undefined || chain === null) return position;
+    if (last === null) return position;
     if (isWhole) {
+      const chain = chainsOf(segments).find((one) => one.segments.includes(last));
       Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
-      this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain[0].first, untilMs, gaps: this.gaps, error: null };
+      this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain?.since ?? last.first, untilMs, gaps: this.gaps, error: null };
     } else this.giveUp(last.last + 1, view.first - 1);
     return position;
   }
 
   /** What the target has of another history stays apart, and so what was written here until that was noticed is given up. */
   private async goOnBehind(view: LogView, told: readonly LogHead[], segments: readonly LogSegment[]): Promise<Position | null> {
-    const { log, parts } = this;
-    const most = (numbers: number[]): number => numbers.reduce((one, other) => Math.max(one, other), 0);
-    const end = most([...told, ...segments.map(endOf)].map(({ sequence }) => sequence));
-    const endsThere = segments.filter(({ last }) => last === end);
+    const { log, parts, sealed } = this;
+    const furthest = await sealed.first([...segments].sort((a, b) => b.last - a.last));
+    const latest = await sealed.first([...segments].sort((a, b) => b.toMs - a.toMs));
+    const end = Math.max(furthest?.last ?? 0, ...told.map(({ sequence }) => sequence));
+    const atEnd = await sealed.first(segments.filter(({ last }) => last === end).sort((a, b) => b.toMs - a.toMs));
     // Up to when nothing came behind the end of the other history is told by its head alone, which another one takes the place of.
     const head = told.filter(({ sequence }) => sequence === end).sort((a, b) => b.untilMs - a.untilMs)[0];
     if (head !== undefined) {
       const { epoch } = head;
-      const at = most([head.untilMs + 1, ...endsThere.map(({ toMs }) => toMs)]);
+      const at = Math.max(head.untilMs + 1, atEnd?.toMs ?? 0);
       const key = segmentKey(shardName(log.id), { first: end + 1, last: end + 1, precedingEpoch: epoch, lastEpoch: epoch, fromMs: at, toMs: at });
       const bytes = segmentToBytes([{ sequence: end + 1, epoch, at, write: null }], { seals: parts.target.seals, key });
       await parts.target.put(key, bytes);
@@ -171,7 +184,7 @@ export class ShardShipper {
     // Closed meanwhile: the next start looks again.
     if (log.view() === null) return null;
     this.giveUp(Math.min(view.first, end + 1), next - 1);
-    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: most([...told.map(({ untilMs }) => untilMs + 1), ...segments.map(({ toMs }) => toMs)]) };
+    return { term: view.term, next, epoch: log.epochOf(next - 1) ?? 0, at: Math.max(latest?.toMs ?? 0, ...told.map(({ untilMs }) => untilMs + 1)) };
   }
 
   /** What is not there any more is given up. */

@@ -30,6 +30,10 @@ const SEAL_MAGIC = Buffer.from('QSEAL1');
 const SEAL_BYTES = 32;
 /** A log may have to go on behind a segment whose name anybody could have written: there is room for a century of writes above it. */
 const SEQUENCE_MAX = 2 ** 52;
+/** The greatest time that a Date can have, and that a millisecond before and behind it is one, too. */
+const TIME_MAX = 8.64e15 - 1;
+/** Far more than a segment has, of which each takes some 25 bytes at least: whoever reads it makes an object of each. */
+const ENTRIES_MAX = 1_000_000;
 /** Most bytes of a segment: it is in memory as a whole. It has some 4 MiB, or one large entry. */
 export const SEGMENT_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -140,6 +144,7 @@ export function stageOf(key: string): LoggedStage | null {
   if (match === null || !key.startsWith(STAGES_PREFIX)) return null;
   const stage = match[5];
   const [sequence, epoch, at, term] = match.slice(1, 5).map(Number);
+  if (![sequence, epoch, at, term].every((number) => Number.isSafeInteger(number)) || at > TIME_MAX) return null;
   return { key, sequence, epoch, at, term, stage };
 }
 
@@ -158,7 +163,8 @@ export function segmentOf({ key, bytes }: { key: string; bytes: number }): LogSe
   const match = /\/(\d{16})-(\d{16})-(\d+)-(\d+)-(\d+)-(\d+)$/.exec(key);
   if (match === null || !key.startsWith(LOG_PREFIX)) return null;
   const [first, last, precedingEpoch, lastEpoch, fromMs, toMs] = match.slice(1).map(Number);
-  const isPossible = [first, last, precedingEpoch, lastEpoch, fromMs, toMs].every((number) => Number.isSafeInteger(number)) && first > 0 && first <= last && last <= SEQUENCE_MAX;
+  const isPossible =
+    [first, last, precedingEpoch, lastEpoch, fromMs, toMs].every((number) => Number.isSafeInteger(number)) && first > 0 && first <= last && last <= SEQUENCE_MAX && Math.max(fromMs, toMs) <= TIME_MAX;
   if (!isPossible) return null;
   return { key, bytes, first, last, precedingEpoch, lastEpoch, fromMs, toMs };
 }
@@ -230,6 +236,7 @@ function entriesIn(segment: LogSegment, bytes: Buffer): { entries: ShippedEntry[
   const entries: ShippedEntry[] = [];
   let at = HEAD_BYTES + 4;
   let lastAt = at;
+  if (bytes.readUInt32LE(HEAD_BYTES) > ENTRIES_MAX) throw new RangeError('it has more entries than any');
   for (let left = bytes.readUInt32LE(HEAD_BYTES); left > 0; left -= 1) {
     lastAt = at;
     const entry: ShippedEntry = { sequence: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8), at: bytes.readDoubleLE(at + 16), write: null };
@@ -255,6 +262,14 @@ function entriesIn(segment: LogSegment, bytes: Buffer): { entries: ShippedEntry[
 /** Why a segment is not taken that has to have a seal of this service. */
 export function unsealedSegment(key: string): string {
   return `${key} is not sealed by this service: an earlier version wrote it, or somebody else; "unsealed": true takes it on trust`;
+}
+
+/** Whether this service has sealed a segment, by its last bytes alone: nothing is made of the others. */
+export function isSealedSegment(key: string, bytes: Buffer, seals: BackupSeals): boolean {
+  const at = bytes.length - SEAL_BYTES;
+  const end = at - SEAL_MAGIC.length - 4 - ENTRY_BYTES;
+  if (end < HEAD_BYTES + 4 || !bytes.subarray(at - SEAL_MAGIC.length, at).equals(SEAL_MAGIC)) return false;
+  return seals.check(key, bytes.subarray(HEAD_BYTES + 4, end), bytes.subarray(at)) === 'sealed';
 }
 
 /** The seal that the last entry is; null: it is none. */

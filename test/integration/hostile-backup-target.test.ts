@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { backupId } from '../../shared/backup/backup-format';
-import { type LogSegment, openedSegment, segmentOf, segmentToBytes } from '../../shared/backup/log-format';
+import { type LogSegment, openedSegment, segmentKey, segmentOf, segmentToBytes } from '../../shared/backup/log-format';
 import { OTHER_SEALS, TEST_SEALS } from '../support/test-seals';
 import { type AdminCall, backupEnded, takeBackup } from '../support/backup-calls';
 import { EmbeddedProcess } from '../support/embedded-process';
@@ -303,4 +303,25 @@ test('a void, and a segment of a log, that somebody else made are nobody else’
   const { id } = await call('POST', '/v1/admin/backups', {});
   await backupEnded(call, id);
   await call('POST', '/v1/collections/things/bulk_upsert', { items: [{ external_id: 'later', vector: [1, 1, 2, 3] }] });
+});
+
+test('a segment of another century, and a head that says the same, make no item expire, over starts', async () => {
+  const [{ uid }] = target.contentOf(`backups/${good.id}.json`).collections;
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  await call('POST', '/v1/collections/things/bulk_upsert', { items: [{ external_id: 'until tomorrow', vector: [1, 1, 2, 3], expires_at: tomorrow }] });
+  const ms = Date.parse('2200-01-01T00:00:00Z');
+  const name = { first: 2 ** 40, last: 2 ** 40, precedingEpoch: 2 ** 42, lastEpoch: 2 ** 42, fromMs: ms, toMs: ms };
+  const key = segmentKey(`${uid}.0`, name);
+  for (let start = 0; start < 2; start += 1) {
+    writeFileSync(join(folder, key), segmentToBytes([{ sequence: 2 ** 40, epoch: 2 ** 42, at: ms, write: null }]));
+    target.put('heads/x.json', { member: 'x', at: ms, shards: { [`${uid}.0`]: { sequence: 2 ** 40, epoch: 2 ** 42, untilMs: ms, since: 1, gaps: 0, error: null } } });
+    await service.stop();
+    await service.start();
+    const { external_id: id } = await call('GET', '/v1/collections/things/vectors/until%20tomorrow');
+    expect(id).toBe('until tomorrow');
+    // What is written now is shipped behind what was.
+    const before = target.contentOf('heads/node-0.json').at as number;
+    await eventually('the log is looked at', async () => (target.contentOf('heads/node-0.json').at as number) > before + 1_000);
+  }
+  await expectSound();
 });

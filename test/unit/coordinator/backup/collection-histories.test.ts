@@ -70,6 +70,54 @@ test('a set that takes over begins when the last of its shards was opened, and t
   expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_530 }, second: { fromMs: 2_530, toMs: null } });
 });
 
+describe('a history that somebody else has written in the place of a sealed one', () => {
+  const FAR_MS = 8.64e15;
+
+  test.each<[string, Partial<CollectionHistory>]>([
+    ['that begins later', { fromMs: FAR_MS }],
+    ['that begins earlier', { fromMs: 0 }],
+    ['that is over', { toMs: 1 }],
+    ['that was replaced', { replacedMs: 1 }],
+    ['that has the last order of all', { order: Number.MAX_SAFE_INTEGER }],
+    ['that awaits another one', { awaits: true }],
+  ])('%s is put right by what is known', async (_, given) => {
+    await put(recordOf('first', 1));
+    await look();
+    const [{ isSealed: _isSealed, ...before }] = await logs.histories();
+    await logs.putHistory({ ...before, ...given }, false);
+    histories.forget();
+    expect(await look()).toEqual({ first: { fromMs: 0, toMs: null } });
+    expect(await logs.histories()).toMatchObject([{ isSealed: true }]);
+    // And whoever comes later can be read, and comes later.
+    await put(recordOf('second', 1));
+    expect(Object.keys(await look())).toEqual(['first', 'second']);
+    const [first, second] = await logs.histories();
+    expect(second.order!).toBeGreaterThan(first.order ?? 0);
+    expect(first).not.toHaveProperty('replacedMs');
+  });
+
+  test('of a set that is gone says nothing of when another one ended', async () => {
+    await put(recordOf('first', 1));
+    await look();
+    const [{ isSealed: _isSealed, ...before }] = await logs.histories();
+    await logs.putHistory({ ...before, uid: 'forged', order: 9, fromMs: startMs + 1 }, false);
+    histories.forget();
+    await look();
+    await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+    expect((await look()).first.toMs).toBeGreaterThan(0);
+  });
+});
+
+test('how far a log is, as somebody else says it, does not make a deleted collection last', async () => {
+  await put(recordOf('first', 1));
+  await tell({ 'first.0': 1_500 });
+  await look();
+  const head: LogHead = { sequence: 10, epoch: 99, untilMs: 8.64e15, since: 1, gaps: 0, error: null };
+  await target.put(headsKey('x'), sealedText({ member: 'x', at: 0, shards: { 'first.0': head } }));
+  await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 4_000 } });
+});
+
 test('what is not sealed ends nothing', async () => {
   await put(recordOf('first', 1));
   await look();

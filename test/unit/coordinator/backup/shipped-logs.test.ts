@@ -77,6 +77,21 @@ async function offered(manifests: BackupManifest[]): Promise<[number, number][]>
 
 beforeEach(() => target.objects.clear());
 
+test.each([
+  ['a segment', (ms: number) => `log/things.0/${'1'.padStart(16, '0')}-${'1'.padStart(16, '0')}-0-1-0-${ms}`],
+  ['a stage', (ms: number) => stageKey('things.0', { sequence: 1, epoch: 1, at: ms, term: 0, stage: 'told' })],
+  ['a stage of digits without end', () => `stages/things.0/${'1'.padStart(16, '0')}-1-${'9'.repeat(400)}-0-told`],
+])('%s of a time that no date has is nobody’s trouble', async (_, keyOf) => {
+  await history('things', 0, null);
+  await ship('things', 1, 0, [1]);
+  for (const ms of [Number.MAX_SAFE_INTEGER, 8.64e15 + 1, 8.64e15]) {
+    const key = keyOf(ms);
+    await target.put(key, Buffer.from('x'));
+    expect(await offered([])).toEqual([[0, 1]]);
+    await target.delete(key);
+  }
+});
+
 describe('a set of shards that took over between two backups', () => {
   const first = backup(1, { first: placeOf(2, 1) });
   const second = backup(6, { second: placeOf(3, 6) });

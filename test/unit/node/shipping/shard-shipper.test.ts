@@ -1,11 +1,24 @@
-import { TEST_SEALS } from '../../../support/test-seals';
+import { OTHER_SEALS, TEST_SEALS } from '../../../support/test-seals';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RecordStore } from '../../../../node/records/record-store';
 import { OwnLog } from '../../../../node/shard/backup/own-log';
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
+import type { BackupSeals } from '../../../../shared/backup/backup-seals';
 import { chainsOf } from '../../../../shared/backup/log-chain';
-import { openedSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry, STAGES_PREFIX, stageOf } from '../../../../shared/backup/log-format';
+import {
+  isSealedSegment,
+  openedSegment,
+  LOG_PREFIX,
+  type LogHeads,
+  type LogSegment,
+  segmentKey,
+  segmentOf,
+  segmentToBytes,
+  type ShippedEntry,
+  STAGES_PREFIX,
+  stageOf,
+} from '../../../../shared/backup/log-format';
 import { operationsToBytes } from '../../../../shared/shard/operation-codec';
 import type { StageOperation } from '../../../../shared/shard/shard-client';
 import { ManualClock } from '../../../../shared/time/clock';
@@ -332,6 +345,54 @@ describe('a log that nobody else has', () => {
     const [segment] = [...objects.keys()].flatMap((key) => segmentOf({ key, bytes: 1 }) ?? []);
     expect(segment).toMatchObject({ first: 6, last: 6, precedingEpoch: epoch, lastEpoch: epoch, fromMs: untilMs + 1 });
     expect(two.head).toMatchObject({ sequence: 7 });
+  });
+
+  describe('beside segments that somebody else has put into the target', () => {
+    const FAR_MS = Date.parse('2200-01-01T00:00:00Z');
+    const OF_OTHERS: [string, Partial<LogSegment>][] = [
+      ['far behind the log', { first: 2 ** 40, last: 2 ** 40, precedingEpoch: 2 ** 42, lastEpoch: 2 ** 42 }],
+      ['behind the log, one after the other', { first: 4, last: 9, precedingEpoch: 1, lastEpoch: 2 ** 42 }],
+      ['of what the log has', { first: 1, last: 5 }],
+      ['of a later lineage', { first: 2, last: 3, lastEpoch: 2 ** 42 }],
+    ];
+    const WAYS: [string, BackupSeals | null][] = [
+      ['without a seal', null],
+      ['with a seal of his own', OTHER_SEALS],
+    ];
+    const put = (given: Partial<LogSegment>, seals: BackupSeals | null): void => {
+      const epoch = own.epochOf(1)!;
+      const name = { first: 1, last: 1, precedingEpoch: 0, lastEpoch: epoch, fromMs: FAR_MS, toMs: FAR_MS, ...given };
+      const key = segmentKey('c.0', name);
+      const entries = Array.from({ length: Math.min(10, name.last - name.first + 1) }, (_, i) => ({ sequence: name.first + i, epoch, at: FAR_MS, write: null }));
+      objects.set(key, segmentToBytes(entries, seals === null ? undefined : { seals, key }));
+    };
+
+    test.each(OF_OTHERS.flatMap(([what, given]) => WAYS.flatMap(([how, seals]) => [true, false].map((isTold) => [what, how, isTold, given, seals] as const))))(
+      '%s, %s (told before: %s): its numbers and its clock are its own',
+      async (_what, _how, isTold, given, seals) => {
+        const one = await open();
+        await write(3);
+        await one.ship();
+        if (isTold) tell(one);
+        await write(2);
+        put(given, seals);
+        const two = await open();
+        await two.ship();
+        expect(two.head).toMatchObject({ sequence: 5, gaps: 0 });
+        expect(gaps).toEqual([]);
+        expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
+        await write(1);
+        await two.ship();
+        const sealedNumbers = [...objects.keys()]
+          .filter((key) => isSealedSegment(key, objects.get(key)!, TEST_SEALS))
+          .flatMap((key) => openedSegment(segmentOf({ key, bytes: 1 })!, objects.get(key)!, TEST_SEALS).entries.map(({ sequence }) => sequence));
+        expect(sealedNumbers).toEqual([1, 2, 3, 4, 5, 6]);
+        const three = await open();
+        expect(own.latestMs).toBeLessThanOrEqual(clock.wallMs());
+        await three.ship();
+        expect(three.head).toMatchObject({ sequence: 6 });
+      },
+    );
   });
 
   test('that is closed while it is looked at in the target gives nothing up', async () => {
