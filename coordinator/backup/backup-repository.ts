@@ -72,16 +72,21 @@ export class BackupRepository {
 
   /**
    * The newest backup that has all that it was to have; null: there is none. One that is sealed by this service comes first; what
-   * is ahead of the clock counts for nothing, because its time says nothing.
+   * is ahead of the clock counts for nothing, because its time says nothing. Where many lack something, the earliest of those looked
+   * at: the last one that is whole is no newer.
    */
   async newest(): Promise<BackupManifest | null> {
     let unsealed: BackupManifest | null = null;
+    let looked = 0;
+    let earliest: BackupManifest | null = null;
     for await (const { manifest, seal } of this.readable(NEWEST_LOOKED_AT)) {
+      looked += 1;
+      earliest = manifest;
       if (manifest.leftOut !== undefined || this.isAhead(Date.parse(manifest.finishedAt))) continue;
       if (seal === 'sealed') return manifest;
       unsealed ??= manifest;
     }
-    return unsealed;
+    return unsealed ?? (looked === NEWEST_LOOKED_AT ? earliest : null);
   }
 
   /** Those that can be read, the newest first, of at most `max` that are not ahead of the clock. */

@@ -70,7 +70,7 @@ export class BackupSchedule {
  * identities. Errors: those of the target.
  */
 export async function deleteOldBackups(repository: BackupRepository, rule: KeepRule, { log, present }: { log: Logger; present: ReadonlySet<string> }): Promise<void> {
-  // What anybody could have written is judged by itself, so that it takes the place of nothing that this service has sealed.
+  // What anybody could have written takes the place of nothing that this service has sealed; what is sealed, that of the rest.
   const found = { sealed: new Map<string, DatedBackup>(), others: new Map<string, DatedBackup>() };
   const lastOnes = new Set<string>();
   const wanted = new Set(present);
@@ -85,8 +85,11 @@ export async function deleteOldBackups(repository: BackupRepository, rule: KeepR
     // A time that has not come says nothing of which is older.
     if (manifest.scheduled && !repository.isAhead(finishedMs)) (seal === 'sealed' ? found.sealed : found.others).set(id, { finishedMs });
   }
-  for (const backups of [found.sealed, found.others]) {
-    const kept = keptBackups([...backups.values()], rule);
+  for (const [backups, beside] of [
+    [found.sealed, []],
+    [found.others, [...found.sealed.values()]],
+  ] as const) {
+    const kept = keptBackups([...beside, ...backups.values()], rule);
     for (const [id, backup] of backups) {
       if (kept.has(backup) || lastOnes.has(id)) continue;
       await repository.makeVoid(id);

@@ -26,6 +26,9 @@ const BASES_MAX = 10_000;
 const DAMAGED_MAX = 1_000;
 const INDEX_FILES_MAX = 64;
 const SESSIONS_MAX = 100_000;
+/** These are in memory as a whole when a shard is restored: marks and sessions as they are, of live records 8 MiB for each object. */
+const HELD_BYTES_MAX = 256 * 1024 * 1024;
+const LIVE_OBJECTS_MAX = 256;
 
 const count = z.int().min(0);
 const number = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -42,6 +45,7 @@ const checkedObject = z.object({
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 const objects = listOf(checkedObject, OBJECTS_MAX);
+const heldObjects = objects.refine((all) => all.reduce((sum, { bytes }) => sum + bytes, 0) <= HELD_BYTES_MAX, 'more bytes than are read at once');
 
 const backedUpShard = z.object({
   manifest: checkedObject,
@@ -82,7 +86,7 @@ export const SHARD_MANIFEST: z.ZodType<ShardManifest> = z.object({
   items: count,
   lastRecno: count,
   segments: listOf(checkedObject.extend({ from: count, to: count, count }), OBJECTS_MAX),
-  live: objects,
+  live: listOf(checkedObject, LIVE_OBJECTS_MAX),
   spec: z.string().max(RECORD_LENGTH_MAX),
   versions: number.nullable().optional(),
   operation: count,
@@ -93,8 +97,8 @@ export const SHARD_MANIFEST: z.ZodType<ShardManifest> = z.object({
     })
     .nullable(),
   journal: objects,
-  marks: objects.optional(),
-  log: z.object({ sequence: count, epoch: number, gate: z.string().max(RECORD_LENGTH_MAX).nullable(), sessions: objects }).optional(),
+  marks: heldObjects.optional(),
+  log: z.object({ sequence: count, epoch: number, gate: z.string().max(RECORD_LENGTH_MAX).nullable(), sessions: heldObjects }).optional(),
 });
 
 export const BACKUP_CLAIM: z.ZodType<BackupClaim> = z.object({ id, startedAt: z.string().max(100), bases: listOf(id, BASES_MAX), logs: listOf(uid, COLLECTIONS_MAX).optional() });

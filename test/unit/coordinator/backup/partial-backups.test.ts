@@ -115,6 +115,19 @@ test('a backup of some collections is no loss to the others: the next of everyth
   expect([baseOf('bad'), baseOf('good')]).toEqual([whole.id, some.id]);
 });
 
+test('where all that are looked at lack something, the newest that is whole is no newer than these', async () => {
+  const whole = await taken();
+  shards.set('bad', isDamaged);
+  const lacking = await taken();
+  expect((await repository.newest())!.id).toBe(whole.id);
+  for (let n = 0; n < 150; n += 1) {
+    const other = backupId(clock.wallMs() + n * 1_000 + 1_000, '0000000a');
+    const key = `backups/${other}.json`;
+    await target.put(key, sealedText({ ...lacking, id: other, finishedAt: new Date(clock.wallMs() + n * 1_000 + 1_000).toISOString() }, { seals: target.seals, key }));
+  }
+  expect((await repository.newest())!.id).toBe((await repository.ids())[99]);
+});
+
 describe('one that a clock took which was ahead', () => {
   test('is neither the base of later ones nor the newest', async () => {
     clock.advance(YEAR_MS);
@@ -166,6 +179,23 @@ describe('BACKUP_KEEP', () => {
     clock.advance(DAY_MS);
     const { id } = await taken({ scheduled: true });
     await keep(['good']);
+    expect(await repository.ids()).toEqual([id]);
+  });
+
+  test.each([
+    ['without a seal, as earlier versions made them', undefined],
+    ['with a seal of a secret that was lost', OTHER_SEALS],
+  ])('lets old backups %s go as others do', async (_, seals) => {
+    for (let day = 0; day < 3; day += 1) {
+      const real = await taken({ scheduled: true });
+      const key = `backups/${real.id}.json`;
+      await target.put(key, sealedText(real, seals && { seals, key }));
+      clock.advance(DAY_MS);
+    }
+    await keep(['good', 'bad']);
+    expect(await repository.ids()).toHaveLength(3);
+    const { id } = await taken({ scheduled: true });
+    await keep(['good', 'bad']);
     expect(await repository.ids()).toEqual([id]);
   });
 

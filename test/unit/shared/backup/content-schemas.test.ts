@@ -40,3 +40,11 @@ test.each(['..', '.', 'a/b', '../x'])('a checkpoint has no vectors in %j', (vect
   const checkpoint = { operation: 1, lastRecno: 1, number: 1, vectors, files: {} };
   expect(SHARD_MANIFEST.safeParse({ ...content, index: { checkpoint, files: [] } }).success).toBe(false);
 });
+
+test('what is in memory as a whole has a bound, however often it names the same object', () => {
+  const log = { sequence: 1, epoch: 1, gate: null };
+  const of = (count: number) => Array.from({ length: count }, () => ({ ...object, bytes: 8 * 1024 * 1024 }));
+  const isTaken = (given: Partial<ShardManifest>): boolean => SHARD_MANIFEST.safeParse({ ...content, ...given }).success;
+  expect([isTaken({ marks: of(32) }), isTaken({ live: of(256) }), isTaken({ log: { ...log, sessions: of(32) } })]).toEqual([true, true, true]);
+  expect([isTaken({ marks: of(33) }), isTaken({ live: of(257) }), isTaken({ log: { ...log, sessions: of(33) } })]).toEqual([false, false, false]);
+});
