@@ -1,4 +1,4 @@
-// `npm run hostile`: hostile clients against a real process (or a cluster), one attack after the other and then all at
+// `npm run hostile`: hostile clients and strangers against a real process (or a cluster), one attack after the other and then all at
 // once, while one normal client searches and another asks /livez. Prints for each attack how long these two waited.
 // Exit code 1 if a wait exceeds the limit, or if anything else happened that no client may cause.
 import { createRequire } from 'node:module';
@@ -17,7 +17,9 @@ const USAGE = `npm run hostile -- [options]
   --seconds S      how long each attack lasts (5)
   --limit-ms M     longest that a search or /livez may wait (250)
   --patience S     how long an answer that is due is waited for at most (30)
+  --nice N         priority of the hostile clients; a busy machine may have no turn for them at 19 (19)
   --seed N         of what the clients send (1)
+  --member-tls     with --cluster: members speak TLS with each other
   --cluster        against 1 coordinator, 2 storage nodes and etcd instead of one process
   --profile        shows for each attack the longest stretch of work on the main thread (of one process)
   --list           names the attacks`;
@@ -30,15 +32,17 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     'limit-ms': { type: 'string', default: '250' },
     patience: { type: 'string', default: '30' },
+    nice: { type: 'string', default: '19' },
     seed: { type: 'string', default: '1' },
     cluster: { type: 'boolean', default: false },
+    'member-tls': { type: 'boolean', default: false },
     profile: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
-const [seconds, limitMs, patience, seed] = [values.seconds, values['limit-ms'], values.patience, values.seed].map(Number);
-if (values.help || ![seconds, limitMs, patience].every((value) => value > 0) || !Number.isSafeInteger(seed)) {
+const [seconds, limitMs, patience, seed, nice] = [values.seconds, values['limit-ms'], values.patience, values.seed, values.nice].map(Number);
+if (values.help || ![seconds, limitMs, patience].every((value) => value > 0) || !Number.isSafeInteger(seed) || !Number.isInteger(nice)) {
   console.error(USAGE);
   process.exit(values.help ? 0 : 2);
 }
@@ -56,7 +60,7 @@ if (values.list) {
   for (const { name, role } of ATTACKS) console.log(`${name} (${role})`);
   process.exit(0);
 }
-const rounds = roundsOf(values.only.split(',').filter(Boolean), { together: values.together, mixes: Number(values.mixes), seed });
+const rounds = roundsOf(values.only.split(',').filter(Boolean), { together: values.together, mixes: Number(values.mixes), seed, isCluster: values.cluster });
 if (rounds.length < 2) {
   console.error(`there is no attack named ${values.only}; --list names them`);
   process.exit(2);
@@ -67,9 +71,10 @@ if (values.cluster) await ensureEtcdOrExit();
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
 /** @type {Record<string, string>} */
 const environment = profile === null ? {} : { NODE_OPTIONS: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
-const stages = values.cluster ? new ClusterStages({}) : new EmbeddedStages(environment);
+const stages = values.cluster ? new ClusterStages({ byTls: values['member-tls'] }) : new EmbeddedStages(environment);
 /** @type {Awaited<ReturnType<typeof stages.open>> | null} */
 let stage = null;
+let isSecured = false;
 const end = async () => {
   const open = stage;
   stage = null;
@@ -91,8 +96,10 @@ try {
   for (const round of rounds) {
     // A new process for each attack, so that it does not suffer from the attack before; a cluster is reused while it is
     // healthy.
-    stage ??= await stages.open();
-    const report = await runRound(stage, { ...round, seconds, seed, patienceMs: patience * 1000 });
+    if (stage !== null && round.isSecured !== isSecured) await end();
+    isSecured = round.isSecured;
+    stage ??= await stages.open(isSecured);
+    const report = await runRound(stage, { ...round, seconds, seed, patienceMs: patience * 1000, nice });
     console.log(tableRow(report, limitMs));
     const found = excesses(report, limitMs);
     if (found.length > 0) over.push({ name: round.name, found });

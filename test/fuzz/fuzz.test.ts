@@ -10,7 +10,7 @@ import { openTarget } from './targets';
 
 const REGRESSIONS = join(__dirname, 'regressions');
 /** Cases of each target, by what one costs; the whole takes less than a minute. */
-const CASES: Partial<Record<TargetName, number>> = { bodies: 150, uploads: 60, http: 100, rpc: 10, files: 2, imports: 600 };
+const CASES: Partial<Record<TargetName, number>> = { bodies: 150, uploads: 60, http: 100, http2: 100, rpc: 10, files: 2, imports: 600 };
 const SEED = 20;
 
 let target: FuzzTarget | null = null;

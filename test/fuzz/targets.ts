@@ -1,6 +1,7 @@
 import { FileTarget } from './files/file-target';
 import type { FuzzTarget, TargetName } from './fuzz-target';
 import { HttpTarget } from './http/http-target';
+import { Http2Target } from './http2/http2-target';
 import { ImportTarget } from './imports/import-target';
 import { RpcTarget } from './rpc/rpc-target';
 import { ThreadTarget } from './threads/thread-target';
@@ -12,6 +13,8 @@ export function openTarget(name: TargetName, environment: Record<string, string>
     case 'uploads':
     case 'http':
       return new HttpTarget(name, environment);
+    case 'http2':
+      return new Http2Target(environment);
     case 'rpc':
       return new RpcTarget(environment);
     case 'files':

@@ -16,7 +16,7 @@ export const GIANT_TEXT_BYTES = 256 * 1024;
 
 /** One request of an attack, as it goes out. */
 export interface Shot {
-  method: 'GET' | 'POST' | 'DELETE' | 'PATCH';
+  method: 'GET' | 'HEAD' | 'POST' | 'DELETE' | 'PATCH';
   path: string;
   headers: Record<string, string>;
   body: Buffer | null;
@@ -34,20 +34,46 @@ export interface Shot {
  * - `pipeline`: many shots at once on a connection, whatever the answers.
  * - `streams`: as many shots at once as HTTP/2 lets a connection have, again and again.
  * - `cancel`: the same, each shot cancelled as soon as it is sent (as in CVE-2023-44487).
+ * - `windowless`: the same as `streams`, and nothing of an answer may be sent.
+ * - `resets`: hundreds of shots with their cancellation in one write, again and again.
+ * - `pieces`: as many shots as HTTP/2 lets a connection have, the head, the body and the reset of each in one write.
+ *
+ * Strangers (see `door`) send `volleys` and no shots:
+ *
+ * - `volley`: one, in one write, and the connection ends soon.
+ * - `idle`: one, and nothing more on a connection that stays.
+ * - `trickle`: a byte of one every now and then.
  */
 export interface Attack {
   name: string;
   role: 'readonly' | 'readwrite';
-  manner: 'shoot' | 'stall' | 'sip' | 'pace' | 'drip' | 'pipeline' | 'streams' | 'cancel';
+  manner: 'shoot' | 'stall' | 'sip' | 'pace' | 'drip' | 'pipeline' | Http2Manner | 'volley' | 'idle' | 'trickle';
   /** Connections of one client. */
   lanes: number;
   /** Whether memory may grow by no more than what answers may hold: a run fails where it does. */
   holdsAnswers: boolean;
+  /** Whether it needs TLS at the API port, as HTTP/2 does. */
+  isSecured: boolean;
+  /** Of a stranger: the kind of port, each of which has its part of the connections. */
+  door: Door | null;
+  /** Whether a stranger's connection begins with TLS. */
+  bySecured: boolean;
   shots(random: () => number): Shot[];
+  volleys(random: () => number): Buffer[];
+}
+
+/** Ports of processes: of the API, of operations, and of the members of a cluster. */
+export type Door = 'api' | 'ops' | 'rpc';
+export type Http2Manner = (typeof HTTP2_MANNERS)[number];
+export const HTTP2_MANNERS = ['streams', 'cancel', 'windowless', 'resets', 'pieces'] as const;
+
+export function isByHttp2(manner: Attack['manner']): manner is Http2Manner {
+  return (HTTP2_MANNERS as readonly string[]).includes(manner);
 }
 
 export function attack(given: Pick<Attack, 'name' | 'shots'> & Partial<Attack>): Attack {
-  return { role: 'readonly', manner: 'shoot', lanes: 1, holdsAnswers: false, ...given };
+  const isSecured = given.manner !== undefined && isByHttp2(given.manner);
+  return { role: 'readonly', manner: 'shoot', lanes: 1, holdsAnswers: false, isSecured, door: null, bySecured: false, volleys: () => [], ...given };
 }
 
 export function post(path: string, body: object | string | Buffer, headers: Record<string, string> = {}): Shot {

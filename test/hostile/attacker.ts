@@ -2,6 +2,7 @@ import { setPriority } from 'node:os';
 import { seededRandom } from '../support/random';
 import { ATTACKS } from './attacks/catalogue';
 import { type Address, attackWith, type Tally } from './hostile-client';
+import { strangersOn } from './stranger-client';
 
 /**
  * The process of one hostile client. It is told what to do by an Order, makes its shots and says `prepared`; on `go` it
@@ -12,22 +13,26 @@ export interface Order {
   attacks: string[];
   address: Address;
   seed: number;
+  /** Of its process, as `nice` has it. */
+  nice: number;
 }
 
 const TELL_EVERY_MS = 200;
 /** Connections of each of several attacks that one client does at once. */
 const LANES_EACH_MAX = 2;
-/** Hostile clients are elsewhere in earnest: here they must not take the processors from what they attack. */
-const LOWEST_PRIORITY = 19;
 
-setPriority(LOWEST_PRIORITY);
-process.once('message', ({ attacks, address, seed }: Order) => {
+process.once('message', ({ attacks, address, seed, nice }: Order) => {
+  setPriority(nice);
   const random = seededRandom(seed);
   const lanesMax = attacks.length === 1 ? Infinity : LANES_EACH_MAX;
-  const prepared = ATTACKS.filter(({ name }) => attacks.includes(name)).map((attack) => ({ attack, shots: attack.shots(random) }));
+  const prepared = ATTACKS.filter(({ name }) => attacks.includes(name)).map((attack) => ({ attack, shots: attack.shots(random), volleys: attack.volleys(random) }));
   process.once('message', () => {
     const tally: Tally = {};
-    for (const { attack, shots } of prepared) attackWith(address, { ...attack, lanes: Math.min(attack.lanes, lanesMax) }, shots, tally);
+    for (const { attack, shots, volleys } of prepared) {
+      const limited = { ...attack, lanes: Math.min(attack.lanes, lanesMax) };
+      if (attack.door === null) attackWith(address, limited, shots, tally);
+      else strangersOn(address, limited, volleys, tally);
+    }
     setInterval(() => process.send?.(tally), TELL_EVERY_MS);
   });
   process.send?.('prepared');

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { Agent as SecuredAgent, request as requestSecured } from 'node:https';
 
 /** What a client with a schedule saw. */
 export interface Waits {
@@ -19,6 +20,8 @@ export interface Asked {
   body: string;
   /** What a right answer contains. */
   expects: string;
+  /** Of the authority of the port's certificate, PEM; null without TLS. */
+  ca: string | null;
 }
 
 const WRONG_SHOWN_MAX = 5;
@@ -30,7 +33,7 @@ const DUE_CHECK_MS = 5;
  * due, so that a server that stands still for a second is seen by all the requests of that second.
  */
 export class HonestClient {
-  private readonly agent = new Agent({ keepAlive: true });
+  private readonly agent: Agent;
   private readonly waits: Waits = { waitsMs: [], refused: 0, wrong: [] };
   private timer: NodeJS.Timeout | null = null;
   private open = new Set<Promise<void>>();
@@ -39,7 +42,9 @@ export class HonestClient {
   constructor(
     private readonly asked: Asked,
     private readonly everyMs: number,
-  ) {}
+  ) {
+    this.agent = asked.ca === null ? new Agent({ keepAlive: true }) : new SecuredAgent({ keepAlive: true, ca: asked.ca });
+  }
 
   begin(): void {
     let dueMs = performance.now() + this.everyMs;
@@ -80,9 +85,16 @@ export class HonestClient {
   }
 
   private answer(): Promise<string> {
-    const { host, port, method, path, headers, body } = this.asked;
+    const { host, port, method, path, headers, body, ca } = this.asked;
     return new Promise((done, fail) => {
-      const sent = request({ host, port, method, path, agent: this.agent, headers: { ...headers, ...(body === '' ? {} : { 'content-length': Buffer.byteLength(body) }) } });
+      const sent = (ca === null ? request : requestSecured)({
+        host,
+        port,
+        method,
+        path,
+        agent: this.agent,
+        headers: { ...headers, ...(body === '' ? {} : { 'content-length': Buffer.byteLength(body) }) },
+      });
       sent.on('error', fail);
       sent.on('response', (answer) => {
         let text = '';

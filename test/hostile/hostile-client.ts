@@ -1,7 +1,9 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
-import { connect as connectByHttp2, constants } from 'node:http2';
+import { Agent as SecuredAgent, request as requestSecured } from 'node:https';
 import { connect, type Socket } from 'node:net';
-import type { Attack, Shot } from './attack';
+import { connect as connectSecured } from 'node:tls';
+import { type Attack, type Door, type Http2Manner, isByHttp2, type Shot } from './attack';
+import { streamsOn } from './http2-client';
 
 /** What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection. */
 export type Tally = Record<number, number>;
@@ -10,6 +12,12 @@ export interface Address {
   host: string;
   port: number;
   apiKey: string;
+  /** Of the authority of the API port's certificate, PEM; null without TLS. */
+  ca: string | null;
+  /** All ports of each kind. */
+  doors: Record<Door, number[]>;
+  /** From which address a stranger comes; null: the usual one. */
+  from: string | null;
 }
 
 /** Bytes of an answer that are looked at: an error's envelope is no longer. */
@@ -22,19 +30,20 @@ const DRIP_EVERY_MS = 200;
 /** How a client reads that keeps its answer for long: so many bytes, every so many milliseconds. */
 const READING = { sip: { bytes: 1, everyMs: 500 }, pace: { bytes: 4096, everyMs: 1000 } } as const;
 /** After a failed connection: a full backlog must not turn the attacker into a loop of its own. */
-const RECONNECT_MS = 20;
+export const RECONNECT_MS = 20;
 
 /** Attacks until the process ends. Counts into `tally`. */
 export function attackWith(address: Address, attack: Pick<Attack, 'lanes' | 'manner'>, shots: Shot[], tally: Tally): void {
   for (let lane = 0; lane < attack.lanes; lane += 1) {
     if (attack.manner === 'shoot') void shootOn(address, shots, tally);
-    else if (attack.manner === 'streams' || attack.manner === 'cancel') streamsOn(address, attack.manner, shots[lane % shots.length], tally);
-    else holdOn(address, attack.manner, shots[lane % shots.length], tally);
+    else if (isByHttp2(attack.manner)) streamsOn(address, attack.manner, shots[lane % shots.length], tally);
+    else holdOn(address, attack.manner as HoldManner, shots[lane % shots.length], tally);
   }
 }
 
 async function shootOn(address: Address, shots: Shot[], tally: Tally): Promise<never> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const options = { keepAlive: true, maxSockets: 1 };
+  const agent = address.ca === null ? new Agent(options) : new SecuredAgent({ ...options, ca: address.ca });
   for (let i = 0; ; i += 1) {
     const code = await shoot(address, agent, shots[i % shots.length]);
     tally[code] = (tally[code] ?? 0) + 1;
@@ -42,10 +51,10 @@ async function shootOn(address: Address, shots: Shot[], tally: Tally): Promise<n
   }
 }
 
-function shoot({ host, port, apiKey }: Address, agent: Agent, shot: Shot): Promise<number> {
+function shoot({ host, port, apiKey, ca }: Address, agent: Agent, shot: Shot): Promise<number> {
   return new Promise((done) => {
     const headers = { 'x-api-key': apiKey, ...shot.headers, ...(shot.body === null ? {} : { 'content-length': shot.body.length }) };
-    const sent = request({ host, port, agent, method: shot.method, path: shot.path, headers });
+    const sent = (ca === null ? request : requestSecured)({ host, port, agent, method: shot.method, path: shot.path, headers });
     sent.on('response', (answer: IncomingMessage) => {
       let start = '';
       answer.on('data', (piece: Buffer) => {
@@ -59,11 +68,14 @@ function shoot({ host, port, apiKey }: Address, agent: Agent, shot: Shot): Promi
   });
 }
 
+type HoldManner = Exclude<Attack['manner'], 'shoot' | Http2Manner | 'volley' | 'idle' | 'trickle'>;
+
 /** A connection that is not used as intended; made again when the server ends it. */
-function holdOn(address: Address, manner: Exclude<Attack['manner'], 'shoot' | 'streams' | 'cancel'>, shot: Shot, tally: Tally): void {
+function holdOn(address: Address, manner: HoldManner, shot: Shot, tally: Tally): void {
   // What is read at once is what the buffer takes; then nothing is, until it goes on.
   const onread = manner === 'sip' || manner === 'pace' ? { buffer: Buffer.alloc(READING[manner].bytes), callback: () => false } : undefined;
-  const socket = connect({ port: address.port, host: address.host, onread });
+  const { host, port, ca } = address;
+  const socket: Socket = ca === null ? connect({ port, host, onread }) : connectSecured({ port, host, ca, ALPNProtocols: ['http/1.1'] });
   const bytes = asBytes(shot, address.apiKey);
   let timer: NodeJS.Timeout | undefined;
   socket.on('error', () => undefined);
@@ -72,13 +84,17 @@ function holdOn(address: Address, manner: Exclude<Attack['manner'], 'shoot' | 's
     tally[-1] = (tally[-1] ?? 0) + 1;
     setTimeout(() => holdOn(address, manner, shot, tally), RECONNECT_MS);
   });
-  socket.on('connect', () => {
+  socket.on(ca === null ? 'connect' : 'secureConnect', () => {
     tally[0] = (tally[0] ?? 0) + 1;
     if (manner === 'pipeline') return pipelineOn(socket, bytes);
     if (manner === 'stall') socket.pause();
     if (manner === 'stall' || manner === 'sip' || manner === 'pace') {
       socket.write(bytes);
-      if (manner !== 'stall') timer = setInterval(() => socket.resume(), READING[manner].everyMs);
+      if (manner === 'stall') return;
+      const { bytes: most, everyMs } = READING[manner];
+      // With TLS nothing but what lies ready is read, and that only as much as fits is decrypted.
+      if (ca !== null) socket.on('readable', () => undefined);
+      timer = setInterval(() => (ca === null ? socket.resume() : socket.read(most)), everyMs);
       return;
     }
     const headEnd = bytes.indexOf('\r\n\r\n') + 4;
@@ -98,30 +114,6 @@ function pipelineOn(socket: Socket, bytes: Buffer): void {
   };
   socket.resume();
   fire();
-}
-
-/** A connection of HTTP/2 with as many requests under way as the server allows; made again when the server ends it. */
-function streamsOn(address: Address, manner: 'streams' | 'cancel', { method, path, headers, body }: Shot, tally: Tally): void {
-  const session = connectByHttp2(`http://${address.host}:${address.port}`);
-  const count = (code: number): void => void (tally[code] = (tally[code] ?? 0) + 1);
-  const begin = (): void => {
-    if (session.closed || session.destroyed) return;
-    const stream = session.request({ ':method': method, ':path': path, 'x-api-key': address.apiKey, ...headers });
-    stream.on('error', () => undefined);
-    stream.on('close', () => {
-      count(stream.rstCode === constants.NGHTTP2_NO_ERROR ? 0 : -1);
-      setImmediate(begin);
-    });
-    stream.resume();
-    stream.end(body ?? undefined);
-    if (manner === 'cancel') setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
-  };
-  session.on('error', () => undefined);
-  session.on('goaway', () => session.close());
-  session.on('close', () => setTimeout(() => streamsOn(address, manner, { method, path, headers, body }, tally), RECONNECT_MS));
-  session.once('remoteSettings', ({ maxConcurrentStreams = PIPELINED }) => {
-    for (let i = 0; i < maxConcurrentStreams; i += 1) begin();
-  });
 }
 
 function asBytes({ method, path, headers, body }: Shot, apiKey: string): Buffer {

@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { DIM, library, LIBRARY } from './attack';
+import { type Attack, DIM, library, LIBRARY } from './attack';
 import { seededRandom } from '../support/random';
 import { AttackParty } from './attack-party';
 import type { Order } from './attacker';
-import { ATTACKS, attacksNamed } from './attacks/catalogue';
+import { ATTACKS, attacksNamed, attacksOn } from './attacks/catalogue';
 import { HonestClient, quantile, type Waits } from './honest-client';
 import type { Tally } from './hostile-client';
 import { ProcessWatch } from './process-watch';
@@ -31,6 +31,13 @@ export interface RoundReport {
   failures: string[];
 }
 
+/** `isSecured`: the API has to speak TLS for one of its attacks. */
+export interface Round {
+  name: string;
+  attacks: string[];
+  isSecured: boolean;
+}
+
 export interface Summary {
   longestMs: number;
   p99Ms: number;
@@ -39,7 +46,7 @@ export interface Summary {
 }
 
 /** One round: honest clients ask all the time, hostile ones attack for `seconds`; then up to `patienceMs` for answers that are due. */
-export async function runRound(stage: Stage, round: { name: string; attacks: string[]; seconds: number; seed: number; patienceMs: number }): Promise<RoundReport> {
+export async function runRound(stage: Stage, round: { name: string; attacks: string[]; seconds: number; seed: number; patienceMs: number; nice: number }): Promise<RoundReport> {
   const party = round.attacks.length === 0 ? null : await AttackParty.prepare(ordersFor(stage, round));
   const lateness = monitorEventLoopDelay({ resolution: 5 });
   const watch = new ProcessWatch(stage.members);
@@ -55,12 +62,13 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
       headers: { ...key, 'content-type': 'application/json' },
       body,
       expects: '"status":"success","data":{"results":[{"external_id":"book-',
+      ca: stage.ca,
     },
     SEARCH_EVERY_MS,
   );
   const probes = stage.members.map(({ name, opsPort }) => ({
     name,
-    client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok' }, LIVEZ_EVERY_MS),
+    client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok', ca: null }, LIVEZ_EVERY_MS),
   }));
   const epochs = await stage.epochs();
   for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
@@ -80,7 +88,9 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
     ...stage.complaints().slice(0, 5),
     ...memoryExcesses(round.attacks, grownMiB),
   ];
-  if (searchWaits.refused > 0 && onlyHoldAnswers(round.attacks)) failures.push(`${searchWaits.refused} honest searches were refused`);
+  const hasBound = all(round.attacks, ({ holdsAnswers, door }) => holdsAnswers || door !== null);
+  if (searchWaits.refused > 0 && hasBound) failures.push(`${searchWaits.refused} honest searches were refused`);
+  if (party !== null && Object.keys(tally).length === 0) failures.push('nothing of the attack came about: the machine had no turn for it');
   if ((tally[500] ?? 0) > 0) failures.push(`${tally[500]} answers with code 500`);
   const after =
     gone.length > 0
@@ -108,28 +118,33 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
 const WORK_MIB = 128;
 const CONNECTION_KIB = 64;
 
-function onlyHoldAnswers(names: readonly string[]): boolean {
-  return names.length > 0 && ATTACKS.filter(({ name }) => names.includes(name)).every(({ holdsAnswers }) => holdsAnswers);
+function all(names: readonly string[], is: (attack: Attack) => boolean): boolean {
+  return names.length > 0 && ATTACKS.filter(({ name }) => names.includes(name)).every(is);
 }
 
+/** Strangers have no answers to hold. */
 function memoryExcesses(names: readonly string[], grownMiB: Record<string, number>): string[] {
-  if (!onlyHoldAnswers(names)) return [];
+  const isByStrangers = all(names, ({ door }) => door !== null);
+  if (!isByStrangers && !all(names, ({ holdsAnswers, door }) => holdsAnswers || door !== null)) return [];
   const connections = ATTACKS.filter(({ name }) => names.includes(name)).reduce((sum, { lanes, role }) => sum + lanes * HOSTILE[role], 0);
-  const most = Math.ceil(ANSWER_BYTES_MAX / 1024 / 1024 + (connections * CONNECTION_KIB) / 1024 + WORK_MIB);
+  const answersMiB = isByStrangers ? 0 : ANSWER_BYTES_MAX / 1024 / 1024;
+  const most = Math.ceil(answersMiB + (connections * CONNECTION_KIB) / 1024 + WORK_MIB);
   return Object.entries(grownMiB).flatMap(([name, grown]) => (grown > most ? [`the memory of ${name} grew by ${grown} MiB, more than ${most}`] : []));
 }
 
 /** Every hostile client of the roles that the attacks need; of several attacks each client takes its share. */
-function ordersFor(stage: Stage, round: { attacks: string[]; seed: number }): Order[] {
+function ordersFor(stage: Stage, round: { attacks: string[]; seed: number; nice: number }): Order[] {
   const attacks = ATTACKS.filter(({ name }) => round.attacks.includes(name));
   return (['readonly', 'readwrite'] as const).flatMap((role) => {
     const names = attacks.filter((attack) => attack.role === role).map(({ name }) => name);
     if (names.length === 0) return [];
-    const address = { host: '127.0.0.1', port: stage.apiPort, apiKey: stage.keys[role] };
+    const address = { host: '127.0.0.1', port: stage.apiPort, apiKey: stage.keys[role], ca: stage.ca, doors: stage.doors };
     return Array.from({ length: HOSTILE[role] }, (_, i) => ({
       attacks: names.length <= 1 ? names : names.filter((_name, place) => place % HOSTILE[role] === i),
-      address,
+      // Members are at 127.0.0.1 as well, and what they may have of connections is counted by address.
+      address: { ...address, from: process.platform === 'linux' ? `127.0.0.${2 + i}` : null },
       seed: round.seed + i,
+      nice: round.nice,
     })).filter((order) => order.attacks.length > 0);
   });
 }
@@ -146,21 +161,24 @@ function pause(milliseconds: number): Promise<void> {
  * The rounds of a run: nobody hostile, each attack by itself or `together` those named in one round, then `mixes`
  * rounds in which each hostile client does something else, and at last everything at once.
  */
-export function roundsOf(beginnings: readonly string[], { together = false, mixes = 0, seed = 1 } = {}): { name: string; attacks: string[] }[] {
+export function roundsOf(beginnings: readonly string[], { together = false, mixes = 0, seed = 1, isCluster = false } = {}): Round[] {
   const wanted = beginnings.filter((beginning) => beginning !== 'all' && beginning !== 'nobody');
   const isOnlyMixes = mixes > 0 && beginnings.length === 0;
-  const named = isOnlyMixes || (beginnings.length > 0 && wanted.length === 0) ? [] : attacksNamed(wanted).map(({ name }) => name);
+  const named = isOnlyMixes || (beginnings.length > 0 && wanted.length === 0) ? [] : attacksNamed(wanted, attacksOn(isCluster)).map(({ name }) => name);
   const single = together ? [{ name: beginnings.join(' + '), attacks: named }] : named.map((name) => ({ name, attacks: [name] }));
-  const everything = ATTACKS.map(({ name }) => name);
-  const all = !together && !isOnlyMixes && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
-  return [{ name: 'nobody', attacks: [] }, ...single, ...Array.from({ length: mixes }, (_, i) => mixOf(seed + i)), ...all];
+  const everything = attacksOn(isCluster).map(({ name }) => name);
+  const whole = !together && !isOnlyMixes && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
+  const rounds = [{ name: 'nobody', attacks: [] }, ...single, ...Array.from({ length: mixes }, (_, i) => mixOf(seed + i, isCluster)), ...whole];
+  return rounds.map((round) => ({ ...round, isSecured: ATTACKS.some(({ name, isSecured }) => isSecured && round.attacks.includes(name)) }));
 }
 
 /** As many attacks of each role as it has hostile clients, so that each of them does one. */
-function mixOf(seed: number): { name: string; attacks: string[] } {
+function mixOf(seed: number, isCluster: boolean): { name: string; attacks: string[] } {
   const random = seededRandom(seed);
   const attacks = (['readonly', 'readwrite'] as const).flatMap((role) => {
-    const left = ATTACKS.filter((attack) => attack.role === role).map(({ name }) => name);
+    const left = attacksOn(isCluster)
+      .filter((attack) => attack.role === role)
+      .map(({ name }) => name);
     return Array.from({ length: HOSTILE[role] }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
   });
   return { name: `mix of seed ${seed}: ${attacks.join(', ')}`, attacks };

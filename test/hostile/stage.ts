@@ -4,11 +4,17 @@ import { join } from 'node:path';
 import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
 import { EmbeddedProcess } from '../support/embedded-process';
 import { seededRandom } from '../support/random';
-import { BOOKS, DIM, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
+import { SecuredClient } from '../support/secured-client';
+import { ApiCertificate } from '../support/secured-process';
+import { BOOKS, DIM, type Door, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
 
 /** What is attacked: one process, or a cluster's; with its collections and a key of each role. */
 export interface Stage {
   apiPort: number;
+  /** Of the authority of the API port's certificate, PEM; null without TLS. */
+  ca: string | null;
+  /** All ports of each kind. */
+  doors: Record<Door, number[]>;
   adminKey: string;
   /** `honest` is that of the clients that are to be served. */
   keys: { honest: string; readonly: string; readwrite: string };
@@ -69,14 +75,15 @@ export class EmbeddedStages {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-hostile-'));
   private keys: Stage['keys'] = { honest: '', readonly: '', readwrite: '' };
   private opened = 0;
-
   private readonly environment: Record<string, string>;
+  private readonly certificate = new ApiCertificate();
 
   constructor(environment: Record<string, string>) {
     this.environment = { ...ENVIRONMENT, ...environment };
   }
 
-  async open(): Promise<Stage> {
+  /** `isSecured`: its API speaks TLS. */
+  async open(isSecured: boolean): Promise<Stage> {
     if (this.opened === 0) {
       const first = new EmbeddedProcess({ dataDir: join(this.folder, 'first'), environment: this.environment });
       try {
@@ -89,10 +96,12 @@ export class EmbeddedStages {
     }
     const dataDir = join(this.folder, String(++this.opened));
     cpSync(join(this.folder, 'first'), dataDir, { recursive: true });
-    const embedded = new EmbeddedProcess({ dataDir, environment: this.environment });
+    const embedded = new EmbeddedProcess({ dataDir, environment: { ...this.environment, ...(isSecured ? this.certificate.environment : {}) } });
     await embedded.start();
     return {
       apiPort: embedded.port,
+      ca: isSecured ? this.certificate.ca : null,
+      doors: { api: [embedded.port], ops: [embedded.opsPort], rpc: [] },
       adminKey: embedded.apiKey,
       keys: this.keys,
       members: [{ name: 'embedded', opsPort: embedded.opsPort, pid: embedded.pid }],
@@ -109,24 +118,43 @@ export class EmbeddedStages {
   }
 
   close(): void {
+    this.certificate.destroy();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 const STOP_PATIENCE_MS = 15_000;
 
-/** A cluster of one coordinator and two nodes, each with every shard. */
-export class ClusterStages {
-  constructor(private readonly environment: Record<string, string>) {}
+const MEMBER_CERTIFICATES = join(__dirname, '..', 'support', 'certificates');
+const MEMBER_TLS = { TLS_CA_FILE: join(MEMBER_CERTIFICATES, 'ca.pem'), TLS_CERT_FILE: join(MEMBER_CERTIFICATES, 'server.pem'), TLS_KEY_FILE: join(MEMBER_CERTIFICATES, 'server.key.pem') };
 
-  async open(): Promise<Stage> {
-    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: { ...ENVIRONMENT, ...this.environment } });
+/** Clusters of one coordinator and two nodes, each with every shard. */
+export class ClusterStages {
+  private readonly certificate = new ApiCertificate();
+  private readonly environment: Record<string, string>;
+
+  /** `byTls`: whether members speak TLS with each other. */
+  constructor({ byTls }: { byTls: boolean }) {
+    this.environment = { ...ENVIRONMENT, ...(byTls ? MEMBER_TLS : {}) };
+  }
+
+  async open(isSecured: boolean): Promise<Stage> {
+    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: this.environment });
+    const [coordinator] = cluster.coordinators;
+    let client: SecuredClient | null = null;
     try {
       const keys = await furnish((method, path, body) => cluster.data(method, path, body), {});
       await cluster.settled();
-      const members = [...cluster.coordinators, ...cluster.nodes];
+      if (isSecured) {
+        await coordinator.stop();
+        await coordinator.start(this.certificate.environment);
+        client = new SecuredClient({ port: coordinator.port, ca: this.certificate.ca, key: API_KEY });
+      }
+      const members = [coordinator, ...cluster.nodes];
       return {
-        apiPort: cluster.coordinators[0].port,
+        apiPort: coordinator.port,
+        ca: isSecured ? this.certificate.ca : null,
+        doors: { api: [coordinator.port], ops: members.map(({ opsPort }) => opsPort), rpc: members.map(({ rpcPort }) => rpcPort) },
         adminKey: API_KEY,
         keys,
         members: members.map((member) => ({ name: member.id, opsPort: member.opsPort, pid: member.pid })),
@@ -138,12 +166,16 @@ export class ClusterStages {
               .map((line) => `${member.id}: ${line}`),
           ),
         epochs: async () => {
-          const { shards } = await cluster.data('GET', '/v1/cluster');
-          return Object.fromEntries(shards.map((one: { collection: string; shard: number; epoch: number }) => [`${one.collection}/${one.shard}`, one.epoch]));
+          const data = client === null ? await cluster.data('GET', '/v1/cluster') : (await client.call('GET', '/v1/cluster')).json.data;
+          return Object.fromEntries(data.shards.map((one: { collection: string; shard: number; epoch: number }) => [`${one.collection}/${one.shard}`, one.epoch]));
         },
-        close: () => cluster.destroy(),
+        close: async () => {
+          client?.close();
+          await cluster.destroy();
+        },
       };
     } catch (error) {
+      client?.close();
       await cluster.destroy();
       throw error;
     }
@@ -151,5 +183,6 @@ export class ClusterStages {
 
   close(): void {
     // Each cluster removes its own data.
+    this.certificate.destroy();
   }
 }

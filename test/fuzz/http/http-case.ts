@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { faultsOfAnswer } from './answer-faults';
 import { parseAnswers, type RawAnswer } from './raw-answer';
 
 /** What one connection carries. Bytes are base64, so that a case is a file. */
@@ -16,10 +17,6 @@ const ENDED_WITHIN_MS = 15_000;
 /** Where nobody can say how many answers there will be: silence of this length is taken for the last of them. */
 const QUIET_MS = 40;
 
-const ENVELOPE_CODES = new Set([400, 401, 403, 404, 409, 422, 429]);
-/** Of programs, not of what a client sent: stack frames, places in the file system, names of modules. */
-const REVEALING = /\bat .{0,80}\.(?:ts|js):\d|node_modules|node:internal|\/(?:home|root|tmp|usr|var)\/|ENOENT|EACCES/;
-
 /** Sends the case over one connection; answers what is wrong with what came back. `secrets` may be in no answer. */
 export async function runHttpCase(port: number, given: HttpCase, secrets: readonly string[]): Promise<string[]> {
   const { received, isClosed, error } = await exchange(port, given);
@@ -30,7 +27,7 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
   if (!isClosed)
     return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
   if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
-  wrong.push(...answers.flatMap(faultsOf));
+  wrong.push(...answers.flatMap(faultsOfAnswer));
   // Who sends on behind a refused request may meet a closed connection, and a reset takes away what was not read yet.
   const isCut = error !== null && (given.requests ?? 0) > 1 && answers.length < (given.requests ?? 0);
   if (given.requests !== null && answers.length !== given.requests && !isCut && !(saysClose(answers) && answers.length < given.requests)) {
@@ -41,27 +38,6 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
 
 function saysClose(answers: readonly RawAnswer[]): boolean {
   return answers.at(-1)?.headers.get('connection') === 'close';
-}
-
-function faultsOf({ status, headers, body }: RawAnswer): string[] {
-  // The one redirect there is, to the explorer.
-  if (status === 301 && headers.get('location')?.startsWith('/docs/') === true) return [];
-  if (status !== 200) return [`status: ${status} in place of 200`];
-  const text = body.toString('utf8');
-  if (!(headers.get('content-type') ?? '').startsWith('application/json')) return [];
-  let envelope: any;
-  try {
-    envelope = JSON.parse(text);
-  } catch {
-    return [`envelope: not JSON: ${text.slice(0, 200)}`];
-  }
-  // The OpenAPI document and the greeting are no envelopes; they have neither of its names.
-  if (envelope?.status === undefined && envelope?.error === undefined) return [];
-  if (envelope.status === 'success') return envelope.error === null && envelope.data !== null && envelope.data !== undefined ? [] : [`envelope: ${text.slice(0, 200)}`];
-  const { code, message } = envelope.error ?? {};
-  if (envelope.status !== 'error' || envelope.data !== null || typeof message !== 'string') return [`envelope: ${text.slice(0, 200)}`];
-  if (!ENVELOPE_CODES.has(code)) return [`code: ${code} for what a client sent: ${message.slice(0, 200)}`];
-  return REVEALING.test(message) ? [`leak: a message tells of the inside: ${message.slice(0, 200)}`] : [];
 }
 
 function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise<{ received: Buffer; isClosed: boolean; error: string | null }> {

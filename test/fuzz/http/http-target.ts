@@ -5,6 +5,7 @@ import { smallerBytes } from '../byte-mutation';
 import { Canary } from '../canary';
 import { type FuzzTarget, TARGET_NAMES } from '../fuzz-target';
 import { faultsOfProbe, faultsOfProcess } from '../process-oracle';
+import { furnishFuzzed } from './fuzzed-collection';
 import { type HttpCase, runHttpCase } from './http-case';
 import { endpointsOf, RawCases, RequestCases } from './request-cases';
 import { UploadCases } from './upload-cases';
@@ -13,9 +14,6 @@ type HttpTargetName = Extract<(typeof TARGET_NAMES)[number], 'bodies' | 'uploads
 
 const ROOT = join(__dirname, '..', '..', '..');
 const CORPUS = join(__dirname, '..', 'corpus');
-/** Collections that requests make are removed beyond this many: they are not what is looked for. */
-const COLLECTIONS_MAX = 20;
-const RIGHT_COLLECTION = { name: 'fuzzed', dim: 3, language: 'en' };
 
 /** An embedded process, reached over bare connections. */
 export class HttpTarget implements FuzzTarget<HttpCase> {
@@ -33,7 +31,7 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
     this.server = server;
     await server.start();
     await Canary.store((method, path, body) => server.call(method, path, body));
-    await this.furnish();
+    await furnishFuzzed((method, path, body) => server.data(method, path, body));
     this.cases = await this.casesFor(server);
   }
 
@@ -53,7 +51,7 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
     if (faults.some((fault) => fault.startsWith('death'))) return faults;
     const { wrong, refused } = await Canary.look((method, path, body) => server.call(method, path, body)).catch((error: Error) => ({ wrong: [`canary: ${error.message}`], refused: [] }));
     faults.push(...wrong, ...refused.map((what) => `canary: refused, ${what}`));
-    if (faults.length === 0) await this.furnish();
+    if (faults.length === 0) await furnishFuzzed((method, path, body) => server.data(method, path, body));
     return faults;
   }
 
@@ -74,18 +72,6 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
   private get running(): EmbeddedProcess {
     if (this.server === null) throw new Error('not started');
     return this.server;
-  }
-
-  /** Makes what requests are about, where one of them has removed it, and removes what they made. */
-  private async furnish(): Promise<void> {
-    const server = this.running;
-    const { collections } = await server.data('GET', '/v1/collections');
-    const names: string[] = collections.map((one: { name: string }) => one.name);
-    const surplus = names.filter((name) => name !== 'canary' && name !== RIGHT_COLLECTION.name).slice(COLLECTIONS_MAX);
-    for (const name of surplus) await server.call('DELETE', `/v1/collections/${name}`);
-    if (!names.includes(RIGHT_COLLECTION.name)) await server.data('POST', '/v1/collections', RIGHT_COLLECTION);
-    const items = [0, 1, 2].map((i) => ({ external_id: `seed-${i}`, vector: [i, 1, 2], text: `seed ${i}`, metadata: { a: i } }));
-    await server.data('POST', `/v1/collections/${RIGHT_COLLECTION.name}/bulk_upsert`, { items });
   }
 
   private async casesFor(server: EmbeddedProcess): Promise<{ generate(random: () => number): HttpCase }> {

@@ -62,7 +62,8 @@ export class RequestCases {
     return { pieces: inPieces(random, Buffer.concat(requests)), requests: requests.length, aborts: random() < 0.03 };
   }
 
-  private request(random: () => number): WireRequest {
+  /** One request that is whole. */
+  request(random: () => number): WireRequest {
     const endpoint = pick(
       random,
       this.parts.endpoints.filter(({ isForm }) => !isForm),

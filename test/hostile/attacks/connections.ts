@@ -1,4 +1,4 @@
-import { attack, type Attack, get, library, post, randomVector } from '../attack';
+import { attack, type Attack, get, giants, library, post, randomVector } from '../attack';
 
 const SMALL_HEADERS = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`x-${i}`, 'a'.repeat(20)]));
 
@@ -16,6 +16,12 @@ export const CONNECTION_ATTACKS: Attack[] = [
   attack({ name: 'pipelined-health', manner: 'pipeline', lanes: 2, shots: () => [get('/v1/health')] }),
   attack({ name: 'http2-searches', manner: 'streams', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
   attack({ name: 'http2-cancelled-searches', manner: 'cancel', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
+  attack({ name: 'http2-windowless-exports', manner: 'windowless', lanes: 2, holdsAnswers: true, shots: () => [get(library('export?limit=100000'))] }),
+  attack({ name: 'http2-windowless-scrolls', manner: 'windowless', lanes: 2, holdsAnswers: true, shots: () => [post(giants('scroll'), { limit: 1000 })] }),
+  attack({ name: 'http2-resets', manner: 'resets', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
+  attack({ name: 'http2-resets-of-heads', manner: 'resets', lanes: 2, shots: () => [{ method: 'HEAD', path: '/v1/me', headers: { expect: 'nonsense' }, body: null }] }),
+  attack({ name: 'http2-pieces', manner: 'pieces', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
+  attack({ name: 'http2-pieces-of-heads', manner: 'pieces', lanes: 2, shots: () => [{ method: 'HEAD', path: '/v1/me', headers: {}, body: Buffer.from('{}') }] }),
   attack({ name: 'slow-readers', manner: 'stall', lanes: 20, shots: () => [get(library('export?limit=100000'))] }),
   attack({ name: 'slow-readers-of-hits', manner: 'stall', lanes: 5, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10_000 })] }),
   attack({ name: 'slow-bodies', manner: 'drip', lanes: 100, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10, text: ' '.repeat(1_000_000) })] }),
