@@ -105,7 +105,9 @@ async function acceptLoss(folder: Folder, words: string): Promise<void> {
   if (shards.some((shard) => shard >= record.shards)) throw new QuiverError('not_found', `collection "${record.name}" has the shards 0 to ${record.shards - 1}`);
   for (const shard of shards) {
     await folder.notes.acceptLoss(shardNoteName({ collectionUid: record.uid, shard }));
-    say(`shard ${shard} of collection "${record.name}": the loss is accepted. The next start serves what is left of it, or begins it empty and keeps what was left beside it as ${shard}.retired`);
+    say(
+      `shard ${shard} of collection "${record.name}": the loss is accepted. The next start serves what is left of it, or begins it empty and keeps what was left beside it as ${shard}.retired (${shard}-2.retired where that is there)`,
+    );
   }
 }
 

@@ -28,7 +28,10 @@ export async function readStoreId(folder: string, nodeId: string): Promise<strin
 
 /** Under a new name, no shard in the folder would count any more. Errors: storage_failed. */
 async function mustBeNew(folder: string, nodeId: string): Promise<void> {
-  const shards = await readdir(join(folder, 'shards')).catch(() => []);
+  const shards = await readdir(join(folder, 'shards')).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw new QuiverError('storage_failed', `${join(folder, 'shards')} cannot be read: ${error.message}`, { cause: error });
+  });
   if (shards.length === 0) return;
   const stores = await ShardStores.load(folder, '');
   const found = [...new Set(Object.values(stores.ownStores()))];

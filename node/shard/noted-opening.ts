@@ -1,5 +1,5 @@
-import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../kv/store-notes';
@@ -70,11 +70,8 @@ export class NotedOpening {
       logger.warn(facts, 'the loss of data of a shard was accepted: what is left is served');
       return left;
     }
-    await rm(retiredFolder(folder), { recursive: true, force: true });
-    await rename(folder, retiredFolder(folder)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
-    logger.warn(facts, 'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it as .retired');
+    const kept = await putAside(folder);
+    logger.warn({ ...facts, kept }, 'the loss of a shard was accepted: it begins empty, and what was left of it is kept beside it');
     return this.openAndNote(folder, spec, surroundings);
   }
 
@@ -95,6 +92,30 @@ export class NotedOpening {
 /** Where data are put that nobody opens any more. */
 export function retiredFolder(folder: string): string {
   return `${folder}.retired`;
+}
+
+/** All that was put aside of a shard without replicas. Errors: those of the file system. */
+export async function keptAside(folder: string): Promise<string[]> {
+  const names = await readdir(dirname(folder)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  const shard = basename(folder);
+  return names.filter((name) => name === `${shard}.retired` || (name.startsWith(`${shard}-`) && name.endsWith('.retired'))).map((name) => join(dirname(folder), name));
+}
+
+/** Puts a folder aside, in the place of nothing that was put there before: after a crash, that may be all there is. null: there is none. */
+async function putAside(folder: string): Promise<string | null> {
+  const before = new Set(await keptAside(folder));
+  let place = retiredFolder(folder);
+  for (let number = 2; before.has(place); number += 1) place = retiredFolder(`${folder}-${number}`);
+  try {
+    await rename(folder, place);
+    return place;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 export function isDamage(error: unknown): error is QuiverError {

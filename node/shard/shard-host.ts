@@ -10,7 +10,7 @@ import { diskTakesWrites } from '../kv/disk-room';
 import { shardNoteName, StoreNotes } from '../kv/store-notes';
 import type { KeptLog } from '../shipping/kept-logs';
 import type { ShippableLog } from '../shipping/shippable-log';
-import { isDamage, NotedOpening, retiredFolder } from './noted-opening';
+import { isDamage, keptAside, NotedOpening } from './noted-opening';
 import type { Shard } from './shard';
 import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
@@ -204,7 +204,7 @@ export class ShardHost implements ShardPublications {
     // Not before: a shard that is noted is looked for.
     await this.notes.forget(shardNoteName(id));
     await rm(target, { recursive: true, force: true });
-    await rm(retiredFolder(this.folderOf(id)), { recursive: true, force: true });
+    for (const kept of await keptAside(this.folderOf(id))) await rm(kept, { recursive: true, force: true });
     const left = await readdir(collection).catch(() => null);
     if (left === null || left.some((entry) => entry !== COLLECTION_NOTE)) return;
     await rm(join(collection, COLLECTION_NOTE), { force: true });
