@@ -6,12 +6,14 @@ import { ClientGone } from './body/client-gone';
 import { REQUEST_BOUNDS } from './http-limits';
 
 /**
- * Where the threads of a process show what answers hold: each writes its own part, a sum, and then what each caller holds, by two
- * hashes of its name. A caller holds no more than the lesser of its two sums; who shares one with another caller hardly ever shares both.
+ * Where the threads of a process show what answers hold: each writes its own part, a sum, then what each caller holds, by two
+ * hashes of its name, and what all strangers do. A caller holds no more than the lesser of its two sums; who shares one with another caller hardly ever shares both.
  */
 const ROWS = 2;
 const CELLS = 1024;
-const PART = 1 + ROWS * CELLS;
+/** Where a part has what all callers hold that nobody knows. */
+const STRANGERS = 1 + ROWS * CELLS;
+const PART = STRANGERS + 1;
 
 /** A request waits so long before the first byte of its answer, until it is refused. */
 const WAIT_MS = 1_000;
@@ -60,6 +62,7 @@ const NO_GROWTH: HeapGrowth = { be: () => undefined };
 
 interface Share {
   caller: string;
+  isStranger: boolean;
   /** Places of its two sums in a part. */
   cells: readonly [number, number];
   holds: number;
@@ -70,6 +73,8 @@ interface Share {
 export interface Asked {
   /** Names who asked. */
   readonly caller: string;
+  /** Whether it has no key: whoever has many addresses is many callers. Default: it has one. */
+  readonly isStranger?: boolean;
   readonly isGone: boolean;
   /** For how long room is waited for, once the answer has begun; null: it has not. */
   readonly begunMs: number | null;
@@ -83,7 +88,7 @@ interface Waiter {
 
 /**
  * Bounds what answers hold in all of a process. A caller may hold as much as is left free for all others: one alone half of all,
- * and who comes after some that take all they can get still finds something.
+ * and who comes after some that take all they can get still finds something. All strangers together may hold half.
  */
 export class AnswerMemory {
   private readonly shares = new Map<string, Share>();
@@ -110,9 +115,7 @@ export class AnswerMemory {
 
   /** What all hold. */
   private get all(): number {
-    let sum = 0;
-    for (let at = 0; at < this.shared.length; at += PART) sum += this.shared[at];
-    return sum;
+    return this.sumOf(0);
   }
 
   holdOf(asked: Asked): RequestHold {
@@ -120,11 +123,12 @@ export class AnswerMemory {
   }
 
   /** Whether a caller may hold so many bytes more. */
-  hasRoom(share: Share | null, asked: Pick<Asked, 'caller'>, bytes: number): boolean {
+  hasRoom(share: Share | null, asked: Pick<Asked, 'caller' | 'isStranger'>, bytes: number): boolean {
     const { all } = this;
     const { bytesMax } = this.parts;
     // What all hold together, each may hold.
     if (all + bytes <= bytesMax / 2) return true;
+    if (asked.isStranger === true && this.sumOf(STRANGERS) + Math.min(bytes, bytesMax / ONE_PART) > bytesMax / 2) return false;
     return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) + Math.min(bytes, bytesMax / ONE_PART) <= bytesMax - all;
   }
 
@@ -137,10 +141,10 @@ export class AnswerMemory {
   }
 
   /** Of a caller that begins to hold something. */
-  open(caller: string): Share {
+  open({ caller, isStranger = false }: Pick<Asked, 'caller' | 'isStranger'>): Share {
     let share = this.shares.get(caller);
     if (share === undefined) {
-      share = { caller, cells: this.cellsOf(caller), holds: 0, waiting: 0 };
+      share = { caller, isStranger, cells: this.cellsOf(caller), holds: 0, waiting: 0 };
       this.shares.set(caller, share);
     }
     share.holds += 1;
@@ -153,9 +157,10 @@ export class AnswerMemory {
   }
 
   /** Counts `bytes` more, or less. */
-  count({ cells }: Share, bytes: number): void {
+  count({ cells, isStranger }: Share, bytes: number): void {
     const { shared, own } = this;
     shared[own] += bytes;
+    if (isStranger) shared[own + STRANGERS] += bytes;
     for (const cell of cells) shared[own + cell] += bytes;
     this.growth.be(this.all > this.parts.bytesMax * TIGHT_PART ? 'small' : 'fast');
     if (bytes < 0 && this.waiting.length > 0) this.look();
@@ -215,6 +220,13 @@ export class AnswerMemory {
       this.known.set(caller, cells);
     }
     return cells;
+  }
+
+  /** Over all threads. */
+  private sumOf(cell: number): number {
+    let sum = 0;
+    for (let at = cell; at < this.shared.length; at += PART) sum += this.shared[at];
+    return sum;
   }
 
   private heldBy(cells: Share['cells']): number {
@@ -301,7 +313,7 @@ export class RequestHold implements AnswerHold {
   }
 
   private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
-    const share = (this.share ??= this.memory.open(this.asked.caller));
+    const share = (this.share ??= this.memory.open(this.asked));
     try {
       await this.memory.wait(share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS);
     } catch (error) {
@@ -319,7 +331,7 @@ export class RequestHold implements AnswerHold {
     const { read, text, sent } = this.held;
     const bytes = read + text + sent;
     if (bytes === this.counted) return;
-    this.share ??= this.memory.open(this.asked.caller);
+    this.share ??= this.memory.open(this.asked);
     this.memory.count(this.share, bytes - this.counted);
     this.counted = bytes;
     if (bytes === 0) this.forget();

@@ -199,6 +199,10 @@ export class Exchange {
     this.held?.releaseRead();
   }
 
+  get isStranger(): boolean {
+    return this.key === null;
+  }
+
   /** Whose memory its answer takes. */
   get caller(): string {
     return this.key === null ? `address:${this.addressOf(this.request)}` : identityOf(this.key);

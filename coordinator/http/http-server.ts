@@ -254,7 +254,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   };
   const serveExplorer = (arrival: Arrival): void => {
     const { request, response } = arrival;
-    const hold = answerMemory.holdOf({ caller: `address:${clientAddress(request, proxies)}`, isGone: false, begunMs: null });
+    const hold = answerMemory.holdOf({ caller: `address:${clientAddress(request, proxies)}`, isStranger: true, isGone: false, begunMs: null });
     // Its files come from the disk, as fast as they are taken.
     if (!hold.takes(EXPLORER_BYTES)) {
       pipeline.refuse(arrival, busy());

@@ -31,6 +31,21 @@ test('one caller may hold half of all, and who comes after it half of what is le
   expect(memory.holdOf(asked('c')).hasRoom(of(1000))).toBe(true);
 });
 
+test('strangers of however many addresses leave half to those who have a key', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const strangers = Array.from({ length: 100 }, (_, i) => memory.holdOf(asked(`address:${i}`, { isStranger: true })));
+  for (const hold of strangers) if (hold.takes(200)) hold.sending(200);
+  expect(memory.bytes).toBe(BYTES_MAX / 2);
+  const known = memory.holdOf(asked('a'));
+  expect(known.mayBegin()).toBeUndefined();
+  expect(known.reserve(of(2000))).toBeUndefined();
+  for (const hold of strangers) hold.sending(0);
+  known.releaseRead();
+  expect(memory.bytes).toBe(0);
+  // Those before have left nothing behind.
+  expect(strangers[0].takes(BYTES_MAX / 2)).toBe(true);
+});
+
 test('one read that may be larger than all passes alone', () => {
   const memory = new AnswerMemory(BOUNDS);
   const hold = memory.holdOf(asked('a'));
