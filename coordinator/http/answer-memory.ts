@@ -15,8 +15,10 @@ const CELLS = 1024;
 const STRANGERS = 1 + ROWS * CELLS;
 const PART = STRANGERS + 1;
 
-/** A request waits so long before the first byte of its answer, until it is refused. */
+/** A request waits before the first byte of its answer, until nobody of its caller has found room for so long: then it is refused. */
 const WAIT_MS = 1_000;
+/** And so many times as long in all: a queue that moves is that of a caller who asks for much at once. */
+const WAITS_MAX = 10;
 /**
  * Requests of one caller that wait on one thread; further ones are refused at once. As many as the gate lets in: a caller that sends a
  * thousand searches at once has room for some of them, and the others begin as these end.
@@ -52,7 +54,7 @@ export interface AnswerBounds {
   /** Of one item: what was stored under other limits may have more, and is counted when it is there. */
   metadataBytesMax: number;
   textBytesMax: number;
-  /** How long a request waits for room before its answer has begun; default: a second. */
+  /** How long a request waits before its answer has begun, while nobody of its caller finds room; default: a second. */
   waitMs?: number | undefined;
   /** Default: heaps grow as ever. */
   growth?: HeapGrowth;
@@ -67,6 +69,8 @@ interface Share {
   cells: readonly [number, number];
   holds: number;
   waiting: number;
+  /** When the last of those that wait found room. */
+  movedMs: number;
 }
 
 /** The request that an answer is for. */
@@ -144,7 +148,7 @@ export class AnswerMemory {
   open({ caller, isStranger = false }: Pick<Asked, 'caller' | 'isStranger'>): Share {
     let share = this.shares.get(caller);
     if (share === undefined) {
-      share = { caller, isStranger, cells: this.cellsOf(caller), holds: 0, waiting: 0 };
+      share = { caller, isStranger, cells: this.cellsOf(caller), holds: 0, waiting: 0, movedMs: -Infinity };
       this.shares.set(caller, share);
     }
     share.holds += 1;
@@ -166,10 +170,11 @@ export class AnswerMemory {
     if (bytes < 0 && this.waiting.length > 0) this.look();
   }
 
-  /** Resolves when the bytes are counted. Errors: overloaded. */
+  /** Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`. */
   wait(share: Share, bytes: number, patienceMs: number): Promise<void> {
     if (share.waiting >= WAITING_MAX) return Promise.reject(busy());
     share.waiting += 1;
+    const sinceMs = performance.now();
     return new Promise((done, fail) => {
       const end = (): void => {
         clearTimeout(patience);
@@ -179,15 +184,22 @@ export class AnswerMemory {
         share,
         bytes,
         begin: () => {
+          share.movedMs = performance.now();
           end();
           done();
         },
       };
-      const patience = setTimeout(() => {
+      const look = (): void => {
+        const leftMs = Math.min(share.movedMs + patienceMs, sinceMs + WAITS_MAX * patienceMs) - performance.now();
+        if (leftMs > 0) {
+          patience = setTimeout(look, Math.ceil(leftMs));
+          return;
+        }
         this.waiting.splice(this.waiting.indexOf(waiter), 1);
         end();
         fail(busy());
-      }, patienceMs);
+      };
+      let patience = setTimeout(look, patienceMs);
       this.waiting.push(waiter);
       this.timer ??= setInterval(() => this.look(), LOOK_MS);
     });

@@ -359,7 +359,7 @@ export const SETTINGS = {
   },
   answerBytesMax: {
     name: 'MAX_ANSWER_MEMORY_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
-    meaning: 'Memory for answers from when they are read until clients have taken them, of all of a process; beyond it reads wait, and are refused after a second (429). 0: an eighth of the memory that there is, at most 512 MiB',
+    meaning: 'Memory for answers from when they are read until clients have taken them, of all of a process; beyond it reads wait, and are refused (429) when none gets room for a second. 0: an eighth of the memory that there is, at most 512 MiB',
   },
   apiMetrics: {
     name: 'API_METRICS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],

@@ -108,6 +108,28 @@ test('who waits in vain is refused, after a time or, where many wait, at once', 
   expect(memory.bytes).toBe(4000);
 });
 
+test('whose caller’s others find room goes on waiting, but not for ever', async () => {
+  jest.useFakeTimers();
+  const memory = new AnswerMemory(BOUNDS);
+  // Each holds all that the caller may, for nearly as long as a request waits in vain.
+  const ends: string[] = [];
+  const ask = async (name: string): Promise<void> => {
+    const hold = memory.holdOf(asked('a'));
+    try {
+      await hold.reserve(of(6000));
+      ends.push(name);
+      setTimeout(() => hold.releaseRead(), 9_000);
+    } catch (error) {
+      ends.push(isBusy(error) ? `${name} refused` : String(error));
+    }
+  };
+  for (let i = 0; i < 14; i += 1) void ask(`${i}`);
+  await jest.advanceTimersByTimeAsync(99_000);
+  expect(ends).toEqual(Array.from({ length: 12 }, (_, i) => `${i}`));
+  await jest.advanceTimersByTimeAsync(2_000);
+  expect(ends.slice(12)).toEqual(['12 refused', '13 refused']);
+});
+
 test('a read of a client that is gone by then does not begin, and holds nothing', async () => {
   const memory = new AnswerMemory(BOUNDS);
   const first = memory.holdOf(asked('a'));
