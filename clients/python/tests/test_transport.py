@@ -338,13 +338,24 @@ async def test_a_token_is_asked_for_before_each_request_and_again_when_it_was_re
     assert all("x-api-key" not in request.headers for request in played.requests)
 
 
-@pytest.mark.parametrize("secret", ["my-secret\nkey", "my-secret-key\x00", "my-secret-ключ"])
+@pytest.mark.parametrize("secret", ["my-secret\nkey", "my-secret-key\x00", "my-secret-ключ", "my-secret-clé"])
 def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(secret: str) -> None:
     for key, token in ((secret, None), (None, secret)):
         with pytest.raises(ValueError, match="has a character that it can't have") as caught:
             credential(key, token)
         assert "my-secret" not in repr(caught.value)
     assert credential(" a-key-from-a-file\n", None) == {"x-api-key": "a-key-from-a-file"}
+
+
+@pytest.mark.parametrize("secret", ["my-secret\ntoken", "my-secret-token\x00", "my-secret-жетон", "my-secret-clé"])
+async def test_a_token_of_a_provider_that_no_header_can_hold_is_refused_without_being_shown(secret: str) -> None:
+    with QuiverClient("http://localhost:1", token=lambda _: secret) as client, pytest.raises(ValueError, match="the token has a character") as caught:
+        client.health()
+    assert "my-secret" not in repr(caught.value)
+    async with AsyncQuiverClient("http://localhost:1", token=lambda _: secret) as other:
+        with pytest.raises(ValueError, match="the token has a character") as caught:
+            await other.health()
+    assert "my-secret" not in repr(caught.value)
 
 
 @pytest.mark.parametrize("form", ["sync", "async"])

@@ -255,8 +255,9 @@ export class Transport {
 }
 
 /** The header of a key, or of a token. Throws a TypeError for one that no header can hold: `fetch` would show it in its error. */
-function credential(secret: string, isToken: boolean): Record<string, string> {
-  if (!HEADER_VALUE.test(secret.trim())) throw new TypeError(`the ${isToken ? 'token' : 'key'} has a character that it can't have, such as the end of a line`);
+function credential(given: string, isToken: boolean): Record<string, string> {
+  const secret = given.trim();
+  if (!HEADER_VALUE.test(secret)) throw new TypeError(`the ${isToken ? 'token' : 'key'} has a character that it can't have, such as the end of a line`);
   return isToken || JSON_WEB_TOKEN.test(secret) ? { authorization: `Bearer ${secret}` } : { 'x-api-key': secret };
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
-"""What a header can hold."""
+HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+"""What the HTTP library can send in a header."""
 
 JSON_WEB_TOKEN = re.compile(r"eyJ[\w-]*\.[\w-]+\.[\w-]+", re.ASCII)
 

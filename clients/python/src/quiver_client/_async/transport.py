@@ -14,6 +14,7 @@ import httpx
 
 from ..answers import data_of, envelope_data, failure_of
 from ..bodies import json_bytes
+from ..credentials import credential
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError, UnauthorizedError
 from ..operations import Operation
@@ -215,7 +216,7 @@ class AsyncTransport:
 
     async def _credential(self) -> dict[str, str]:
         tokens = self.settings.tokens
-        return {} if tokens is None else {"authorization": f"Bearer {await tokens.next()}"}
+        return {} if tokens is None else credential(None, await tokens.next())
 
     def _request(
         self,

@@ -57,7 +57,7 @@ class Backups:
         ``until`` is a time (without a zone, the local one): what was acknowledged by then, and nothing later. Or, by
         collection, the last entry of the log of each of its shards. Without a backup, the newest that leads there is taken.
         ``rename`` gives others than in the backup, ``shards`` and ``replicas`` other numbers of them; ``keys`` adds the API
-        keys that are not there. ``unsealed`` takes on trust what is not sealed by the service, keys with it.
+        keys that are not there. ``unsealed`` takes on trust keys and logs that the service has not sealed.
         """
         body = given(
             backup=backup_id,

@@ -95,6 +95,10 @@ test('a key or token that no header can hold is refused without being shown', as
   const { client, calls } = clientOver([success({})], { apiKey: 'a-key-from-a-file\n' });
   await client.me();
   expect(new Headers(calls[0].headers).get('x-api-key')).toBe('a-key-from-a-file');
+  const token = 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln';
+  const other = clientOver([success({})], { apiKey: `${token}\n` });
+  await other.client.me();
+  expect(new Headers(other.calls[0].headers).get('authorization')).toBe(`Bearer ${token}`);
 });
 
 test('an address that is none is refused at once', () => {
