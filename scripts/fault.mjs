@@ -5,6 +5,8 @@
 // requests, but not the timing.
 // `npm run fault -- --backups N --target cluster|embedded`: backups under writes while processes die, each restored into
 // another shape and compared with what clients saw.
+// `npm run fault -- --matrix --only PATTERN --seed S`: each kind of file that is damaged, at each moment, beside what is right
+// (test/fault/matrix/expectations.ts): a line for each cell; exit code 1 if one is not as it should be.
 // `npm run fault -- --failovers N --failure kill|pause|hang-disk`: how long a shard takes no write after its primary failed.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
@@ -21,6 +23,8 @@ const { values } = parseArgs({
     target: { type: 'string', default: 'cluster' },
     failovers: { type: 'string' },
     backups: { type: 'string' },
+    matrix: { type: 'boolean' },
+    only: { type: 'string', default: '' },
     failure: { type: 'string', default: 'kill' },
   },
 });
@@ -29,13 +33,32 @@ if (![schedules, from, least].every(Number.isSafeInteger) || !(seconds > 0) || !
   exitWithUsage();
 }
 await setUpOrExit();
-if (values.target === 'cluster' || values.failovers !== undefined) await ensureEtcdOrExit();
+if (!values.matrix && (values.target === 'cluster' || values.failovers !== undefined)) await ensureEtcdOrExit();
 // The processes of a schedule end with this one.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');
 const { runSchedule } = require('../test/fault/fault-schedule.ts');
 const { backupRounds } = require('../test/fault/backup-rounds.ts');
 const { FAILURES, failoverTimes } = require('../test/fault/failovers.ts');
+
+if (values.matrix) {
+  const { KNOWN_NOT_HELD, NOT_TRIED } = require('../test/fault/matrix/expectations.ts');
+  const { lineOf } = require('../test/fault/matrix/cell.ts');
+  const { runMatrix } = require('../test/fault/matrix/fault-matrix.ts');
+  const pattern = new RegExp(values.only);
+  const startedMs = Date.now();
+  console.log('place | kind | fault | form | moment | expected | seen | ok');
+  /** @param {string} kind */
+  const only = (kind) => pattern.test(kind);
+  /** @param {any} cell */
+  const onCell = (cell) => console.log(lineOf(cell));
+  const { cells, mismatches, known } = await runMatrix({ seed: from, only, onCell });
+  for (const { place, kind, fault, why } of NOT_TRIED) console.log(`no cell: ${place} | ${kind} | ${fault} | ${why}`);
+  for (const { kind, why } of KNOWN_NOT_HELD) console.log(`known not to hold: ${kind}: ${why}`);
+  const seconds = ((Date.now() - startedMs) / 1000).toFixed(0);
+  console.log(`seed ${from}: ${cells} cells in ${seconds} s, ${mismatches.length} not as they should be, ${known.length} known not to hold`);
+  process.exit(mismatches.length > 0 ? 1 : 0);
+}
 
 if (values.failovers !== undefined) {
   const rounds = Number(values.failovers);
@@ -97,7 +120,7 @@ process.exitCode = broken > 0 ? 1 : 0;
 
 function exitWithUsage() {
   console.error(
-    'usage: fault --schedules N --seed S --seconds T --operations O --target cluster|embedded\n       fault --backups N --seed S --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk',
+    'usage: fault --schedules N --seed S --seconds T --operations O --target cluster|embedded\n       fault --backups N --seed S --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk\n       fault --matrix --only PATTERN --seed S',
   );
   process.exit(2);
 }

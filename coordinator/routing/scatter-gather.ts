@@ -120,6 +120,8 @@ export class ScatterGather {
   }
 }
 
+/** Where it says what an operator can do. */
+const ADVICE_PAGE = 'docs/operations.md';
 /** Shards that a message and a log line name. */
 const SHOWN_MAX = 20;
 
@@ -138,7 +140,9 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
 /** null: it is something else. */
 function damageOf(collection: ShardedCollection, { shard, error }: ShardFailure): QuiverError | null {
   if (!isQuiverError(error) || error.kind !== 'storage_damaged') return null;
-  return new QuiverError('storage_damaged', `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}`, { cause: error, details: error.details });
+  // What is found while a shard is open says no more than that.
+  const advice = error.message.includes(ADVICE_PAGE) ? '' : `; put them back from a copy, or restore the collection from a backup (${ADVICE_PAGE}, "When data are gone")`;
+  return new QuiverError('storage_damaged', `shard ${shard} of ${collection.shards} of collection "${collection.name}": ${error.message}${advice}`, { cause: error, details: error.details });
 }
 
 /** Nothing was written only if every shard that was asked certainly refused. */

@@ -212,3 +212,22 @@ test('a log that ends where a synced write ended is accepted only without the ma
   await store.close();
   expect(entries).toBe(ENTRIES / 2);
 });
+
+test.each([2, 3, 10])('tables that are cut to a part of %i while they are open: what reads ahead is told that they are damaged, and the process goes on', (part) => {
+  const folder = newFolder();
+  cpSync(sound, folder, { recursive: true });
+  const program = `
+    require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
+    const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
+    const { statSync, truncateSync } = require('node:fs');
+    const told = (work) => work.then(() => 'nothing', (error) => error.kind);
+    const scan = async (store) => { for await (const page of store.scan({ from: Buffer.from('key-'), to: Buffer.from('key.') })) void page; };
+    (async () => {
+      const store = await RocksKeyValueStore.open(${JSON.stringify(folder)});
+      for (const table of ${JSON.stringify(filesOf(folder, '.sst'))}) truncateSync(table, Math.floor(statSync(table).size / ${part}));
+      process.stdout.write(await told(scan(store)) + ' ' + await told(store.verify({ bytesPerSecond: Infinity, stop: new AbortController().signal })));
+      await store.close();
+    })();`;
+  const { signal, stdout } = spawnSync(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'pipe'], encoding: 'utf8' });
+  expect({ signal, stdout }).toEqual({ signal: null, stdout: 'storage_damaged storage_damaged' });
+});

@@ -46,6 +46,11 @@ export class EmbeddedProcess {
     return this.child?.signalCode ?? null;
   }
 
+  /** Whether the process of the last start has ended, by itself or by a signal of somebody. */
+  get hasEnded(): boolean {
+    return this.child !== null && (this.child.exitCode !== null || this.child.signalCode !== null);
+  }
+
   get baseUrl(): string {
     return `http://127.0.0.1:${this.port}`;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "entries.h"
+#include "whole_files.h"
 
 namespace quiver {
 
@@ -29,6 +30,7 @@ constexpr const char* kMarkName = "/SYNCED";
 
 rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log, bool must_exist = false) {
   rocksdb::Options options;
+  options.env = whole_files();
   options.create_if_missing = !must_exist;
   options.paranoid_checks = true;
   // A record that a crash cut short is the end of the log. refuse_lost_changes detects any other damage.

@@ -1,0 +1,40 @@
+import { runMatrix } from './matrix/fault-matrix';
+import { isRight, lineOf } from './matrix/cell';
+import { BESIDE_SHARD_FILES, DISK_SHARD_FILES, EMBEDDED_FILES, KNOWN_NOT_HELD, OUTCOMES, SHARD_FILES } from './matrix/expectations';
+
+/** The fixed part of the matrix of faults, and the matrix as data. All of it: `npm run fault -- --matrix`. */
+
+const KINDS = [...SHARD_FILES, ...DISK_SHARD_FILES, ...BESIDE_SHARD_FILES, ...EMBEDDED_FILES];
+
+test('every kind of file says for each damage what is right, in words of the vocabulary, and once', () => {
+  expect(new Set(KINDS.map(({ kind }) => kind)).size).toBe(KINDS.length);
+  for (const { start, running } of KINDS)
+    for (const outcomes of [...Object.values(start), ...Object.values(running)]) {
+      expect(outcomes.length).toBeGreaterThan(0);
+      for (const outcome of outcomes) expect(Object.keys(OUTCOMES)).toContain(outcome);
+    }
+});
+
+test('what is known not to hold names a kind of the matrix and a reason', () => {
+  for (const { kind, why } of KNOWN_NOT_HELD) {
+    expect(KINDS.map((row) => row.kind)).toContain(kind);
+    expect(why).not.toBe('');
+  }
+});
+
+test('a table of records and a directory that are damaged are told, rebuilt or refused, at every moment, and nothing beside them is', async () => {
+  const { cells, mismatches } = await runMatrix({
+    seed: 1,
+    only: (kind) => ['records: table', 'checkpoint: directory'].includes(kind),
+    forms: ['missing', 'bit in the middle'],
+    runningForms: ['cut to half'],
+    onCell: () => undefined,
+  });
+  expect(mismatches.filter((cell) => !isRight(cell)).map(lineOf)).toEqual([]);
+  expect(cells).toBeGreaterThan(20);
+});
+
+test('the folder of a process without the start of its collections does not start, and says what to do', async () => {
+  const { mismatches } = await runMatrix({ seed: 1, only: (kind) => kind === 'collections and keys: CURRENT', forms: ['cut to nothing'], onCell: () => undefined });
+  expect(mismatches.map(lineOf)).toEqual([]);
+});

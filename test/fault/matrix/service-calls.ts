@@ -1,0 +1,112 @@
+import { ApiClient } from '../../support/api-client';
+import type { Envelope } from '../../support/embedded-process';
+import { CALL_DEADLINE_MS, type Call, type CollectionModel, type Seen } from './collection-model';
+import type { Moment } from './expectations';
+
+const AT_ONCE = 8;
+/** Of a backup, a restore or a reshard of a few items, on a machine that has other work. */
+const OVER_DEADLINE_MS = 60_000;
+const LOOK_MS = 100;
+/** A refusal says what to do, or that it goes on by itself. */
+const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until/;
+
+/** Calls of a service with its admin key, each for so long at most. One that is not answered has the code 0. */
+export function callOf({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): Call {
+  return async (method, path, body) => {
+    try {
+      const { text } = await new ApiClient({ baseUrl, adminKey: apiKey }).call({ method, path, body, signal: AbortSignal.timeout(CALL_DEADLINE_MS) });
+      return JSON.parse(text) as Envelope;
+    } catch (error) {
+      return { status: 'error', data: null, error: { code: 0, message: `no answer: ${(error as Error).message}` } };
+    }
+  };
+}
+
+/** An outcome, or what is wrong. `isTold`: whether the log says that something was made anew. */
+export function outcomeOf({ wrong, refused }: Seen, name: string, isTold: () => boolean): string {
+  if (wrong.length > 0) return `wrong: ${wrong.join('; ')}`;
+  const unclear = refused.filter((message) => !message.includes(`"${name}"`) || !WAYS_OUT.test(message));
+  if (unclear.length > 0) return `refused without a name or a way out: ${unclear.join('; ')}`;
+  if (refused.length > 0) return 'refused';
+  return isTold() ? 'rebuilt' : 'served';
+}
+
+/** Does what a moment is about to a collection. Answers null, or what it came to where that is not as it should be or was told. */
+export async function during(call: Call, moment: Moment, model: CollectionModel, seed: number): Promise<string | null> {
+  const path = `/v1/collections/${model.name}`;
+  const named = (message: string | null | undefined): string => (message?.includes(model.name) ? 'told' : `failed without a name: ${message}`);
+  if (moment === 'load') {
+    const refusal = await model.change(call, 5);
+    return refusal === null ? null : named(refusal);
+  }
+  if (moment === 'backup') {
+    const begun = await call('POST', '/v1/admin/backups', { collections: [model.name] });
+    if (begun.status === 'error') return named(begun.error?.message);
+    const backup = await over(() => call('GET', `/v1/admin/backups/${begun.data.id}`));
+    if (backup === null) return `the backup is not over after ${OVER_DEADLINE_MS / 1000} s`;
+    if (backup.state !== 'done' || !backup.collections.some(({ name }: { name: string }) => name === model.name)) return named(backup.error ?? JSON.stringify(backup));
+    // What is in it is what was acknowledged.
+    const name = `${model.name}-restored`;
+    const restore = await call('POST', '/v1/admin/restore', { backup: backup.id, rename: { [model.name]: name } });
+    if (restore.status === 'error') return `no restore of what is done: ${restore.error?.message}`;
+    const ended = await over(() => call('GET', `/v1/admin/restores/${restore.data.id}`));
+    if (ended?.state !== 'done') return `no restore of what is done: ${JSON.stringify(ended)}`;
+    const { wrong, refused } = await model.copy(seed, name).read(call);
+    return wrong.length + refused.length > 0 ? `the backup is wrong: ${[...wrong, ...refused].join('; ')}` : null;
+  }
+  if (moment === 'reshard') {
+    const begun = await call('POST', `${path}/reshard`, { shards: 2 });
+    if (begun.status === 'error') return named(begun.error?.message);
+    const ended = await resharded(call, model.name);
+    if (ended === null) return null;
+    // What is given up leaves the collection as it was.
+    await call('DELETE', `${path}/reshard`);
+    return named(ended);
+  }
+  return null;
+}
+
+/** Waits until a backup or restore is over, and answers it; null if it is not in time. */
+export async function over(ask: () => Promise<Envelope>): Promise<any> {
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
+    const { data } = await ask();
+    if (data !== null && data.state !== 'running' && data.state !== 'cancelling') return data;
+  }
+  return null;
+}
+
+/** null: the collection has its new number of shards. Else why not. */
+async function resharded(call: Call, name: string): Promise<string | null> {
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
+    const { data } = await call('GET', '/v1/cluster');
+    const reshard = data?.reshards?.find(({ collection }: { collection: string }) => collection === name);
+    if (reshard === undefined) return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2 ? null : `the reshard of ${name} is gone`;
+    if (reshard.state === 'failed') return `reshard of ${name} failed: ${reshard.error ?? reshard.reason}`;
+    const obstacle = reshard.error ?? reshard.reason ?? reshard.obstacle;
+    if (typeof obstacle === 'string' && obstacle !== '') return `reshard of ${name}: ${obstacle}`;
+  }
+  return `the reshard is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why`;
+}
+
+/** Works through a list, some of it at a time. */
+export async function inTurns<Part>(parts: readonly Part[], work: (part: Part) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < parts.length) await work(parts[next++]);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** Asks a process to stop; null if it did in order, else what was wrong. */
+export async function stopInTime(service: { stop(): Promise<number | null>; kill(): Promise<void> }, deadlineMs: number): Promise<string | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((done) => (timer = setTimeout(() => done('late'), deadlineMs)));
+  const code = await Promise.race([service.stop(), late]);
+  clearTimeout(timer);
+  if (code === 'late') await service.kill();
+  return code === 0 ? null : code === 'late' ? `no stop within ${deadlineMs / 1000} s` : `ended with ${code}`;
+}
+
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, milliseconds));
+}
