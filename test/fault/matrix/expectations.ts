@@ -55,8 +55,8 @@ export const SHARD_FILES: readonly KindRow[] = [
   { kind: 'records: CURRENT', file: /^records\/CURRENT$/, start: all('refused'), running: whenRead('refused') },
   // RocksDB writes it for people and reads it only where it is asked to.
   { kind: 'records: OPTIONS', file: /^records\/OPTIONS-\d+$/, start: all('served'), running: all('served') },
-  // The name of the store is a note of RocksDB; the shard has one of its own.
-  { kind: 'records: IDENTITY', file: /^records\/IDENTITY$/, start: all('served'), running: all('served') },
+  // The name of the store: another name is that of another store, which may not take this one's place. RocksDB makes a missing one anew.
+  { kind: 'records: IDENTITY', file: /^records\/IDENTITY$/, start: { missing: ['served'], truncated: ['served', 'refused'], flipped: ['refused'] }, running: all('served') },
   // Empty: the lock is that of the kernel.
   { kind: 'records: LOCK', file: /^records\/LOCK$/, start: all('served'), running: all('served') },
   // Without the mark, the end of the log is taken for what it is; one that does not match is damage.
