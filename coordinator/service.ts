@@ -241,13 +241,22 @@ export interface VectorPatch {
   externalId: string;
   vector: Float32Array | undefined;
   text: string | undefined;
-  /** Whether the vector is made of the text. */
-  embeds?: boolean;
+  /**
+   * Whether the vector is made of the text. undefined: it is if the stored one was made of the stored text by the collection's
+   * model. A vector that is given has precedence.
+   */
+  embeds?: boolean | undefined;
   metadata: MetadataPatch | undefined;
   expected?: number | undefined;
   /** As in VectorInput. */
   expiresAt?: number | null | undefined;
 }
+
+/**
+ * Why a vector stayed while its text changed, in a collection that makes vectors of texts: somebody asked for that, it was not
+ * made of the former text, or nothing can be made of a blank text.
+ */
+export type KeptVector = 'asked' | 'given' | 'blank';
 
 /** `invalid`: see `errors` of the result. */
 export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
@@ -290,9 +299,9 @@ export interface VectorsService {
   deleteByFilter(collection: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }>;
   /**
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
-   * when its metadata would be too many.
+   * when its metadata would be too many; embedding_unavailable.
    */
-  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<{ version: number | null }>;
+  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<{ version: number | null; kept: KeptVector | null }>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all

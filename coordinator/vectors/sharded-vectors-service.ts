@@ -16,7 +16,20 @@ import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, EncodedItems, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView, WriteManner } from '../service';
+import type {
+  CollectionsService,
+  CollectionView,
+  EncodedItems,
+  KeptVector,
+  UpsertManner,
+  UpsertResult,
+  UpsertStatus,
+  VectorInput,
+  VectorPatch,
+  VectorsService,
+  VectorView,
+  WriteManner,
+} from '../service';
 import { BoundedWrites } from './bounded-writes';
 import { checkDimension, dimensionMismatch } from './dimension-check';
 import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
@@ -25,6 +38,7 @@ import { storedBytesOf } from './stored-bytes';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { type ItemResult, ItemWrites, type Judged } from './item-writes';
 import { OrderedItems } from './ordered-items';
+import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
@@ -62,6 +76,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly writes: ItemWrites;
   private readonly bounded: BoundedWrites;
+  private readonly remade: RemadeVectors;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly ordered: OrderedItems<CollectionRecord>;
   private readonly stamps: StampClock;
@@ -87,6 +102,7 @@ export class ShardedVectorsService implements VectorsService {
     this.sets = new ShardSets(options);
     this.writes = new ItemWrites({ ...options, sets: this.sets });
     this.bounded = new BoundedWrites({ ...options, sets: this.sets, writes: this.writes });
+    this.remade = new RemadeVectors({ ...options, sets: this.sets });
     this.deep = options.deep;
     this.ordered = new OrderedItems({ ...options, sets: this.sets });
     this.stamps = options.stamps;
@@ -176,20 +192,29 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, { externalId, vector, text, embeds, metadata, expected, expiresAt }: VectorPatch, { once, writer }: WriteManner = {}): Promise<{ version: number | null }> {
+  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<{ version: number | null; kept: KeptVector | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { externalId, vector, text, metadata, expected, expiresAt } = patch;
     if (vector !== undefined) checkDimension(collection, vector, 'the vector');
-    const condition = expected === undefined ? {} : { expected };
-    const isMade = embeds === true && text !== undefined;
-    const known = once === undefined || !isMade ? null : await this.writes.known(collection, [{ externalId, ...condition }], call, once);
-    const embedded = isMade && known === null ? await this.embedder.embedPassages(collection, [text]) : NOT_EMBEDDED;
-    const operation: PatchOperation = { type: 'patch', externalId, vector: isMade ? embedded.vectors[0] : vector, metadata, text, ...expiryOf(collection, expiresAt), ...condition };
-    const settle = text === undefined ? undefined : this.settling(collection, embedded, [text], ([other]) => (operation.vector = other));
-    const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
-    if (outcome === 'absent') throw vectorNotFound(name, externalId);
-    if (outcome === 'excess') throw excessError(1, externalId);
-    return { version };
+    const known =
+      once === undefined || !RemadeVectors.concerns(collection, patch) ? null : await this.writes.known(collection, [{ externalId, ...(expected !== undefined && { expected }) }], call, once);
+    for (let attempt = 1; ; attempt += 1) {
+      const { embedded, kept, version: seen } = known === null ? await this.remade.of(collection, patch, call) : UNTOUCHED_VECTOR;
+      // What is done once has one verdict, so it does not depend on a version that nobody asked for.
+      const isBound = expected === undefined && seen !== undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
+      const operation: PatchOperation = { type: 'patch', externalId, vector: embedded?.vectors[0] ?? vector, metadata, text, ...expiryOf(collection, expiresAt) };
+      if (isBound || expected !== undefined) operation.expected = isBound ? seen : expected;
+      const settle = embedded === null ? undefined : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
+      try {
+        const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
+        if (outcome === 'absent') throw vectorNotFound(name, externalId);
+        if (outcome === 'excess') throw excessError(1, externalId);
+        return { version, kept };
+      } catch (error) {
+        if (!isBound || !isOvertaken(error)) throw error;
+      }
+    }
   }
 
   async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, { once, writer }: WriteManner = {}): Promise<{ updatedCount: number }> {

@@ -121,7 +121,7 @@ export class QuiverCollection {
 
   /**
    * Changes parts of one item, and leaves the others: metadata by JSON Merge Patch, unless `metadata_mode` is `replace`; its
-   * text; its vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
+   * text, and with it its vector if that was made of the former text (`embed: false`: it stays); its vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
    */
   async patch(id: string, change: api.ItemChange, options?: CallOptions): Promise<api.ItemChanged> {
     if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'upsert it with if_version');

@@ -1,4 +1,4 @@
-import type { SearchService, UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
+import type { KeptVector, SearchService, UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { writerOf } from '../../keys/caller';
 import { EncodedUpserts } from '../../vectors/encoded-upserts';
@@ -15,6 +15,12 @@ import { RefusedElement } from '../schema/issue';
 import * as schemas from '../schema/vector-schemas';
 
 const tag = 'Vectors';
+/** What is told of a vector that stayed although its text changed. */
+const KEPT_VECTOR: Record<KeptVector, string> = {
+  asked: 'the vector stays as it was (embed: false): searches by vector still find it by its former text',
+  given: 'the vector stays as it was: it was not made of the former text; with embed: true, it is made of the new one',
+  blank: 'the vector stays as it was: none can be made of a blank text',
+};
 const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { topic: 'rivers' } };
 
 export function vectorEndpoints(parts: { vectors: VectorsService; search: SearchService; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
@@ -165,13 +171,15 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       isOnce: true,
       tag,
       summary: 'Change parts of one vector',
-      description: 'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).',
+      description:
+        'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. A new text gets a new vector if the former one was made of its text. With if_version, only if the vector has this version (409).',
       path: schemas.vectorPath,
       body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
       answer: { type: 'data', schema: schemas.patchedAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, key, once }) => {
-        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
+      handle: async ({ path, body, key, once, warnings }) => {
+        const { version, kept } = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
+        if (kept !== null) warnings.tell(KEPT_VECTOR[kept]);
         return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
       },
     }),

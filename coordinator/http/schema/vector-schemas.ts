@@ -105,8 +105,10 @@ export function patchBody(limits: HttpLimits) {
     .object({
       metadata: optional(metadata(limits)).meta({ description: 'A JSON Merge Patch (RFC 7396): members are put, objects merged, and what is null is taken away.' }),
       metadata_mode: withDefault(z.enum(['merge', 'replace']), 'merge').meta({ description: 'replace: metadata is what the vector has afterwards.' }),
-      text: optional(itemText(limits.textBytesMax)).meta({ description: 'The vector stays, unless embed is true.' }),
-      embed: withDefault(z.boolean(), false).meta({ description: 'Whether the service makes the vector of the text.' }),
+      text: optional(itemText(limits.textBytesMax)).meta({ description: 'The vector is made anew of it, if it was made of the former text and none is given.' }),
+      embed: optional(z.boolean()).meta({
+        description: 'true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says.',
+      }),
       vector: optional(vector(limits.vectorDimMax)),
       expires_at: expiresAt,
       if_version: ifVersion,
@@ -114,7 +116,7 @@ export function patchBody(limits: HttpLimits) {
     .transform((body, context) => {
       const { vector: given, text, embed, metadata: json, if_version: expected, expires_at: expiry } = body;
       if (given === undefined && text === undefined && json === undefined && expiry === undefined) report(context, body, 'must have metadata, text, vector or expires_at');
-      if (embed && (text === undefined || text.trim() === '' || given !== undefined)) report(context, body, 'needs a text, and no vector', { path: ['embed'] });
+      if (embed === true && (text === undefined || text.trim() === '' || given !== undefined)) report(context, body, 'needs a text, and no vector', { path: ['embed'] });
       const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
       return { vector: given, text, embeds: embed, metadata: patched, expected, expiresAt: expiry };
     });

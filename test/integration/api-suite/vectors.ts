@@ -377,7 +377,7 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(await countOf(name)).toBe(1);
     });
 
-    test('a text may be embedded, and found by its words', async () => {
+    test('a new text gets a new vector where the former one was made of its text', async () => {
       const name = await context.collection({ dim: 384 });
       dataOf(
         await bulkUpsert(name, {
@@ -387,10 +387,17 @@ export function vectorsSuite(context: SuiteContext): void {
           ],
         }),
       );
-      dataOf(await patch(name, 'b', { text: 'the river floods' }));
-      expect(dataOf(await show(name, 'b')).vector).not.toEqual(dataOf(await show(name, 'a')).vector);
-      dataOf(await patch(name, 'b', { text: 'the river floods', embed: true }));
-      expect(dataOf(await show(name, 'b'))).toMatchObject({ vector: dataOf(await show(name, 'a')).vector, text: 'the river floods' });
+      const vectorOf = async (id: string): Promise<number[]> => dataOf(await show(name, id)).vector;
+      const before = await vectorOf('b');
+      expect((await patch(name, 'b', { text: 'the river floods', embed: false })).json).toMatchObject({ status: 'success', warnings: [expect.stringContaining('embed: false')] });
+      expect(dataOf(await show(name, 'b'))).toMatchObject({ vector: before, text: 'the river floods' });
+      expect((await patch(name, 'b', { text: 'the river rises' })).json).toMatchObject({ status: 'success', warnings: [expect.stringContaining('embed: true')] });
+      expect(await vectorOf('b')).toEqual(before);
+      dataOf(await patch(name, 'b', { text: 'a loud street', embed: true }));
+      expect((await patch(name, 'b', { text: 'the river floods' })).json).not.toHaveProperty('warnings');
+      expect(dataOf(await show(name, 'b'))).toMatchObject({ vector: await vectorOf('a'), text: 'the river floods' });
+      dataOf(await patch(name, 'b', { text: 'the river floods', vector: before }));
+      expect(await vectorOf('b')).toEqual(before);
     });
 
     test('what is not there, is not as it says, or would be too much is refused', async () => {

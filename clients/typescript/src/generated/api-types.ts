@@ -1071,7 +1071,7 @@ export interface Operations {
   /**
    * Change parts of one vector: PATCH /v1/collections/{name}/vectors/{id}
    *
-   * What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).
+   * What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. A new text gets a new vector if the former one was made of its text. With if_version, only if the vector has this version (409).
    *
    * Role: readwrite or admin.
    *
@@ -1083,9 +1083,9 @@ export interface Operations {
       metadata?: Metadata;
       /** replace: metadata is what the vector has afterwards. Default: "merge". */
       metadata_mode?: 'merge' | 'replace';
-      /** The vector stays, unless embed is true. */
+      /** The vector is made anew of it, if it was made of the former text and none is given. */
       text?: string;
-      /** Whether the service makes the vector of the text. Default: false. */
+      /** true: the vector is made of the text, wherever the former one came from. false: it stays, and a warning says so. Left out: as text says. */
       embed?: boolean;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;

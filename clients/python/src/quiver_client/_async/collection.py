@@ -203,7 +203,7 @@ class AsyncCollection:
         metadata: Metadata | None = None,
         metadata_mode: Literal["merge", "replace"] | None = None,
         text: str | None = None,
-        embed: bool = False,
+        embed: bool | None = None,
         vector: VectorLike | None = None,
         expires_at: datetime | str | None = KEPT,
         if_version: int | None = None,
@@ -211,14 +211,15 @@ class AsyncCollection:
         """Changes parts of one item, and leaves the others; ``NotFoundError`` where there is none.
 
         ``metadata`` is a JSON Merge Patch: members are put, objects merged, and what is None is taken away; or all that the
-        item has afterwards, with ``metadata_mode="replace"``. ``embed`` makes the vector of the text. With ``if_version``,
-        only if the item has this version; otherwise ``VersionConflictError``.
+        item has afterwards, with ``metadata_mode="replace"``. With a new text, the vector is made anew if it was made of the
+        former one; with ``embed=True`` it always is, with ``embed=False`` it stays. With ``if_version``, only if the item has
+        this version; otherwise ``VersionConflictError``.
         """
         body = given(
             metadata=metadata,
             metadata_mode=metadata_mode,
             text=text,
-            embed=embed or None,
+            embed=embed,
             vector=encoded(vector),
             if_version=if_version,
         ) | expiry_body(expires_at=expires_at)
