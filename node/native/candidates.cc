@@ -44,14 +44,10 @@ std::vector<Hit> Candidates::rescore(const RowStore& rows) {
 }
 
 void cut_hits(const RowStore& rows, std::vector<Hit>& hits, size_t k) {
-  const auto better = [&](const Hit& a, const Hit& b) {
+  keep_tied(hits, k);
+  std::sort(hits.begin(), hits.end(), [&](const Hit& a, const Hit& b) {
     return a.score != b.score ? a.score > b.score : rows.slot(a.row) < rows.slot(b.row);
-  };
-  const size_t sorted = std::min(hits.size(), 2 * k);
-  std::partial_sort(hits.begin(), hits.begin() + ptrdiff_t(sorted), hits.end(), better);
-  size_t end = std::min(hits.size(), k);
-  while (end > 0 && end < sorted && hits[end].score == hits[k - 1].score) end++;
-  hits.resize(end);
+  });
 }
 
 void keep_newest_rows(const RowStore& rows, std::vector<Hit>& hits) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -81,8 +82,31 @@ class Candidates {
   std::vector<float> bounds_;
 };
 
-// Sorts hits by (score descending, slot) and keeps the k best and at most k that tie with the last of them.
+// Keeps the k best and all that tie with the last of them, in no order.
+template <class AnyHit>
+void keep_tied(std::vector<AnyHit>& hits, size_t k) {
+  if (hits.size() <= k) return;
+  const auto kth = hits.begin() + ptrdiff_t(k - 1);
+  std::nth_element(hits.begin(), kth, hits.end(), [](const AnyHit& a, const AnyHit& b) { return a.score > b.score; });
+  const double least = kth->score;
+  hits.erase(std::remove_if(kth + 1, hits.end(), [least](const AnyHit& hit) { return hit.score < least; }), hits.end());
+}
+
+// Sorts hits by (score descending, slot) and keeps the k best and all that tie with the last of them.
 void cut_hits(const RowStore& rows, std::vector<Hit>& hits, size_t k);
+
+// So many rows of one score are more than a walk or cells can be trusted to have all of: rows that are equal have most of their
+// links to each other, so that some of them may have none from elsewhere.
+constexpr size_t kLongTie = 16;
+
+// Whether so many of them have one score; they are sorted.
+template <class AnyHit>
+bool has_long_tie(const std::vector<AnyHit>& hits) {
+  for (size_t last = kLongTie - 1; last < hits.size(); last++) {
+    if (hits[last].score == hits[last + 1 - kLongTie].score) return true;
+  }
+  return false;
+}
 
 // Keeps the newest row of each slot: a search that ran while slots were put again may have found two.
 void keep_newest_rows(const RowStore& rows, std::vector<Hit>& hits);

@@ -84,6 +84,10 @@ std::vector<SlotHit> JointSearch::run(const StopFlag& stop, SearchCost& cost, si
     }
     if (left_.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
     std::vector<SlotHit> hits = rescored(cost, asks && waits.expected());
+    if (may_lack_ties(hits)) {
+      for (Part& each : parts_) compare_all(each, stop, cost);
+      hits = rescored(cost, asks && waits.expected());
+    }
     for (const Part& each : parts_) each.snapshot.rows->require_sound();
     return hits;
   }
@@ -133,6 +137,21 @@ void JointSearch::search_whole(Part& part, const StopFlag& stop, SearchCost& cos
   std::vector<float> keys;
   for (const Candidate& row : part.bounded.list) keys.push_back(part.bounded.lower(row));
   best_.add(keys.data(), keys.size());
+}
+
+bool JointSearch::may_lack_ties(std::vector<SlotHit> hits) const {
+  if (request_.effort_kind == EffortKind::kExact) return false;
+  keep_tied(hits, request_.k);
+  std::sort(hits.begin(), hits.end(), [](const SlotHit& a, const SlotHit& b) { return a.score > b.score; });
+  return has_long_tie(hits);
+}
+
+void JointSearch::compare_all(Part& part, const StopFlag& stop, SearchCost& cost) {
+  part.hits.clear();
+  part.bounded = {};
+  part.request->compares_all = true;
+  part.request->bounded = &part.bounded;
+  part.hits = search(part.snapshot, *part.request, stop, cost);
 }
 
 std::vector<SlotHit> JointSearch::rescored(SearchCost& cost, bool from_disk) {

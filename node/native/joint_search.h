@@ -62,6 +62,10 @@ class JointSearch {
   // Answers whether it is done.
   bool take_turn(Part& part, const StopFlag& stop, SearchCost& cost, bool from_disk, size_t& allowed);
   void search_whole(Part& part, const StopFlag& stop, SearchCost& cost, bool from_disk);
+  // Whether so many of the best hits have one score that stores may have more of them.
+  bool may_lack_ties(std::vector<SlotHit> hits) const;
+  // Searches a store again, by all its rows.
+  void compare_all(Part& part, const StopFlag& stop, SearchCost& cost);
   std::vector<SlotHit> rescored(SearchCost& cost, bool from_disk);
 
   const SearchRequest request_;

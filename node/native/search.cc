@@ -200,14 +200,21 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
 std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const SearchRequest& request,
                               const StopFlag& stop, SearchCost& cost) {
   std::vector<Hit> hits;
+  // Rows that slots were put to meanwhile may be found beside their earlier ones.
   const size_t keep = 2 * request.k;
+  size_t capacity = 2 * keep + 1024;
+  double least = -std::numeric_limits<double>::infinity();
   const auto visit = [&](const uint32_t* batch, size_t count) {
     cost.rescored += count;
-    for (size_t j = 0; j < count; j++) hits.push_back({query.exact(batch[j]).score, batch[j]});
-    if (hits.size() < 2 * keep + 1024) return;
-    std::nth_element(hits.begin(), hits.begin() + ptrdiff_t(keep), hits.end(),
-                     [](const Hit& a, const Hit& b) { return a.score > b.score; });
-    hits.resize(keep);
+    for (size_t j = 0; j < count; j++) {
+      const double score = query.exact(batch[j]).score;
+      if (score >= least) hits.push_back({score, batch[j]});
+    }
+    if (hits.size() < capacity) return;
+    keep_tied(hits, keep);
+    least = hits[keep - 1].score;
+    // All that tie are kept, however many there are.
+    capacity = std::max(capacity, 2 * hits.size());
   };
   for_each_batch(rows, 0, request.allowed, stop, visit);
   return hits;
@@ -274,11 +281,15 @@ std::vector<Hit> finished(Candidates& candidates, const RowStore& rows, const Se
   return hits;
 }
 
-std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
+// By how many deviations a scan trusts codes.
+float scan_deviations(const Snapshot& snapshot, const SearchRequest& request) {
+  return snapshot.effort.deviations_for(request.allowed.count < snapshot.rows->live());
+}
+
+std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request, float deviations,
                             const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
-  const bool filtered = request.allowed.count < rows.live();
-  Candidates candidates(query, request.k, snapshot.effort.deviations_for(filtered));
+  Candidates candidates(query, request.k, deviations);
   if (snapshot.sketches != nullptr && request.allowed.kind != Allowed::Kind::kSlots) {
     scan_later(snapshot, query, request, request.allowed, 0, stop, candidates, cost);
     return finished(candidates, rows, request, cost);
@@ -514,24 +525,35 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
   const uint64_t changes = rows.changes();
   const Query query(rows, request.query.data());
   std::vector<Hit> hits;
+  const float deviations = request.compares_all ? kDeviations : scan_deviations(snapshot, request);
+  const auto scan = [&](float by) { hits = scan_codes(snapshot, query, request, by, stop, cost); };
+  // Whether hits have all that tie.
+  bool is_sure = false;
   if (request.effort_kind == EffortKind::kExact || query.needs_exact_scan()) {
     cost.plan = SearchPlan::kExact;
     hits = scan_exactly(rows, query, request, stop, cost);
-  } else if (request.allowed.kind == Allowed::Kind::kSlots ||
+    is_sure = true;
+  } else if (request.compares_all || request.allowed.kind == Allowed::Kind::kSlots ||
              prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count)) {
-    hits = scan_codes(snapshot, query, request, stop, cost);
+    scan(deviations);
+    is_sure = deviations >= kDeviations;
   } else if (prefers_cells(snapshot, request)) {
     cost.plan = SearchPlan::kCells;
     if (!scan_cells(snapshot, query, request, stop, kAnyTime, hits, cost)) {
       cost.plan = SearchPlan::kCellsThenScan;
-      hits = scan_codes(snapshot, query, request, stop, cost);
+      scan(deviations);
     }
   } else if (walk_and_scan(snapshot, query, request, stop, kPoolAny, hits, cost)) {
     cost.plan = SearchPlan::kWalk;
   } else {
     cost.plan = SearchPlan::kWalkThenScan;
-    hits = scan_codes(snapshot, query, request, stop, cost);
+    scan(deviations);
   }
+  finish_hits(rows, changes, request.k, hits);
+  if (is_sure || !has_long_tie(hits)) return hits;
+  if (cost.plan == SearchPlan::kCells) cost.plan = SearchPlan::kCellsThenScan;
+  if (cost.plan == SearchPlan::kWalk) cost.plan = SearchPlan::kWalkThenScan;
+  scan(kDeviations);
   finish_hits(rows, changes, request.k, hits);
   return hits;
 }
@@ -554,8 +576,9 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
   cost.plan = scan ? SearchPlan::kScan : cells ? SearchPlan::kCells : SearchPlan::kWalk;
+  const float deviations = scan_deviations(snapshot, request);
   if (scan) {
-    hits = scan_codes(snapshot, query, request, stop, cost);
+    hits = scan_codes(snapshot, query, request, deviations, stop, cost);
   } else if (cells) {
     if (!scan_cells(snapshot, query, request, stop, kInlineSlack * kInlineNs, hits, cost)) return std::nullopt;
   } else {
@@ -565,6 +588,7 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
     if (!walk_and_scan(snapshot, query, request, stop, pool_max, hits, cost)) return std::nullopt;
   }
   finish_hits(rows, changes, request.k, hits);
+  if (!(scan && deviations >= kDeviations) && has_long_tie(hits)) return std::nullopt;
   return hits;
 }
 

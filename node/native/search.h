@@ -73,6 +73,8 @@ struct SearchRequest {
   BoundedRows* bounded = nullptr;
   // Whether pages are likely to be read from the disk: cells are asked for ahead.
   bool from_disk = false;
+  // Whether all allowed rows are compared, by their codes at least: no row that ties with another is left out then.
+  bool compares_all = false;
 };
 
 /**
@@ -86,7 +88,8 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
 bool looks_through_cells(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t allowed_count);
 
 /// How a search went about it, numbered as in native-binding.ts. kWalkThenScan: the walk did not find enough.
-/// kCells: cells were looked through. kCellsThenScan: a scan then took less than the rest of them.
+/// kCells: cells were looked through. kCellsThenScan: a scan then took less than the rest of them. Either scan also follows where
+/// many rows of one score were found (kLongTie).
 enum class SearchPlan { kScan, kWalk, kExact, kWalkThenScan, kCells, kCellsThenScan };
 
 /// What a search took.

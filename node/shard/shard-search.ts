@@ -1,10 +1,11 @@
 import type { Filter } from '../../shared/filter/filter';
-import { type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
+import { compareHits, type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
+import { type CutHits, cutTies } from './border-ties';
 import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import { ReadSteps } from './read-steps';
 import { SearchCounter } from './search-counter';
@@ -49,12 +50,14 @@ export class ShardSearch {
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counter?.counts };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
         counter?.searched(found);
+        const cut = this.cut(found, wanted);
+        const { scored, border } = cut instanceof Promise ? await cut : cut;
         // Items that the index did not return score at most as high as its last answer. Below that score, other items
-        // may be better than these hits.
-        const isWhole = attempt === ATTEMPTS_MAX || found.slots.length < wanted || found.slots.length >= candidateCount;
-        const isSure = (hits: FoundHit[], goneCount: number): boolean =>
-          isWhole || goneCount === 0 || (hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1]);
-        const { hits, goneCount } = await this.upToDate(found, request, { epoch, isSure, counter });
+        // may be better than these hits. Of those that tie with it, some may be left out here, behind the border.
+        const isWhole = attempt === ATTEMPTS_MAX || (border === null && (found.slots.length < wanted || found.slots.length >= candidateCount));
+        const reaches = ({ hit }: FoundHit): boolean => (border === null ? hit.score >= found.scores[found.scores.length - 1] : compareHits(hit, border) <= 0);
+        const isSure = (hits: FoundHit[], goneCount: number): boolean => isWhole || goneCount === 0 || (hits.length === request.k && reaches(hits[request.k - 1]));
+        const { hits, goneCount } = await this.upToDate(scored, request, { epoch, isSure, counter });
         if (hits !== null) return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
         wanted = request.k + 2 * goneCount;
       }
@@ -124,13 +127,13 @@ export class ShardSearch {
    * how many of the slots found were out of date.
    */
   private async upToDate(
-    found: SlotScores,
+    found: ScoredSlot[],
     request: VectorSearch,
     { epoch, isSure, counter }: { epoch: number; isSure: (hits: FoundHit[], goneCount: number) => boolean; counter: SearchCounter | null },
   ): Promise<{ hits: FoundHit[] | null; goneCount: number }> {
     const { indexes, slots } = this.parts;
     const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
-    let scored = pairsOf(found);
+    let scored = found;
     let goneCount = 0;
     // The index misses an item if its old version was removed before its row was reached and its new one was not there yet.
     let moved = slots.movedSince(epoch);
@@ -159,6 +162,12 @@ export class ShardSearch {
       const scores = round < LAST_ROUND ? await indexes.vectors.score(request.vector, ofAdded) : indexes.vectors.scoreNow(request.vector, ofAdded);
       scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
     }
+  }
+
+  /** See cutTies: in slices if there are many. */
+  private cut(found: SlotScores, k: number): CutHits | Promise<CutHits> {
+    const steps = cutTies(this.parts.indexes.directory, found, k);
+    return found.slots.length < k + SLICED_HITS ? resultOf(steps) : inLaterSlices(steps);
   }
 
   /** See orderedHits: in slices if there are many, until the last round. */

@@ -60,7 +60,8 @@ export class SharedShard {
       filter: filter === null ? null : { index: this.shared.filters, program: filterProgram(filter) },
       counted,
     });
-    if (found === null) return null;
+    // To put many that tie in order takes longer than such a search may.
+    if (found === null || found.count > k + HITS_MAX) return null;
     counter?.searched(found);
     if (bytesMax !== undefined && isLonger(this.directory, found, Math.min(found.count, k), bytesMax)) return null;
     const toBytes = counter !== null ? null : isSent ? sentHitsOf : packed === true ? packedHitsOf : null;

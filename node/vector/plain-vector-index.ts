@@ -56,7 +56,7 @@ export class PlainVectorIndex implements VectorIndex {
     }
     hits.sort((a, b) => b.score - a.score || a.slot - b.slot);
     let end = Math.min(k, hits.length);
-    while (end > 0 && end < Math.min(2 * k, hits.length) && hits[end].score === hits[k - 1].score) end++;
+    while (end > 0 && end < hits.length && hits[end].score === hits[k - 1].score) end++;
     return {
       slots: Uint32Array.from(hits.slice(0, end), (hit) => hit.slot),
       scores: Float64Array.from(hits.slice(0, end), (hit) => hit.score),

@@ -27,10 +27,10 @@ export interface VectorIndex {
   remove(slots: Uint32Array): void;
   /**
    * The best min(k, candidates) slots by score, best first. Candidates are the live slots, or those of `allowed` that
-   * are live. All candidates found that tie with the last one are appended (at most `k` more), so that the caller can
+   * are live. All candidates that tie with the last one are appended, however many there are, so that the caller can
    * break ties by its own order. Scores are the exact metric (shared/vector/metric.ts) in float32 arithmetic. A
-   * `calibrated` search promises the recall target; with few candidates the answer is exact. `counted`: the answer says
-   * what it took.
+   * `calibrated` search promises the recall target; with few candidates, or where many tie, the answer is exact.
+   * `counted`: the answer says what it took.
    */
   search(query: Float32Array, options: IndexSearch): Promise<SlotScores>;
   /**

@@ -98,7 +98,7 @@ class Model {
     // Thousands of answers are looked at: `expect` on each of their items would take most of the suite's time.
     const faults: string[] = [];
     if (slots.length !== scores.length) faults.push('slots and scores differ in number');
-    if (slots.length < wanted || slots.length > 2 * k) faults.push(`${slots.length} answers, ${wanted} wanted`);
+    if (slots.length < wanted) faults.push(`${slots.length} answers, ${wanted} wanted`);
     if (new Set(slots).size !== slots.length) faults.push('a slot twice');
     slots.forEach((slot, i) => {
       const vector = this.vectors.get(slot);
@@ -178,7 +178,7 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       }
     });
 
-    test('equal vectors tie: the k best and at most k more of those seen', async () => {
+    test('equal vectors tie: the k best and all that tie with the last of them', async () => {
       const dim = 8;
       const model = new Model(await open(make, metric, dim), metric, dim);
       const one = clusteredVectors(seededRandom(1), { rows: 1, dim, centres: 1 });
@@ -190,7 +190,7 @@ describe.each(IMPLEMENTATIONS)('%s', (_name, make) => {
       for (const effort of EFFORTS) {
         const answer = await model.index.search(one, { k: 10, effort, allowed: null });
         expect(model.recallOf(answer, one, 10)).toBe(1);
-        expect(answer.slots.length).toBe(20);
+        expect(answer.slots.length).toBe(3000);
       }
     });
 

@@ -277,6 +277,14 @@ describe('null, for the shard itself to answer', () => {
     expect(views.search(SPEC, at(1, more))).toBeNull();
   });
 
+  test('more that tie with the last than are quick to put in order', async () => {
+    const vector = new Float32Array(DIM).fill(3);
+    await write(Array.from({ length: 300 }, (_, i): WriteOperation => ({ type: 'upsert', externalId: `same-${(i * 7) % 300}`, vector, stamp: 10_000 + i, metadata: '{}', text: undefined })));
+    expect(views.search(SPEC, { ...at(1, { k: 3 }), vector })).toBeNull();
+    expect((await asked({ ...at(1, { k: 3 }), vector })).hits.map(({ externalId }) => externalId)).toEqual(['same-0', 'same-1', 'same-10']);
+    expect(views.search(SPEC, { ...at(1, { k: 50 }), vector })).toEqual(await asked({ ...at(1, { k: 50 }), vector }));
+  });
+
   test('a filter while an item is in no list', async () => {
     const filter = parseFilter({ i: { $gte: 0 } });
     expect(views.search(SPEC, at(1, { filter }))).toEqual(await asked(at(1, { filter })));
