@@ -6,7 +6,13 @@ import { bytesTakenOf, type PaceBounds } from './reader-pace';
 const PREFACE_BYTES = 24;
 const FRAME_HEAD_BYTES = 9;
 const TYPE_AT = 3;
+const HEADERS = 1;
 const GOAWAY = 7;
+/**
+ * Requests of a connection that the library reads in one turn of the event loop. Of some bytes each, hundreds of them come in
+ * one piece, and to open and reset them takes longer than others should wait.
+ */
+const REQUESTS_A_TURN = 16;
 
 const NOTHING = Buffer.alloc(0);
 /** In its place among what is given to be sent, nothing more is. */
@@ -27,6 +33,9 @@ export class Http2Bytes extends Duplex {
   private isPassed = true;
   /** The beginning of a frame's head. */
   private begun = NOTHING;
+  /** What is read in the next turns, and whether the client sends nothing behind it. */
+  private later: Buffer = NOTHING;
+  private isLast = false;
   private isReadOver = false;
   private isSentOver = false;
 
@@ -35,7 +44,10 @@ export class Http2Bytes extends Duplex {
     socket.on('data', (piece: Buffer) => {
       if (!this.isReadOver && !this.pass(piece)) socket.pause();
     });
-    socket.on('end', () => this.push(null));
+    socket.on('end', () => {
+      this.isLast = true;
+      if (this.later.length === 0) this.push(null);
+    });
     socket.on('close', () => this.destroy());
     // `close` follows.
     socket.on('error', () => undefined);
@@ -48,6 +60,7 @@ export class Http2Bytes extends Duplex {
   finish({ stallTimeoutMs, stallBytesPerSecond }: PaceBounds): void {
     const { socket } = this;
     this.isReadOver = true;
+    this.later = NOTHING;
     if (socket.destroyed) return;
     socket.resume();
     this.write(END);
@@ -62,7 +75,7 @@ export class Http2Bytes extends Duplex {
   }
 
   override _read(): void {
-    this.socket.resume();
+    if (this.later.length === 0) this.socket.resume();
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -109,6 +122,7 @@ export class Http2Bytes extends Duplex {
     // Where what is passed on begins, and where this is.
     let from = 0;
     let at = 0;
+    let requests = 0;
     const passUpTo = (end: number): void => {
       if (this.isPassed && end > from) isWanted = this.push(bytes.subarray(from, end));
       from = end;
@@ -120,7 +134,13 @@ export class Http2Bytes extends Duplex {
           this.begun = Buffer.from(bytes.subarray(at));
           return isWanted;
         }
-        const isPassed = bytes[at + TYPE_AT] !== GOAWAY;
+        const type = bytes[at + TYPE_AT];
+        if (type === HEADERS && (requests += 1) > REQUESTS_A_TURN) {
+          this.passLater(bytes.subarray(at));
+          passUpTo(at);
+          return false;
+        }
+        const isPassed = type !== GOAWAY;
         if (isPassed !== this.isPassed) passUpTo(at);
         this.isPassed = isPassed;
         this.left = FRAME_HEAD_BYTES + bytes.readUIntBE(at, TYPE_AT);
@@ -131,5 +151,20 @@ export class Http2Bytes extends Duplex {
     }
     passUpTo(at);
     return isWanted;
+  }
+
+  /** In the next turn. Until then the socket is paused, as when nothing more is wanted. */
+  private passLater(bytes: Buffer): void {
+    this.later = bytes;
+    setImmediate(() => {
+      const { later } = this;
+      this.later = NOTHING;
+      if (this.destroyed || later.length === 0) return;
+      const isWanted = this.pass(later);
+      if (!isWanted) this.socket.pause();
+      if (this.later.length > 0) return;
+      if (this.isLast) this.push(null);
+      else if (isWanted) this.socket.resume();
+    });
   }
 }

@@ -54,6 +54,32 @@ test('passes on what a client sends, wherever it is cut, but for its GOAWAY', as
   }
 });
 
+test('requests that come in one piece are read in several turns, in order, and then what follows', async () => {
+  const { socket, paused } = connection();
+  const bytes = new Http2Bytes(socket);
+  const HEADERS = 1;
+  const frames = Array.from({ length: 100 }, (_, i) => [frame(HEADERS, Buffer.alloc(30, i)), frame(i % 3 === 0 ? GOAWAY : 3, Buffer.alloc(4, i))]).flat();
+  const last = frame(HEADERS, Buffer.alloc(5, 101));
+  const turns: number[] = [];
+  const passed: Buffer[] = [];
+  bytes.on('data', (part: Buffer) => passed.push(part));
+  const ended = new Promise((done) => bytes.once('end', done));
+  socket.push(Buffer.concat([PREFACE, ...frames]));
+  socket.push(last);
+  socket.push(null);
+  for (let turn = 0; turn < 20; turn += 1) {
+    await settled();
+    turns.push(Buffer.concat(passed).length);
+    if (turn === 0) expect(paused()).toBe(true);
+  }
+  await ended;
+  const wanted = Buffer.concat([PREFACE, ...[...frames, last].filter((one) => one[3] !== GOAWAY)]);
+  expect(Buffer.concat(passed)).toEqual(wanted);
+  // Sixteen requests a turn, of 39 bytes with what follows each.
+  expect(new Set(turns).size).toBeGreaterThanOrEqual(6);
+  expect(turns[0]).toBeLessThan(wanted.length / 4);
+});
+
 test('reads no more than is taken, sends what it is given in order, and ends with its connection', async () => {
   const { socket, sent, paused } = connection();
   const bytes = new Http2Bytes(socket);
