@@ -54,7 +54,7 @@ class StreamGate {
   private readonly gate: MemberGate;
   private readonly guard: ListenerGuard;
   /** What the library does with connections over which nobody has proven anything yet. */
-  private readonly unproven = new WeakMap<Http2Session, { begin: () => void; streams: number }>();
+  private readonly unproven = new WeakMap<Http2Session, () => void>();
 
   constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
     this.gate = gate;
@@ -63,12 +63,18 @@ class StreamGate {
 
   opened(session: ServerHttp2Session, begin: () => void): void {
     const endAsEver = endLater(session);
-    this.unproven.set(session, {
-      begin: () => {
-        endAsEver();
-        begin();
-      },
-      streams: 0,
+    let streams = 0;
+    // Of a stream that ends in the piece that it began in, nothing is left to be judged; so all that begin are counted.
+    const count = (): void => {
+      streams += 1;
+      // Behind the judgement of those before it, which may prove the caller.
+      if (streams === STRANGE_STREAMS_MAX + 1) setImmediate(() => this.unproven.has(session) && session.destroy());
+    };
+    session.on('stream', count);
+    this.unproven.set(session, () => {
+      session.off('stream', count);
+      endAsEver();
+      begin();
     });
   }
 
@@ -88,11 +94,6 @@ class StreamGate {
     // The stream or the connection may have ended by now, also by what came in the same piece.
     if (stream.destroyed || stream.closed || session === undefined || session.destroyed) {
       stream.destroy();
-      return;
-    }
-    const strange = this.unproven.get(session);
-    if (strange !== undefined && ++strange.streams > STRANGE_STREAMS_MAX) {
-      session.destroy();
       return;
     }
     if (!headers['content-type']?.startsWith(CONTENT_TYPE)) {
@@ -115,8 +116,9 @@ class StreamGate {
       refuse(stream, refusal);
       return;
     }
+    const begin = this.unproven.get(session);
     this.unproven.delete(session);
-    strange?.begin();
+    begin?.();
     serve();
   }
 

@@ -115,10 +115,13 @@ test.each<[string, Buffer]>([
   await mustServeMembers();
 });
 
-test('who opens many streams without a proof is cut, and has no more of them', async () => {
+test.each([
+  ['stay open', (): Buffer[] => []],
+  ['end in the piece that they began in', (stream: number): Buffer[] => [resetOf(stream)]],
+])('who opens many streams without a proof is cut, and has no more of them: those that %s', async (_, end) => {
   await listen({ withinMs: 3_600_000 });
   const stranger = headersOf(1, call(KNOWN, 'application/grpc')).subarray(9);
-  const streams = Array.from({ length: 100 }, (_, i) => frameOf(TYPES.headers, { flags: FLAGS.endHeaders, stream: 1 + 2 * i, content: stranger }));
+  const streams = Array.from({ length: 100 }, (_one, i) => 1 + 2 * i).flatMap((stream) => [frameOf(TYPES.headers, { flags: FLAGS.endHeaders, stream, content: stranger }), ...end(stream)]);
   const socket = open();
   socket.write(Buffer.concat([beginning(), ...streams]));
   await closed(socket);
