@@ -185,7 +185,8 @@ export function createService(options: {
   const vectors = new ShardedVectorsService({ quotas, keyQuotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
-  const documents = new DocumentService({ collections, vectors, keyQuotas, store, outcomes, config, clock, log, instanceId });
+  const measure = async (name: string, texts: string[]) => embedder.measure(catalog.known(name) ?? (await catalog.find(name)), texts);
+  const documents = new DocumentService({ collections, measure, vectors, keyQuotas, store, outcomes, config, clock, log, instanceId });
   return {
     catalog,
     quotas,

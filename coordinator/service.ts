@@ -9,6 +9,7 @@ import type { MetadataPatch, UpsertOperation } from '../shared/shard/shard-clien
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { AnswerHold } from './answer-hold';
+import type { OfTexts } from './embedding/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
 import type { MetadataPlace } from '../shared/shard/metadata-place';
@@ -268,7 +269,7 @@ export interface UpsertManner extends WriteManner {
 }
 
 /** In the order of the items. */
-export interface UpsertResult {
+export interface UpsertResult extends OfTexts {
   statuses: UpsertStatus[];
   /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
   versions: (number | null)[];
@@ -301,7 +302,7 @@ export interface VectorsService {
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
    * when its metadata would be too many; embedding_unavailable.
    */
-  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<{ version: number | null; kept: KeptVector | null }>;
+  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<OfTexts & { version: number | null; kept: KeptVector | null }>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
@@ -338,7 +339,7 @@ export interface VectorView {
  * Hits, best first. With `later`, there are so many bytes of metadata and texts that some of them have only ids and scores: the rest is read
  * when the hits are taken.
  */
-export interface FoundHits {
+export interface FoundHits extends OfTexts {
   hits: ScoredHit[];
   later?: LaterContents;
 }
@@ -376,7 +377,7 @@ export interface SearchService {
   filterFacts(collection: string, question: FieldQuestion, total?: number): FilterFacts | null | Promise<FilterFacts | null>;
   /** With `packed`, the hits may come as bytes. What is found without waiting is answered at once; errors are thrown, or in the promise. */
   search(collection: string, request: SearchInput, options?: { packed?: boolean; hold?: AnswerHold }): SearchAnswer | Promise<SearchAnswer>;
-  bulkSearch(collection: string, queries: SearchInput[], hold?: AnswerHold): Promise<{ results: FoundHits[]; timing: SearchTiming }>;
+  bulkSearch(collection: string, queries: SearchInput[], hold?: AnswerHold): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }>;
   hybridSearch(collection: string, request: HybridInput, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
   rerank(collection: string, request: { source: VectorSource; candidates: string[] }, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
   recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }, hold?: AnswerHold): Promise<FoundHits>;

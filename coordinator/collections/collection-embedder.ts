@@ -1,13 +1,20 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { EmbeddingModel, EmbeddingProvider } from '../embedding/embedding-provider';
+import type { CutText } from '../embedding/cut-text';
+import type { EmbeddingModel, EmbeddingProvider, TextLengths } from '../embedding/embedding-provider';
 import { collectionNotFound } from '../routing/collection-not-found';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord } from './collection-record';
 
-/** Vectors of texts that are to be stored. */
-export interface PassageVectors {
+/** Vectors of texts. */
+export interface TextVectors {
   vectors: Float32Array[];
+  /** Texts that are longer than the model reads. */
+  cut: readonly CutText[];
+}
+
+/** Vectors of texts that are to be stored. */
+export interface PassageVectors extends TextVectors {
   /** The model that made them, where the collection has none yet: it has to be settled before they are stored. */
   unsettled: string | null;
 }
@@ -27,15 +34,15 @@ export class CollectionEmbedder {
   }
 
   /** Vectors to search with. */
-  async embedQueries(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+  async embedQueries(collection: CollectionRecord, texts: string[]): Promise<TextVectors> {
     return embed(await this.modelOf(collection), collection, texts, 'query');
   }
 
   /** Vectors to store. It records nothing: they may be refused. */
   async embedPassages(collection: CollectionRecord, texts: string[]): Promise<PassageVectors> {
     const model = await this.modelOf(collection);
-    const vectors = await embed(model, collection, texts, 'passage');
-    return { vectors, unsettled: collection.embeddingModel === null ? model.name : null };
+    const { vectors, cut } = await embed(model, collection, texts, 'passage');
+    return { vectors, cut, unsettled: collection.embeddingModel === null ? model.name : null };
   }
 
   /**
@@ -45,7 +52,14 @@ export class CollectionEmbedder {
    */
   async settle(collection: CollectionRecord, model: string, texts: string[]): Promise<Float32Array[] | null> {
     const recorded = await this.record(collection, model);
-    return recorded === model ? null : embed(await this.provider.model(recorded), collection, texts, 'passage');
+    return recorded === model ? null : (await embed(await this.provider.model(recorded), collection, texts, 'passage')).vectors;
+  }
+
+  /** How much of what its model reads passages take; null: nothing is known, or they can't be embedded at all. Errors: as of the model. */
+  async measure(collection: CollectionRecord, texts: string[]): Promise<TextLengths | null> {
+    const model = await this.modelOf(collection);
+    if (model.measure === undefined || (model.dim !== null && model.dim !== collection.dim)) return null;
+    return model.measure(texts);
   }
 
   private modelOf(collection: CollectionRecord): Promise<EmbeddingModel> {
@@ -63,7 +77,7 @@ export class CollectionEmbedder {
   }
 }
 
-async function embed(model: EmbeddingModel, collection: CollectionRecord, texts: string[], kind: 'query' | 'passage'): Promise<Float32Array[]> {
+async function embed(model: EmbeddingModel, collection: CollectionRecord, texts: string[], kind: 'query' | 'passage'): Promise<TextVectors> {
   if (model.dim !== null && model.dim !== collection.dim) {
     throw new QuiverError(
       'dimension_mismatch',
@@ -71,7 +85,8 @@ async function embed(model: EmbeddingModel, collection: CollectionRecord, texts:
       { details: { collection: collection.name, expected: collection.dim, actual: model.dim, model: model.name } },
     );
   }
-  const vectors = await model.embed(texts, { dim: collection.dim, kind });
+  const cut: CutText[] = [];
+  const vectors = await model.embed(texts, { dim: collection.dim, kind, onCut: (one) => cut.push(one) });
   assert(vectors.length === texts.length && vectors.every((vector) => vector.length === collection.dim), `${model.name} does not keep its shape`);
-  return vectors;
+  return { vectors, cut: cut.sort((a, b) => a.index - b.index) };
 }

@@ -1,5 +1,5 @@
 import { isBlankUnit, skipBlank, skipBlankBackward } from './blank';
-import { lastCharacterBoundary, lastSentenceEnd, lastWordBoundary, nextWordBoundary } from './text-boundaries';
+import { lastCharacterBoundary, lastSentenceEnd, lastWordBoundary, nextWordBoundary, sentenceStarts } from './text-boundaries';
 
 /** How a text is cut. Lengths are in UTF-16 code units, so a chunk never has more code points than that either. */
 export interface ChunkOptions {
@@ -14,6 +14,20 @@ export interface Chunk {
   start: number;
   end: number;
   text: string;
+}
+
+/** Where a TextChunker is: to cut again from there. */
+export interface ChunkerPlace {
+  previous: { start: number; end: number } | null;
+  rest: number;
+}
+
+/** What a chunk of some size is to be like. */
+interface ChunkShape {
+  size: number;
+  overlap: number;
+  /** A chunk at least this long advances by a quarter of `size`, which bounds the number of chunks. */
+  least: number;
 }
 
 /** How many units behind the end of a full chunk are examined, to see whether a sentence or a paragraph ends there. */
@@ -34,10 +48,7 @@ export function* chunkText(text: string, options: ChunkOptions): Generator<Chunk
  * time is proportional to the text, whatever it contains, and memory holds the last part and at most two chunks.
  */
 export class TextChunker {
-  private readonly size: number;
-  private readonly overlap: number;
-  /** A chunk at least this long advances by a quarter of `size`, which bounds the number of chunks. */
-  private readonly least: number;
+  private readonly shape: ChunkShape;
   /** The text from `base` on; the positions below are relative to it. */
   private text = '';
   private base = 0;
@@ -47,47 +58,70 @@ export class TextChunker {
   /** Where the text begins that is in no chunk yet; white space is skipped. */
   private rest = 0;
 
-  constructor(options: ChunkOptions) {
-    this.size = options.size;
-    this.overlap = Math.min(options.overlap, Math.floor(options.size / 2));
-    this.least = Math.max(Math.ceil(options.size / 2), this.overlap + Math.ceil(options.size / 4));
+  constructor(private readonly options: ChunkOptions) {
+    this.shape = shapeOf(options.size, options.overlap);
   }
 
   /** Adds the next part of the text and yields the chunks that later text can't change. The caller must take all of them. */
   *push(part: string): Generator<Chunk> {
-    this.text += part;
+    this.add(part);
     yield* this.chunks();
     this.forget();
   }
 
   /** The remaining chunks once the text is over. */
   *end(): Generator<Chunk> {
-    this.hasEnded = true;
+    this.finish();
     yield* this.chunks();
   }
 
-  private *chunks(): Generator<Chunk> {
-    for (;;) {
-      const { text, previous, size } = this;
-      this.rest = skipBlank(text, this.rest);
-      if (this.rest === text.length || (!this.hasEnded && text.length - this.rest < size + LOOK_AHEAD)) return;
-      let start = this.startOfNext();
-      let end = this.endFrom(start);
-      if (previous !== null && end <= previous.end) {
-        // The shared part and a gap, or marks that can't be separated, filled the chunk. Start with the new text instead.
-        start = this.rest;
-        end = this.endFrom(start);
-      }
-      this.previous = { start, end };
-      this.rest = end;
-      yield { start: this.base + start, end: this.base + end, text: text.slice(start, end) };
+  /** Adds the next part of the text, for `next`. */
+  add(part: string): void {
+    this.text += part;
+  }
+
+  /** There is no more text. */
+  finish(): void {
+    this.hasEnded = true;
+  }
+
+  /** Where the next chunk is looked for, until `forget`. */
+  get place(): ChunkerPlace {
+    return { previous: this.previous, rest: this.rest };
+  }
+
+  /** Goes back, to cut the text behind anew. */
+  goBack({ previous, rest }: ChunkerPlace): void {
+    this.previous = previous;
+    this.rest = rest;
+  }
+
+  /** The next chunk, of `size` units at most (default: as the options have it); null: later text could change it, or there is none. */
+  next(size = this.shape.size): Chunk | null {
+    const shape = size === this.shape.size ? this.shape : shapeOf(size, this.options.overlap);
+    const { text, previous } = this;
+    this.rest = skipBlank(text, this.rest);
+    if (this.rest === text.length || (!this.hasEnded && text.length - this.rest < this.shape.size + LOOK_AHEAD)) return null;
+    let start = this.startOfNext(shape);
+    let end = this.endFrom(start, shape);
+    if (previous !== null && end <= previous.end) {
+      // The shared part and a gap, or marks that can't be separated, filled the chunk. Start with the new text instead.
+      start = this.rest;
+      end = this.endFrom(start, shape);
     }
+    this.previous = { start, end };
+    this.rest = end;
+    return { start: this.base + start, end: this.base + end, text: text.slice(start, end) };
+  }
+
+  private *chunks(): Generator<Chunk> {
+    for (let chunk = this.next(); chunk !== null; chunk = this.next()) yield chunk;
   }
 
   /** Drops what no later chunk needs. */
-  private forget(): void {
+  forget(): void {
     // Nothing is shared across such a gap.
-    if (this.previous !== null && this.rest - this.previous.end >= this.size) this.previous = null;
+    if (this.previous !== null && this.rest - this.previous.end >= this.shape.size) this.previous = null;
     const { previous } = this;
     const dropped = previous?.start ?? this.rest;
     this.text = this.text.slice(dropped);
@@ -96,20 +130,29 @@ export class TextChunker {
     if (previous !== null) this.previous = { start: 0, end: previous.end - dropped };
   }
 
-  private startOfNext(): number {
-    const { previous, rest, overlap } = this;
+  private startOfNext({ size, overlap, least }: ChunkShape): number {
+    const { previous, rest } = this;
     if (previous === null || overlap === 0) return rest;
-    const shared = previous.start + startOfOverlap(this.text.slice(previous.start, previous.end), overlap);
-    return shared > previous.start && shared < previous.end && rest - shared < this.least ? shared : rest;
+    const chunk = this.text.slice(previous.start, previous.end);
+    for (const at of startsOfOverlap(chunk, overlap, Math.min(2 * overlap, Math.floor(size / 2)))) {
+      const shared = previous.start + at;
+      if (shared > previous.start && shared < previous.end && rest - shared < least) return shared;
+    }
+    return rest;
   }
 
   /** Where the chunk from `start` ends, without white space behind it. Always after `start`, which is not blank. */
-  private endFrom(start: number): number {
-    const { text, size } = this;
+  private endFrom(start: number, { size, least }: ChunkShape): number {
+    const { text } = this;
     if (text.length - start <= size) return skipBlankBackward(text, text.length);
     const window = text.slice(start, start + size + LOOK_AHEAD);
-    return skipBlankBackward(text, start + findCut(window, this.least, size));
+    return skipBlankBackward(text, start + findCut(window, least, size));
   }
+}
+
+function shapeOf(size: number, overlapGiven: number): ChunkShape {
+  const overlap = Math.min(overlapGiven, Math.floor(size / 2));
+  return { size, overlap, least: Math.max(Math.ceil(size / 2), overlap + Math.ceil(size / 4)) };
 }
 
 /**
@@ -145,6 +188,21 @@ function lineEndsAt(text: string, at: number): number | null {
     if (text.charCodeAt(i) === LINE_FEED) lines++;
   }
   return lines;
+}
+
+/** How much before the units that are looked at decides whether a sentence begins there. */
+const SENTENCE_CONTEXT = 64;
+
+/**
+ * Where in a chunk the next one may start, best first: at a sentence that is in the last `overlap` units, at the last sentence where
+ * that is no longer than `most`, and else at a word.
+ */
+function* startsOfOverlap(chunk: string, overlap: number, most: number): Generator<number> {
+  const from = Math.max(1, chunk.length - most);
+  const sentences = sentenceStarts(chunk, from, SENTENCE_CONTEXT);
+  const near = sentences.find((at) => at >= chunk.length - overlap) ?? sentences.at(-1);
+  if (near !== undefined) yield near;
+  yield startOfOverlap(chunk, overlap);
 }
 
 /** Where in a chunk the next one starts, to share about `overlap` units: at the start of a word if possible; 0: nowhere. */

@@ -4,20 +4,22 @@ import type { Config } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
-import { inSlices } from '../../shared/time/work-slices';
 import type { StoredOutcomes } from '../idempotency/stored-outcomes';
 import type { StoreMark } from '../idempotency/store-mark';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { UploadCharges } from '../keys/quota/upload-charges';
 import type { CollectionsService, DocumentsService, UploadedFile, UploadResult, VectorInput, VectorsService, WriteTiming } from '../service';
-import { type Chunk, TextChunker } from './chunk';
+import type { Chunk } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
+import { fittedChunks, type MeasureTexts } from './fitted-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
 import { type JournaledUpload, UploadJournal } from './upload-journal';
 import { type OtherUploaders, UploadRecovery } from './upload-recovery';
 
 export interface DocumentServiceOptions {
   collections: Pick<CollectionsService, 'get'>;
+  /** Measures chunks for the model of a collection; default: none is too long for it. */
+  measure?: (collection: string, texts: string[]) => ReturnType<MeasureTexts>;
   vectors: Pick<VectorsService, 'upsert' | 'delete'>;
   keyQuotas: KeyQuotaGate;
   store: ClusterStore;
@@ -106,7 +108,8 @@ export class DocumentService implements DocumentsService {
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
     checkFileType(file.name);
-    const batches = batchesOf(readTextFile(file.content, config.uploadBytesMax), { size: chunkSizeWithin(config), overlap: config.chunkOverlap });
+    const measure: MeasureTexts = async (texts) => (await this.options.measure?.(collection, texts)) ?? null;
+    const batches = batchesOf(fittedChunks(readTextFile(file.content, config.uploadBytesMax), { size: chunkSizeWithin(config), overlap: config.chunkOverlap }, measure));
     const first = await batches.next();
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
     const documentId = randomUUID();
@@ -200,10 +203,10 @@ async function* hashed(content: AsyncIterable<Buffer>, hash: Hash): AsyncGenerat
 }
 
 /** The chunks of a text in batches to write, each as soon as it is full; none is empty. */
-async function* batchesOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk[]> {
+async function* batchesOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<Chunk[]> {
   let batch: Chunk[] = [];
   let characters = 0;
-  for await (const chunk of chunksOf(text, options)) {
+  for await (const chunk of chunks) {
     if (batch.length === CHUNKS_PER_BATCH || (batch.length > 0 && characters + chunk.text.length > CHARACTERS_PER_BATCH)) {
       yield batch;
       batch = [];
@@ -213,20 +216,4 @@ async function* batchesOf(text: AsyncIterable<string>, options: { size: number; 
     characters += chunk.text.length;
   }
   if (batch.length > 0) yield batch;
-}
-
-async function* chunksOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk> {
-  const chunker = new TextChunker(options);
-  for await (const part of text) yield* await inSlices(collected(chunker.push(part)));
-  yield* await inSlices(collected(chunker.end()));
-}
-
-/** One chunk per step: in a text that is hard to cut, each takes up to a millisecond. */
-function* collected(chunks: Iterable<Chunk>): Generator<undefined, Chunk[]> {
-  const all: Chunk[] = [];
-  for (const chunk of chunks) {
-    all.push(chunk);
-    yield;
-  }
-  return all;
 }

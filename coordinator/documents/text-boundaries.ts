@@ -21,6 +21,25 @@ export function lastSentenceEnd(text: string, limit: number): number {
   return skipBlankBackward(text, segmentAt('sentence', text.replace(LINE_ENDS, ' '), next).start);
 }
 
+/** Two ends of lines with nothing but white space around: a paragraph begins behind. */
+const PARAGRAPH = /\n[^\S\n]*\n\s*(?=\S)/g;
+
+/** Where sentences and paragraphs begin from `from` on, ascending; `context` units before it are looked at, too. */
+export function sentenceStarts(text: string, from: number, context: number): number[] {
+  const base = Math.max(0, from - context);
+  const window = text.slice(base);
+  const starts = new Set<number>();
+  for (const { index } of segmenterOf('sentence').segment(window.replace(LINE_ENDS, ' '))) {
+    // The first segment may begin anywhere.
+    if (index > 0) starts.add(skipBlank(window, index));
+  }
+  for (const found of window.matchAll(PARAGRAPH)) starts.add(found.index + found[0].length);
+  return [...starts]
+    .map((at) => base + at)
+    .filter((at) => at >= from && at < text.length)
+    .sort((a, b) => a - b);
+}
+
 /** The last position at or before `limit` where a word begins or ends; 0 if there is none. */
 export function lastWordBoundary(text: string, limit: number): number {
   return segmentAt('word', text, limit).start;
@@ -51,11 +70,15 @@ function splitsPair(text: string, at: number): boolean {
 
 /** The segment that contains the unit at `at`; an empty one behind the text. */
 function segmentAt(granularity: Granularity, text: string, at: number): { start: number; end: number } {
+  const found = segmenterOf(granularity).segment(text).containing(at);
+  return found === undefined ? { start: text.length, end: text.length } : { start: found.index, end: found.index + found.segment.length };
+}
+
+function segmenterOf(granularity: Granularity): Intl.Segmenter {
   let segmenter = segmenters.get(granularity);
   if (segmenter === undefined) {
     segmenter = new Intl.Segmenter(LOCALE, { granularity });
     segmenters.set(granularity, segmenter);
   }
-  const found = segmenter.segment(text).containing(at);
-  return found === undefined ? { start: text.length, end: text.length } : { start: found.index, end: found.index + found.segment.length };
+  return segmenter;
 }

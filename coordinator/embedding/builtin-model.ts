@@ -1,6 +1,6 @@
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import { inSlices } from '../../shared/time/work-slices';
-import type { EmbeddingKind, EmbeddingModel } from './embedding-provider';
+import type { EmbeddingModel, EmbedOptions, TextLengths } from './embedding-provider';
 import { mixHash } from './feature-hash';
 import { visitFeatures } from './lexical-features';
 
@@ -32,8 +32,17 @@ export class BuiltinModel implements EmbeddingModel {
   }
 
   /** In slices, one text per step, so that many texts, or one call beside many others, block nobody. */
-  embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
+  embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]> {
+    for (const [index, text] of texts.entries()) {
+      const left = text.length - EMBEDDED_CHARACTERS_MAX;
+      if (left > 0) options.onCut?.({ index, read: EMBEDDED_CHARACTERS_MAX, left, unit: 'characters', isMore: false });
+    }
     return inSlices(this.steps(texts, options.dim));
+  }
+
+  /** In characters. */
+  async measure(texts: string[]): Promise<TextLengths> {
+    return { lengths: texts.map((text) => text.length), most: EMBEDDED_CHARACTERS_MAX };
   }
 
   private *steps(texts: string[], dim: number): Generator<undefined, Float32Array[]> {

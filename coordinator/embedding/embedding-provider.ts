@@ -1,5 +1,22 @@
+import type { CutText } from './cut-text';
+
 /** What a text is embedded for: to search with, or to be found. Some models treat the two differently. */
 export type EmbeddingKind = 'query' | 'passage';
+
+/** How long texts are for a model. */
+export interface TextLengths {
+  /** In `unit`s, with what the model puts around a text. */
+  lengths: number[];
+  /** What the model reads of one. */
+  most: number;
+}
+
+export interface EmbedOptions {
+  dim: number;
+  kind: EmbeddingKind;
+  /** Told of each text that is longer than the model reads. */
+  onCut?: ((cut: CutText) => void) | undefined;
+}
 
 /**
  * Turns texts into vectors with one model. Implementations: the builtin lexical embedder (any dimension), and the
@@ -14,7 +31,9 @@ export interface EmbeddingModel {
    * One vector of length `dim` per text, in order, of unit length unless a transformers model's own configuration says
    * otherwise. A text's vector does not depend on the other texts. Errors: overloaded, unavailable.
    */
-  embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]>;
+  embed(texts: string[], options: EmbedOptions): Promise<Float32Array[]>;
+  /** How much of what it reads passages take. Absent: it is never less than a chunk of a document. Errors: unavailable. */
+  measure?(texts: string[]): Promise<TextLengths>;
   /** Releases the model's resources; calls under way fail. */
   close?(): Promise<void>;
 }

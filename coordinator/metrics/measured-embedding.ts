@@ -63,7 +63,12 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
   private measure(model: EmbeddingModel): EmbeddingModel {
     let found = this.measured.get(model);
     if (found === undefined) {
-      found = { name: model.name, dim: model.dim, embed: (texts, options) => this.embed(model, texts, options) };
+      found = {
+        name: model.name,
+        dim: model.dim,
+        embed: (texts, options) => this.embed(model, texts, options),
+        ...(model.measure !== undefined && { measure: (texts: string[]) => model.measure!(texts) }),
+      };
       this.measured.set(model, found);
     }
     return found;

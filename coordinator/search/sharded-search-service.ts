@@ -6,8 +6,9 @@ import type { Clock } from '../../shared/time/clock';
 import { hitsFromBytes, mergedPackedHits } from '../../shared/rpc/hit-codec';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
-import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CollectionEmbedder, TextVectors } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import type { OfTexts } from '../embedding/cut-text';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
 import { type DeepReads, isDeep } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
@@ -25,6 +26,7 @@ import { contentBound, contentBytesOf, foundHits, foundLists, HIT_BYTES, hitByte
 import { mergeHits } from './merge';
 import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
 
+const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
 /** Bytes of contents that come with each of the two lists of a hybrid search: its answer has few of the hits in them. */
@@ -112,8 +114,8 @@ export class ShardedSearchService implements SearchService {
     const given = this.givenVector(collection, request.source);
     if (given !== null) return this.searchIn(collection, given, request, manner, call, startMs, null);
     this.noteStep(call, 'route', startMs);
-    const vector = await this.embedOne(collection, request.source, call);
-    return this.searchIn(collection, vector, request, manner, call, startMs, this.clock.monotonicMs());
+    const { vector, cut } = await this.embedOne(collection, request.source, call);
+    return { ...(await this.searchIn(collection, vector, request, manner, call, startMs, this.clock.monotonicMs())), ...cut };
   }
 
   /** `embeddedMs`: when the vector was made of a text; null where it was given. */
@@ -141,14 +143,14 @@ export class ShardedSearchService implements SearchService {
   }
 
   /** All texts are embedded in one call, then all queries run at once. */
-  async bulkSearch(name: string, queries: SearchInput[], hold: AnswerHold = NO_HOLD): Promise<{ results: FoundHits[]; timing: SearchTiming }> {
+  async bulkSearch(name: string, queries: SearchInput[], hold: AnswerHold = NO_HOLD): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = queries.map(({ source }, i) => this.givenVector(collection, source, `the vector of query ${i}`));
     this.noteStep(call, 'route', startMs);
     const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
-    const embedded = texts.length === 0 ? [] : await this.embed(collection, texts, call);
+    const { vectors: embedded, cut } = texts.length === 0 ? NOTHING_EMBEDDED : await this.embed(collection, texts, call);
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
@@ -161,7 +163,8 @@ export class ShardedSearchService implements SearchService {
       lists.map((hits, i) => ({ hits, filter: queries[i].filter })),
       this.laterParts(collection, false, hold),
     );
-    return { results, timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
+    const places = queries.flatMap(({ source }, i) => (source.vector === undefined ? [i] : []));
+    return { results, timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null), cut: cut.map((one) => ({ ...one, index: places[one.index] })) };
   }
 
   /** A list of weight 0 is not needed: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
@@ -172,7 +175,8 @@ export class ShardedSearchService implements SearchService {
     const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
     const given = this.givenVector(collection, source);
     this.noteStep(call, 'route', startMs);
-    const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source, call) : null);
+    const made = given === null && request.alpha > 0 ? await this.embedOne(collection, source, call) : null;
+    const vector = given ?? made?.vector ?? null;
     const embeddedMs = this.clock.monotonicMs();
     const depth = fusionDepth(request.offset + request.k);
     const contentBytes = contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
@@ -183,6 +187,7 @@ export class ShardedSearchService implements SearchService {
     return {
       ...this.found(collection, atLeast(hits, request.minScore), request.filter, false, hold),
       timing: this.timingFrom(startMs, given === null && vector !== null ? embeddedMs : null),
+      ...made?.cut,
     };
   }
 
@@ -193,7 +198,8 @@ export class ShardedSearchService implements SearchService {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const given = this.givenVector(collection, request.source);
     this.noteStep(call, 'route', startMs);
-    const vector = given ?? (await this.embedOne(collection, request.source, call));
+    const made = given === null ? await this.embedOne(collection, request.source, call) : null;
+    const vector = given ?? made!.vector;
     const embeddedMs = this.clock.monotonicMs();
     const candidates = [...new Set(request.candidates)];
     const bytesMax = contentBytesOf(collection.shards, candidates.length);
@@ -213,7 +219,7 @@ export class ShardedSearchService implements SearchService {
     const hits = scored.flat().sort(compareHits);
     this.noteStep(call, 'node', embeddedMs, answeredMs);
     this.noteStep(call, 'merge', answeredMs);
-    return { ...this.found(collection, hits, null, false, hold), timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
+    return { ...this.found(collection, hits, null, false, hold), timing: this.timingFrom(startMs, given === null ? embeddedMs : null), ...made?.cut };
   }
 
   /** Errors: not_found when the source vector does not exist. */
@@ -241,10 +247,10 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     this.noteStep(call, 'route', startMs);
-    const vector = await this.embedOne(collection, request, call);
+    const { vector, cut } = await this.embedOne(collection, request, call);
     const embeddedMs = this.clock.monotonicMs();
     const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, { texts: true, hold }, call);
-    return { ...this.found(collection, atLeast(hits, request.minScore), request.filter, true, hold), timing: this.timingFrom(startMs, embeddedMs) };
+    return { ...this.found(collection, atLeast(hits, request.minScore), request.filter, true, hold), timing: this.timingFrom(startMs, embeddedMs), ...cut };
   }
 
   private nearest(
@@ -315,16 +321,17 @@ export class ShardedSearchService implements SearchService {
     return source.vector;
   }
 
-  private async embedOne(collection: CollectionRecord, source: { text?: string }, call: CallOptions): Promise<Float32Array> {
-    const [vector] = await this.embed(collection, [source.text as string], call);
-    return vector;
+  /** `cut`: what an answer has of it. */
+  private async embedOne(collection: CollectionRecord, source: { text?: string }, call: CallOptions): Promise<{ vector: Float32Array; cut: OfTexts }> {
+    const { vectors, cut } = await this.embed(collection, [source.text as string], call);
+    return { vector: vectors[0], cut: cut.length === 0 ? {} : { cut } };
   }
 
-  private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<Float32Array[]> {
+  private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
     const startMs = this.clock.monotonicMs();
-    const vectors = await this.embedder.embedQueries(collection, texts);
+    const made = await this.embedder.embedQueries(collection, texts);
     this.noteStep(call, 'embed', startMs);
-    return vectors;
+    return made;
   }
 
   private noteStep({ notes }: CallOptions, phase: SearchPhase, startMs: number, endMs = this.clock.monotonicMs()): void {

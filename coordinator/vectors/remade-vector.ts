@@ -60,9 +60,10 @@ export class RemadeVectors {
     const { version, vector, text: former } = await this.stored(collection, externalId, call);
     if (former === null || isBlank(former)) return { embedded: null, kept: 'given', version };
     const texts = former === text ? [text] : [former, text];
-    const { vectors, unsettled } = await this.parts.embedder.embedPassages(collection, texts);
+    const { vectors, cut, unsettled } = await this.parts.embedder.embedPassages(collection, texts);
     if (!isSame(vectors[0], vector)) return { embedded: null, kept: 'given', version };
-    return { embedded: { vectors: vectors.slice(-1), unsettled }, kept: null, version };
+    const last = texts.length - 1;
+    return { embedded: { vectors: vectors.slice(last), cut: cut.filter(({ index }) => index === last), unsettled }, kept: null, version };
   }
 
   private async stored(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {

@@ -16,6 +16,7 @@ import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
+import type { CutText, OfTexts } from '../embedding/cut-text';
 import type {
   CollectionsService,
   CollectionView,
@@ -63,7 +64,7 @@ interface OrderedPages {
   ended: ((last: ScrollPosition | null) => void) | null;
 }
 
-const NOT_EMBEDDED: PassageVectors = { vectors: [], unsettled: null };
+const NOT_EMBEDDED: PassageVectors = { vectors: [], cut: [], unsettled: null };
 const NO_ERRORS: ReadonlyMap<number, QuiverError> = new Map();
 
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
@@ -134,6 +135,7 @@ export class ShardedVectorsService implements VectorsService {
     const embeddedMs = texts.length === 0 || known !== null ? startMs : this.clock.monotonicMs();
     const written = known ?? (valid.length === 0 ? [] : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
     const endMs = this.clock.monotonicMs();
+    const cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
     const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     const statuses: UpsertStatus[] = [];
     const versions: (number | null)[] = [];
@@ -145,6 +147,7 @@ export class ShardedVectorsService implements VectorsService {
       statuses,
       versions,
       errors,
+      ...(cut !== undefined && { cut }),
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
   }
@@ -192,7 +195,7 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<{ version: number | null; kept: KeptVector | null }> {
+  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<OfTexts & { version: number | null; kept: KeptVector | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { externalId, vector, text, metadata, expected, expiresAt } = patch;
@@ -210,7 +213,7 @@ export class ShardedVectorsService implements VectorsService {
         const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
-        return { version, kept };
+        return { version, kept, cut: embedded?.cut ?? [] };
       } catch (error) {
         if (!isBound || !isOvertaken(error)) throw error;
       }
@@ -452,4 +455,11 @@ function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredI
   if (expiry !== undefined) view.expiresAt = expiryTime(expiry);
   if (version !== undefined) view.version = version;
   return view;
+}
+
+/** By the index of the item, what is known by that of the text. */
+function cutItems(cut: readonly CutText[], items: readonly VectorInput[], errors: ReadonlyMap<number, unknown>): CutText[] {
+  const places: number[] = [];
+  for (let i = 0; i < items.length; i++) if (items[i].source.vector === undefined && !errors.has(i)) places.push(i);
+  return cut.map((one) => ({ ...one, index: places[one.index] }));
 }

@@ -262,7 +262,7 @@ export const SETTINGS = {
   },
   chunkSize: {
     name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
-    meaning: "Characters of a document's chunk, at most",
+    meaning: "Characters of a document's chunk, at most; fewer where the model reads less",
   },
   chunkOverlap: {
     name: 'CHUNK_OVERLAP', kind: 'integer', fallback: 50, minimum: 0, maximum: 500_000,

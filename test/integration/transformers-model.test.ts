@@ -56,6 +56,15 @@ describe('a transformers model from a folder', () => {
       }
     });
 
+    test('a text that is longer than the model reads is told with what was left out, and its length is measured as it is sent', async () => {
+      const long = 'the cat and dog '.repeat(200);
+      const { lengths, most } = await model.measure!(['the cat', long]);
+      expect(lengths[0]).toBeLessThan(most);
+      const cuts: unknown[] = [];
+      await model.embed(['the cat', long, 'a dog'], { dim: model.dim as number, kind: 'passage', onCut: (cut) => cuts.push(cut) });
+      expect(cuts).toEqual([{ index: 1, read: most, left: lengths[1] - most, unit: 'tokens', isMore: false }]);
+    });
+
     test('many calls at once get what each asked for', async () => {
       const alone = await Promise.all(TEXTS.map(async (text) => (await embedAll(model, [text]))[0]));
       const calls = await Promise.all(Array.from({ length: 60 }, (_, i) => embedAll(model, [TEXTS[i % TEXTS.length], TEXTS[(i * 3) % TEXTS.length]], i % 2 === 0 ? 'query' : 'passage')));

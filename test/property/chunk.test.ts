@@ -34,7 +34,7 @@ describe('chunks', () => {
           if (previous !== null) {
             assert.ok(chunk.start > previous.start);
             assert.ok(chunk.end > previous.end);
-            assert.ok(previous.end - chunk.start <= Math.min(overlap, size / 2) + 32);
+            assert.ok(previous.end - chunk.start <= Math.min(2 * overlap, size / 2) + 32);
           }
           covered = chunk.end;
           previous = chunk;

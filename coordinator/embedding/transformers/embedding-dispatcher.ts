@@ -34,6 +34,7 @@ interface Call {
   vectors: (Float32Array | undefined)[];
   missing: number;
   timer: NodeJS.Timeout;
+  onLeft: (index: number, tokens: number) => void;
   resolve: (vectors: Float32Array[]) => void;
   reject: (error: unknown) => void;
 }
@@ -79,10 +80,10 @@ export class EmbeddingDispatcher {
   }
 
   /**
-   * One vector per text, in order. Errors: overloaded when too many wait, unavailable after `timeoutMs` or when the
+   * One vector per text, in order. `onLeft` is told of each text of which the model does not read so many tokens. Errors: overloaded when too many wait, unavailable after `timeoutMs` or when the
    * runner ends, embedding_unavailable.
    */
-  embed(texts: string[], kind: EmbeddingKind): Promise<Float32Array[]> {
+  embed(texts: string[], kind: EmbeddingKind, onLeft: (index: number, tokens: number) => void = () => undefined): Promise<Float32Array[]> {
     if (texts.length === 0) return Promise.resolve([]);
     if (this.isClosed) return Promise.reject(new QuiverError('unavailable', 'The service is shutting down'));
     const waiting = this.queue.waiting(kind);
@@ -91,7 +92,7 @@ export class EmbeddingDispatcher {
     }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.fail(call, new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts')), this.options.timeoutMs);
-      const call: Call = { vectors: new Array(texts.length), missing: texts.length, timer, resolve, reject };
+      const call: Call = { vectors: new Array(texts.length), missing: texts.length, timer, onLeft, resolve, reject };
       this.calls.add(call);
       this.queue.add(
         kind,
@@ -100,6 +101,17 @@ export class EmbeddingDispatcher {
       for (const seat of this.seats) if (seat.runner === null) void this.refill(seat);
       this.dispatch();
     });
+  }
+
+  /** The tokens of each text. It waits for no other texts but those that a runner is at. Errors: as embed. */
+  measure(texts: string[]): Promise<number[]> {
+    const [seat] = this.seats.filter(({ runner }) => runner !== null).toSorted((a, b) => a.running - b.running);
+    const runner = seat?.runner ?? null;
+    if (this.isClosed || runner === null) {
+      for (const one of this.seats) if (one.runner === null) void this.refill(one);
+      return Promise.reject(new QuiverError('unavailable', 'No embedding worker is there at present; the call may be retried'));
+    }
+    return inTime(runner.measure(texts), this.options.timeoutMs, () => new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts'));
   }
 
   /** Ends every runner; calls under way fail. A runner that does not end soon is given up. */
@@ -129,8 +141,11 @@ export class EmbeddingDispatcher {
   private async run(seat: Seat, runner: EmbeddingRunner, batch: WaitingText<Call>[]): Promise<void> {
     seat.running += 1;
     try {
-      const vectors = await runner.embed(batch.map(({ text }) => text));
-      batch.forEach(({ call, index }, row) => this.settle(call, index, vectors.slice(row * runner.dim, (row + 1) * runner.dim)));
+      const { vectors, left } = await runner.embed(batch.map(({ text }) => text));
+      batch.forEach(({ call, index }, row) => {
+        if (left !== undefined && left[row] > 0) call.onLeft(index, left[row]);
+        this.settle(call, index, vectors.slice(row * runner.dim, (row + 1) * runner.dim));
+      });
     } catch (error) {
       await this.runAgain(seat, runner, batch, error);
     } finally {

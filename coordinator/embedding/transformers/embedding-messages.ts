@@ -5,14 +5,16 @@ export interface EmbeddingWorkerData {
   description: ModelDescription;
 }
 
-/** Texts to embed in one batch; or the worker must end after the requests before. */
-export type EmbeddingRequest = { type: 'embed'; id: number; texts: string[] } | { type: 'end' };
+/** Texts to embed in one batch; or of which to count the tokens; or the worker must end after the requests before. */
+export type EmbeddingRequest = { type: 'embed'; id: number; texts: string[] } | { type: 'measure'; id: number; texts: string[] } | { type: 'end' };
 
 /** First `ready` or `failed`, then one reply for each request, in order. */
 export type EmbeddingReply =
   | { type: 'ready'; dim: number; isInvariant: boolean }
   /** `reason` may be shown to clients, `cause` goes to the log. */
   | { type: 'failed'; reason: string; cause: string }
-  /** Texts × dim, row-major. */
-  | { type: 'vectors'; id: number; vectors: Float32Array<ArrayBuffer> }
+  /** Texts × dim, row-major. `left`: the tokens of each text that the model did not read; absent: it read all. */
+  | { type: 'vectors'; id: number; vectors: Float32Array<ArrayBuffer>; left?: number[] | undefined }
+  /** The tokens of each text, with those that the model puts around it. */
+  | { type: 'lengths'; id: number; lengths: number[] }
   | { type: 'error'; id: number; cause: string };

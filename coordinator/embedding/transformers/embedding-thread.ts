@@ -6,6 +6,14 @@ import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './em
 import type { ModelDescription } from './model-description';
 import { modelFailure } from './model-failure';
 
+/** Vectors of some texts. */
+export interface EncodedTexts {
+  /** Texts × dim, row-major. */
+  vectors: Float32Array;
+  /** The tokens of each that the model did not read; undefined: it read all. */
+  left?: readonly number[] | undefined;
+}
+
 /** A model that runs in another thread. Requests are answered in order. */
 export interface EmbeddingRunner {
   readonly dim: number;
@@ -13,11 +21,10 @@ export interface EmbeddingRunner {
   readonly isInvariant: boolean;
   /** Resolves once, when the runner has ended for whatever reason, or was given up. */
   readonly ended: Promise<void>;
-  /**
-   * Runs the texts in one batch; answers texts × dim, row-major. Errors: embedding_unavailable; unavailable when the
-   * runner ends.
-   */
-  embed(texts: string[]): Promise<Float32Array>;
+  /** Runs the texts in one batch. Errors: embedding_unavailable; unavailable when the runner ends. */
+  embed(texts: string[]): Promise<EncodedTexts>;
+  /** The tokens of each text, with the special ones. Errors: as `embed`. */
+  measure(texts: string[]): Promise<number[]>;
   /** Ends it after the requests made before. */
   close(): Promise<void>;
   /** Waits for nothing more of it: its requests fail. */
@@ -28,7 +35,7 @@ export interface EmbeddingRunner {
 export const EMBEDDING_WORKER = join(__dirname, 'embedding-worker.js');
 
 interface Waiter {
-  resolve: (vectors: Float32Array) => void;
+  resolve: (reply: EmbeddingReply) => void;
   reject: (error: Error) => void;
 }
 
@@ -77,12 +84,22 @@ export class EmbeddingThread implements EmbeddingRunner {
     });
   }
 
-  embed(texts: string[]): Promise<Float32Array> {
+  async embed(texts: string[]): Promise<EncodedTexts> {
+    const reply = await this.ask('embed', texts);
+    return reply as EmbeddingReply & { type: 'vectors' };
+  }
+
+  async measure(texts: string[]): Promise<number[]> {
+    const reply = await this.ask('measure', texts);
+    return (reply as EmbeddingReply & { type: 'lengths' }).lengths;
+  }
+
+  private ask(type: 'embed' | 'measure', texts: string[]): Promise<EmbeddingReply> {
     if (this.hasEnded) return Promise.reject(interrupted());
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
       this.waiters.set(id, { resolve, reject });
-      this.say({ type: 'embed', id, texts });
+      this.say({ type, id, texts });
     });
   }
 
@@ -125,10 +142,10 @@ export class EmbeddingThread implements EmbeddingRunner {
   }
 
   private take(reply: EmbeddingReply): void {
-    if (reply.type !== 'vectors' && reply.type !== 'error') return;
+    if (reply.type === 'ready' || reply.type === 'failed') return;
     const waiter = this.waiters.get(reply.id);
     this.waiters.delete(reply.id);
-    if (reply.type === 'vectors') waiter?.resolve(reply.vectors);
+    if (reply.type !== 'error') waiter?.resolve(reply);
     else waiter?.reject(new QuiverError('embedding_unavailable', 'The embedding model failed on this text', { cause: new Error(reply.cause) }));
   }
 }

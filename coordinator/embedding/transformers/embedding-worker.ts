@@ -22,7 +22,9 @@ async function main(port: MessagePort): Promise<void> {
       if (request.type === 'end') process.exit();
       const { id, texts } = request;
       try {
-        say({ type: 'vectors', id, vectors: (await encoder.encode(texts)) as Float32Array<ArrayBuffer> });
+        if (request.type === 'measure') return say({ type: 'lengths', id, lengths: texts.map((text) => encoder.tokenCount(text)) });
+        const { vectors, left } = await encoder.encodeCounted(texts);
+        say({ type: 'vectors', id, vectors: vectors as Float32Array<ArrayBuffer>, ...(left !== null && { left }) });
       } catch (error) {
         say({ type: 'error', id, cause: describe(error) });
       }

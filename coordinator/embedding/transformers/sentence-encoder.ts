@@ -57,9 +57,21 @@ export class SentenceEncoder {
     return encoder;
   }
 
-  /** Runs the texts in one batch; answers texts × dim, row-major. */
-  async encode(texts: string[]): Promise<Float32Array> {
-    const rows = texts.map((text) => this.tokensOf(text));
+  /** Tokens of a text, with the special ones. */
+  tokenCount(text: string): number {
+    return this.tokenizer.encode(text).length;
+  }
+
+  /** As `encode`, with the tokens of each text that were left out; null: none were. */
+  async encodeCounted(texts: string[]): Promise<{ vectors: Float32Array; left: number[] | null }> {
+    const left = texts.map(() => 0);
+    const vectors = await this.encode(texts, left);
+    return { vectors, left: left.some((count) => count > 0) ? left : null };
+  }
+
+  /** Runs the texts in one batch; answers texts × dim, row-major. `left` gets how many tokens of each were left out. */
+  async encode(texts: string[], left?: number[]): Promise<Float32Array> {
+    const rows = texts.map((text, i) => this.tokensOf(text, (count) => left !== undefined && (left[i] = count)));
     const tokens = Math.max(...rows.map((row) => row.length));
     const { Tensor } = this.transformers;
     const ids = new BigInt64Array(rows.length * tokens).fill(BigInt(this.tokenizer.pad_token_id ?? 0));
@@ -97,10 +109,11 @@ export class SentenceEncoder {
   }
 
   /** Tokens of a text, cut to what the model reads. The special tokens at the end stay, as in the model's training. */
-  private tokensOf(text: string): number[] {
+  private tokensOf(text: string, cut: (left: number) => void): number[] {
     const tokens = this.tokenizer.encode(text);
     const { tokensMax } = this.description;
     if (tokens.length <= tokensMax) return tokens;
+    cut(tokens.length - tokensMax);
     const end = Math.min(this.trailing, tokensMax - 1);
     return [...tokens.slice(0, tokensMax - end), ...tokens.slice(tokens.length - end)];
   }

@@ -4,7 +4,7 @@ import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Clock } from '../../../shared/time/clock';
 import { EMBEDDED_CHARACTERS_MAX } from '../builtin-model';
-import type { EmbeddingKind, EmbeddingModel } from '../embedding-provider';
+import type { EmbeddingKind, EmbeddingModel, EmbedOptions, TextLengths } from '../embedding-provider';
 import type { EmbeddingModelLoader } from '../embedding-registry';
 import { EmbeddingDispatcher } from './embedding-dispatcher';
 import { EmbeddingThread } from './embedding-thread';
@@ -64,7 +64,7 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
     const dispatcher = new EmbeddingDispatcher({ runners, restart: start, timeoutMs: options.timeoutMs, log });
     const facts = { model: name, dim: first.dim, dtype: description.variant, tokensMax: description.tokensMax, pooling: description.pooling, batches: first.isInvariant, threads: runners.length };
     log.info({ ...facts, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'embedding model ready');
-    return new TransformersModel({ name, dim: first.dim, prompts: description.prompts, dispatcher });
+    return new TransformersModel({ name, dim: first.dim, tokensMax: description.tokensMax, prompts: description.prompts, dispatcher });
   };
 }
 
@@ -100,23 +100,30 @@ function isFolder(path: string): boolean {
 class TransformersModel implements EmbeddingModel {
   readonly name: string;
   readonly dim: number;
+  private readonly tokensMax: number;
   private readonly prompts: Prompts;
-  private readonly dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'close'>;
+  private readonly dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'measure' | 'close'>;
 
-  constructor(options: { name: string; dim: number; prompts: Prompts; dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'close'> }) {
+  constructor(options: { name: string; dim: number; tokensMax: number; prompts: Prompts; dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'measure' | 'close'> }) {
     this.name = options.name;
     this.dim = options.dim;
+    this.tokensMax = options.tokensMax;
     this.prompts = options.prompts;
     this.dispatcher = options.dispatcher;
   }
 
   /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
-  embed(texts: string[], options: { kind: EmbeddingKind }): Promise<Float32Array[]> {
-    const prompt = this.prompts[options.kind];
-    return this.dispatcher.embed(
-      texts.map((text) => prompt + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed()),
-      options.kind,
-    );
+  embed(texts: string[], { kind, onCut }: Pick<EmbedOptions, 'kind' | 'onCut'>): Promise<Float32Array[]> {
+    const sent = texts.map((text) => this.sentOf(text, kind));
+    return this.dispatcher.embed(sent, kind, (index, left) => onCut?.({ index, read: this.tokensMax, left, unit: 'tokens', isMore: texts[index].length > EMBEDDED_CHARACTERS_MAX }));
+  }
+
+  async measure(texts: string[]): Promise<TextLengths> {
+    return { lengths: await this.dispatcher.measure(texts.map((text) => this.sentOf(text, 'passage'))), most: this.tokensMax };
+  }
+
+  private sentOf(text: string, kind: EmbeddingKind): string {
+    return this.prompts[kind] + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed();
   }
 
   close(): Promise<void> {

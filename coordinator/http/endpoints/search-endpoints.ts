@@ -1,6 +1,7 @@
 import type { SearchAnswer, SearchService } from '../../service';
 import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { packedCount } from '../../../shared/rpc/hit-codec';
+import { tellCut } from '../cut-texts';
 import { defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
@@ -41,6 +42,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         };
         const { filter } = body.search;
         const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
+          if (found.cut !== undefined) tellCut(found, warnings);
           if (filter === null) return answer(found);
           const { packedHits, hits, totalCount: total } = found;
           const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
@@ -74,7 +76,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
       handle: async ({ path, body, hold, profile, warnings }) => {
-        const { results, timing } = await search.bulkSearch(path.name, body.queries, hold);
+        const answer = await search.bulkSearch(path.name, body.queries, hold);
+        const { results, timing } = answer;
+        tellCut(answer, warnings, (index) => `queries[${index}]`);
         for (const [i, { filter }] of body.queries.entries()) {
           await doubts.look({ collection: path.name, filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
         }
@@ -98,6 +102,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       handle: async ({ path, body, hold, profile, warnings }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
         const found = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain }, hold);
+        tellCut(found, warnings);
         await doubts.look({ collection: path.name, filter, hasHits: found.hits.length > 0 }, warnings);
         return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
       },
@@ -115,8 +120,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: async ({ path, body, hold, profile }) => {
+      handle: async ({ path, body, hold, profile, warnings }) => {
         const found = await search.rerank(path.name, { source: body.source, candidates: body.candidates }, hold);
+        tellCut(found, warnings);
         return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.includeTiming)}${profile()}}`), worked: found.timing };
       },
     }),
@@ -172,6 +178,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       handle: async ({ body, hold, profile, warnings }) => {
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
         const found = await search.query(collection, { text, k, filter, minScore }, hold);
+        tellCut(found, warnings);
         await doubts.look({ collection, filter, hasHits: found.hits.length > 0 }, warnings);
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
         return { type: 'pieces', pieces: foundPieces(`{${head},"results":`, found, textHitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };

@@ -6,6 +6,7 @@ import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, pagedPieces, timingMember, vectorJson, versionMember } from '../answer-json';
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
+import { tellCut } from '../cut-texts';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
@@ -45,8 +46,10 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
       answer: { type: 'data', schema: schemas.upsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, key, once }) => {
-        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item], { once, writer: writerOf(key) });
+      handle: async ({ path, body, key, once, warnings }) => {
+        const result = await vectors.upsert(path.name, [body.item], { once, writer: writerOf(key) });
+        const { statuses, versions, timing } = result;
+        tellCut(result, warnings);
         const id = JSON.stringify(body.item.externalId);
         return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
       },
@@ -65,7 +68,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404, 409],
-      handle: async ({ path, body, key, once }) => {
+      handle: async ({ path, body, key, once, warnings }) => {
         const given: readonly (VectorInput | RefusedElement)[] | EncodedUpserts = body.items;
         const manner = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
         if (given instanceof EncodedUpserts) {
@@ -83,6 +86,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
           valid.push(item);
         }
         const result = await vectors.upsert(path.name, valid, { ...manner, places });
+        tellCut(result, warnings, (index) => `items[${places[index]}]`);
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
         return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
@@ -178,8 +182,10 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       answer: { type: 'data', schema: schemas.patchedAnswer },
       errors: [404, 409],
       handle: async ({ path, body, key, once, warnings }) => {
-        const { version, kept } = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
+        const result = await vectors.patch(path.name, { externalId: path.id, ...body }, { once, writer: writerOf(key) });
+        const { version, kept } = result;
         if (kept !== null) warnings.tell(KEPT_VECTOR[kept]);
+        tellCut(result, warnings);
         return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
       },
     }),

@@ -188,6 +188,30 @@ export function hintsSuite(context: SuiteContext): void {
       });
     });
 
+    test('a text that is longer than the model reads is told wherever one is embedded, with what was left out', async () => {
+      const texts = await context.collection({ dim: 16 });
+      const long = 'river '.repeat(8_500);
+      const at = (endpoint: string) => `/v1/collections/${texts}/${endpoint}`;
+      const warningsOf = (answer: { json: unknown }) => (answer.json as { warnings?: string[] }).warnings;
+      const of = async (path: string, body: unknown) => {
+        const answer = await context.api.post(path, body);
+        dataOf(answer);
+        return warningsOf(answer);
+      };
+      const one = ['the text is longer than the 49152 characters that the model reads: 1848 characters at its end have no part in its vector'];
+      expect(await of(at('upsert'), { external_id: 'a', text: long })).toEqual(one);
+      expect(await of(at('upsert'), { external_id: 'b', text: 'river' })).toBeUndefined();
+      expect(await of(at('upsert'), { external_id: 'c', text: long, vector: new Array(16).fill(1) })).toBeUndefined();
+      const items = [{ vector: new Array(16).fill(1), text: long }, { text: 'river' }, { text: long }, { text: `${long}.` }].map((item, i) => ({ external_id: `i${i}`, ...item }));
+      expect(await of(at('bulk_upsert'), { items })).toEqual([
+        '2 texts are longer than the 49152 characters that the model reads; what is left out at their ends has no part in their vectors: items[2] (1848 characters), items[3] (1849 characters)',
+      ]);
+      const patched = await context.api.patch(at('vectors/b'), { text: long, embed: true });
+      expect(warningsOf(patched)).toEqual(one);
+      const many = Array.from({ length: 13 }, (_, i) => ({ external_id: `m${i}`, text: long }));
+      expect((await of(at('bulk_upsert'), { items: many }))![0]).toMatch(/^13 texts .* items\[9\] \(1848 characters\), and 3 more$/);
+    });
+
     test('a missing or wrong key is told how to be given', async () => {
       const { api } = context;
       expect(errorOf(await api.get('/v1/collections', { key: null }), 401)).toContain('curl -H "x-api-key: $API_KEY"');

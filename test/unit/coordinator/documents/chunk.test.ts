@@ -76,6 +76,15 @@ describe('chunkText', () => {
     expect(texts('0123456789'.repeat(3), 12, 4)[1].startsWith('8901')).toBe(true);
   });
 
+  test('what is shared begins at a sentence where one begins near, else at a word', () => {
+    const license = 'No obligations are imposed on any author as a result of your choosing to follow a\nlater version.\n\n  15. Disclaimer of Warranty.\n\n  THERE IS NO WARRANTY FOR THE PROGRAM';
+    expect(texts(license, 130, 50)[1]).toMatch(/^15\. Disclaimer/);
+    expect(texts('One is here. Two follows it now. Three is the last one of all.', 44, 10)[1]).toMatch(/^Two follows/);
+    expect(texts('She said so. これは最初の文です。これは次の文です。ここで終わり。', 32, 6)[1]).toMatch(/^これは次の文です。/);
+    expect(texts('A heading of it\n\nwith a paragraph\n\nand another that is long enough', 44, 22)[1]).toMatch(/^with a paragraph/);
+    expect(texts('a sentence without any end that goes on and on for ever and a day', 40, 12)[1]).toMatch(/^that goes on/);
+  });
+
   test('a blank text has no chunks', () => {
     expect(texts(' \n\t\u3000\u0000\ufeff', 10)).toEqual([]);
     expect(texts('', 10)).toEqual([]);

@@ -1,7 +1,10 @@
 import { EmbeddingDispatcher } from '../../../../../coordinator/embedding/transformers/embedding-dispatcher';
-import type { EmbeddingRunner } from '../../../../../coordinator/embedding/transformers/embedding-thread';
+import type { EmbeddingRunner, EncodedTexts } from '../../../../../coordinator/embedding/transformers/embedding-thread';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import { eventually } from '../../../../support/eventually';
+
+/** Characters that a runner reads, each of which is a token. */
+const READ = 45;
 
 /** A runner whose vector of a text is its length; answers when it is told to, or at once. */
 class ScriptedRunner implements EmbeddingRunner {
@@ -19,10 +22,14 @@ class ScriptedRunner implements EmbeddingRunner {
     private readonly answersAtOnce = false,
   ) {}
 
-  embed(texts: string[]): Promise<Float32Array> {
+  async measure(texts: string[]): Promise<number[]> {
+    return texts.map((text) => text.length + 2);
+  }
+
+  embed(texts: string[]): Promise<EncodedTexts> {
     if (texts.some((text) => text.includes('poison'))) return Promise.reject(new QuiverError('embedding_unavailable', 'poisoned'));
     return new Promise((resolve, reject) => {
-      const answer = (): void => resolve(Float32Array.from(texts, (text) => text.length));
+      const answer = (): void => resolve({ vectors: Float32Array.from(texts, (text) => text.length), left: texts.map((text) => Math.max(0, text.length - READ)) });
       this.requests.push({ texts, answer, fail: reject });
       if (this.answersAtOnce) answer();
     });
@@ -51,6 +58,21 @@ function dispatcherOf(runners: ScriptedRunner[], given: { timeoutMs?: number; re
 }
 
 describe('EmbeddingDispatcher', () => {
+  test('tells each call what its texts have beyond what the model reads, and counts tokens', async () => {
+    const dispatcher = dispatcherOf([new ScriptedRunner(true, true), new ScriptedRunner(true, true)]);
+    const left: [number, number][] = [];
+    const texts = [50, 3, 45, 46, 47].map((length) => 'x'.repeat(length));
+    await Promise.all([dispatcher.embed(texts, 'passage', (index, tokens) => left.push([index, tokens])), dispatcher.embed(['y'.repeat(60)], 'passage')]);
+    expect(left.toSorted(([a], [b]) => a - b)).toEqual([
+      [0, 5],
+      [3, 1],
+      [4, 2],
+    ]);
+    expect(await dispatcher.measure(['a', 'bcd'])).toEqual([3, 5]);
+    await dispatcher.close();
+    await expect(dispatcher.measure(['a'])).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+
   test('answers in the order of the texts, over all runners', async () => {
     const runners = [new ScriptedRunner(false, true), new ScriptedRunner(false, true)];
     const dispatcher = dispatcherOf(runners);

@@ -1,0 +1,23 @@
+import type { CutText, OfTexts } from '../embedding/cut-text';
+import type { RequestWarnings } from './request-warnings';
+
+/** Texts that one warning names. */
+const NAMED_MAX = 10;
+
+/**
+ * Tells of texts that are longer than their model reads. `placeOf`: where the text of an index stands in the request; absent: there is
+ * one text.
+ */
+export function tellCut({ cut = [] }: OfTexts, warnings: RequestWarnings, placeOf?: (index: number) => string): void {
+  if (cut.length === 0) return;
+  const [{ read, unit }] = cut;
+  const bound = `longer than the ${read} ${unit} that the model reads`;
+  if (placeOf === undefined) return warnings.tell(`the text is ${bound}: ${leftOf(cut[0])} at its end have no part in its vector`);
+  const named = cut.slice(0, NAMED_MAX).map((one) => `${placeOf(one.index)} (${leftOf(one)})`);
+  const more = cut.length > NAMED_MAX ? `, and ${cut.length - NAMED_MAX} more` : '';
+  warnings.tell(`${cut.length === 1 ? 'one text is' : `${cut.length} texts are`} ${bound}; what is left out at their ends has no part in their vectors: ${named.join(', ')}${more}`);
+}
+
+function leftOf({ left, unit, isMore }: CutText): string {
+  return `${isMore ? 'more than ' : ''}${left} ${left === 1 ? unit.slice(0, -1) : unit}`;
+}
