@@ -229,6 +229,8 @@ export interface EncodedItems {
   bytes: Buffer;
   /** Gives the operations consecutive stamps. Answers their ids. */
   stamp(first: number): string[];
+  /** The indexes of zero vectors; undefined: there are none. */
+  zeros(): number[] | undefined;
   /** What the bytes say. Vectors are views of them. */
   operations(): UpsertOperation[];
   /** The items, as the body's schema answers them. Vectors are views of the bytes. */
@@ -266,16 +268,25 @@ export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
 export interface UpsertManner extends WriteManner {
   skips?: boolean;
   places?: readonly number[];
+  /** Whether the request is about one item, and so names none in its messages. */
+  isSingle?: boolean;
 }
 
 /** In the order of the items. */
 export interface UpsertResult extends OfTexts {
+  /** The indexes of items with zero vectors, where the metric compares directions, of which these have none; absent: there are none. */
+  zeros?: readonly number[] | undefined;
   statuses: UpsertStatus[];
   /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
   versions: (number | null)[];
   /** By the place of an item that was skipped as invalid: why. */
   errors: ReadonlyMap<number, QuiverError>;
   timing: WriteTiming;
+}
+
+export interface PatchResult extends Pick<UpsertResult, 'cut' | 'zeros'> {
+  version: number | null;
+  kept: KeptVector | null;
 }
 
 /** With `once`, what was done under it before is not done again: the result is that of then. Errors then also: key_reused, unavailable. */
@@ -302,7 +313,7 @@ export interface VectorsService {
    * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
    * when its metadata would be too many; embedding_unavailable.
    */
-  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<OfTexts & { version: number | null; kept: KeptVector | null }>;
+  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<PatchResult>;
   /**
    * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
    * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all

@@ -27,7 +27,15 @@ export class Connection {
   ) {
     const fetchUntilStopped: typeof fetch = async (input, init) => directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
     // One repetition for a connection that an idle service closed; a person would rather see an error than wait.
-    const options = { url: target.url, apiKey: target.apiKey ?? undefined, timeoutMs, retry: { retries: 1 }, headers: { 'user-agent': 'quiver-command-line' }, fetch: fetchUntilStopped };
+    const options = {
+      url: target.url,
+      apiKey: target.apiKey ?? undefined,
+      timeoutMs,
+      retry: { retries: 1 },
+      headers: { 'user-agent': 'quiver-command-line' },
+      fetch: fetchUntilStopped,
+      onWarning: null,
+    };
     this.client = new QuiverClient(options);
     this.transport = new Transport(options);
   }

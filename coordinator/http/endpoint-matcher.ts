@@ -7,6 +7,9 @@ interface Pattern {
   parameters: { name: string; index: number }[];
 }
 
+/** In the order in which messages name them. */
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'];
+
 /** An endpoint, and the positions of its parameters among the raw segments of the path. */
 export interface EndpointMatch {
   endpoint: Endpoint;
@@ -29,6 +32,26 @@ export class EndpointMatcher {
       sameLength.sort((a, b) => a.parameters.length - b.parameters.length);
       this.patterns.set(key, sameLength);
     }
+  }
+
+  /** The methods of a path. */
+  methodsAt(segments: readonly string[]): string[] {
+    const found = this.ofLength(segments.length).filter(({ literals }) => fits(literals, segments));
+    return METHODS.filter((method) => found.some(({ endpoint }) => endpoint.method === method));
+  }
+
+  /** What may stand at `index` of a path whose other segments are these. */
+  namesAt(segments: readonly string[], index: number): string[] {
+    const names = new Set<string>();
+    for (const { literals } of this.ofLength(segments.length)) {
+      const name = literals[index];
+      if (name !== null && fits(literals, segments.with(index, name))) names.add(name);
+    }
+    return [...names];
+  }
+
+  private ofLength(length: number): Pattern[] {
+    return [...this.patterns].flatMap(([key, patterns]) => (key.endsWith(` ${length}`) ? patterns : []));
   }
 
   match(method: string, segments: readonly string[]): EndpointMatch | null {

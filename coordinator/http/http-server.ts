@@ -25,6 +25,7 @@ import { ConnectionQueue } from './connection-queue';
 import { DASHBOARD_SEGMENT, DashboardFiles } from './dashboard-files';
 import { docsPage } from './docs-page';
 import { EndpointMatcher } from './endpoint-matcher';
+import { pathHint } from './path-hints';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
 import { errorEnvelope } from './envelope';
@@ -224,6 +225,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
     collectionNames: () => service.collections.names(),
+    pathHint: (method, target) => pathHint(matcher, method, target),
     tracer: parts.tracer ?? null,
     noting: parts.noting ?? new CallNoting(),
     slowMs: parts.slowMs ?? Infinity,

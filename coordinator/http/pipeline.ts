@@ -68,6 +68,8 @@ export interface PipelineParts {
   isDraining: () => boolean;
   /** For the message about one that does not exist. */
   collectionNames: () => Promise<string[]>;
+  /** What to add to the message about a path that is none. */
+  pathHint: (method: string, target: RequestTarget) => string;
   /** null: nothing is traced. */
   tracer: Tracer | null;
   noting: CallNoting;
@@ -216,7 +218,7 @@ export class Pipeline {
     } else if (endpoint?.isGuarded) {
       await this.admitAddress(request, exchange);
     }
-    if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
+    if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}${this.parts.pathHint(request.method ?? '', target)}`);
 
     const path = endpoint.path === null ? {} : this.pathOf(endpoint.path, match, target);
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
@@ -457,13 +459,17 @@ function refusalOf({ headers }: IncomingMessage, takesTokens: boolean): string {
   if (typeof secret === 'string' && isMistyped(secret)) return 'malformed API key: its checksum is wrong, so it was mistyped or is not whole';
   if (secret !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
   if (takesTokens) return 'missing API key or bearer token: send x-api-key: <key>, or Authorization: Bearer <token>';
-  const hint = headers.authorization === undefined ? '' : ', not in Authorization';
+  const other = OTHER_KEY_HEADERS.find((name) => headers[name] !== undefined);
+  const hint = other !== undefined ? `, not in ${other}` : headers.authorization === undefined ? '' : ', not in Authorization';
   return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
 function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {
   if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
 }
+
+/** Headers in which other products take a key. */
+const OTHER_KEY_HEADERS = ['api-key', 'apikey', 'x-chroma-token'];
 
 /** How a request says who makes it (RFC 6750, section 2.1); the name of the scheme in whatever letters. */
 const BEARER = /^bearer +([^\s]+) *$/i;

@@ -270,30 +270,42 @@ class Scanner {
     return true;
   }
 
-  bool skip_digits() {
-    if (at_ == end_ || !is_digit(*at_)) return refused();
-    while (at_ < end_ && is_digit(*at_)) ++at_;
-    return true;
+  static const char* digits_end(const char* at, const char* end) {
+    while (at < end && is_digit(*at)) ++at;
+    return at;
+  }
+
+  bool refused_at(const char* at) {
+    at_ = at;
+    return refused();
   }
 
   bool skip_number() {
-    if (*at_ == '-') ++at_;
-    const char* whole = at_;
-    if (at_ < end_ && *at_ == '0') {
-      ++at_;
-    } else if (!skip_digits()) {
-      return false;
+    // In registers: a body may hold nothing but numbers.
+    const char* at = at_;
+    const char* const end = end_;
+    if (*at == '-') ++at;
+    const char* const whole = at;
+    if (at < end && *at == '0') {
+      ++at;
+    } else {
+      at = digits_end(at, end);
+      if (at == whole) return refused_at(at);
+      if (at - whole >= kLongIntegerDigits) out_.has_long_integers = true;
     }
-    if (at_ - whole >= kLongIntegerDigits) out_.has_long_integers = true;
-    if (at_ < end_ && *at_ == '.') {
-      ++at_;
-      if (!skip_digits()) return false;
+    if (at < end && *at == '.') {
+      const char* const fraction = ++at;
+      at = digits_end(at, end);
+      if (at == fraction) return refused_at(at);
     }
-    if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
-      ++at_;
-      if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
-      if (!skip_digits()) return false;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+      ++at;
+      if (at < end && (*at == '+' || *at == '-')) ++at;
+      const char* const exponent = at;
+      at = digits_end(at, end);
+      if (at == exponent) return refused_at(at);
     }
+    at_ = at;
     return true;
   }
 

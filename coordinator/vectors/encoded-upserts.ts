@@ -2,6 +2,9 @@ import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import { aligned, TIMED_HEADER_BYTES, UPSERT_BYTES } from '../../shared/shard/operation-format';
 import type { UpsertOperation } from '../../shared/shard/shard-client';
 import type { EncodedItems, VectorInput } from '../service';
+import { isZero } from './zero-vectors';
+
+const MAGNITUDE = 0x7fff_ffff;
 
 /**
  * The items of a bulk write as they go to a shard: the encoded operations (shared/shard/operation-format.ts), which the
@@ -33,6 +36,20 @@ export class EncodedUpserts implements EncodedItems {
       at = aligned(idAt + idBytes + bytes.readUInt32LE(at + 20));
     }
     return ids;
+  }
+
+  zeros(): number[] | undefined {
+    const { bytes, count, dim } = this;
+    let found: number[] | undefined;
+    let at = TIMED_HEADER_BYTES;
+    for (let i = 0; i < count; i++) {
+      const vectorAt = at + UPSERT_BYTES;
+      const vectorBytes = dim * Float32Array.BYTES_PER_ELEMENT;
+      // Of zero, too, the sign is a bit.
+      if ((bytes.readUInt32LE(vectorAt) & MAGNITUDE) === 0 && isZero(new Float32Array(bytes.buffer, bytes.byteOffset + vectorAt, dim))) (found ??= []).push(i);
+      at = aligned(vectorAt + vectorBytes + bytes.readUInt32LE(at + 4) + bytes.readUInt32LE(at + 20));
+    }
+    return found;
   }
 
   operations(): UpsertOperation[] {

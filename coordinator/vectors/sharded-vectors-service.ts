@@ -16,12 +16,12 @@ import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CutText, OfTexts } from '../embedding/cut-text';
+import type { CutText } from '../embedding/cut-text';
 import type {
   CollectionsService,
   CollectionView,
   EncodedItems,
-  KeptVector,
+  PatchResult,
   UpsertManner,
   UpsertResult,
   UpsertStatus,
@@ -41,6 +41,7 @@ import { type ItemResult, ItemWrites, type Judged } from './item-writes';
 import { OrderedItems } from './ordered-items';
 import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
 import { vectorNotFound } from './vector-not-found';
+import { zeroVectors } from './zero-vectors';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
 /** Items in one page that is read over all shards. */
@@ -110,7 +111,7 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false, places, once, writer }: UpsertManner = {}): Promise<UpsertResult> {
+  async upsert(name: string, items: VectorInput[], { skips = false, places, isSingle = false, once, writer }: UpsertManner = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -121,7 +122,7 @@ export class ShardedVectorsService implements VectorsService {
       const { externalId, source } = items[i];
       if (source.vector === undefined) texts.push(source.text);
       else if (source.vector.length !== collection.dim) {
-        const error = dimensionMismatch(collection, source.vector, `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
+        const error = dimensionMismatch(collection, source.vector, isSingle ? 'the vector' : `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
         if (!skips) throw error;
         errors.set(i, error);
         continue;
@@ -148,6 +149,7 @@ export class ShardedVectorsService implements VectorsService {
       versions,
       errors,
       ...(cut !== undefined && { cut }),
+      ...(collection.metric === 'cosine' && { zeros: zeroVectors(items.map(({ source }) => source.vector)) }),
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
   }
@@ -169,11 +171,12 @@ export class ShardedVectorsService implements VectorsService {
       items.done();
       return { ids, result };
     }
+    const zeros = collection.metric === 'cosine' ? items.zeros() : undefined;
     const ids = items.stamp(this.stamps.reserve(items.count));
     const { statuses, versions } = await this.writes.writeEncoded(collection, items, call, writeEncoded);
     items.done();
     const endMs = this.clock.monotonicMs();
-    return { ids, result: { statuses, versions, errors: NO_ERRORS, timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs } } };
+    return { ids, result: { statuses, versions, errors: NO_ERRORS, zeros, timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs } } };
   }
 
   async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }> {
@@ -195,7 +198,7 @@ export class ShardedVectorsService implements VectorsService {
     return { deletedCount: done };
   }
 
-  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<OfTexts & { version: number | null; kept: KeptVector | null }> {
+  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<PatchResult> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { externalId, vector, text, metadata, expected, expiresAt } = patch;
@@ -213,7 +216,7 @@ export class ShardedVectorsService implements VectorsService {
         const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
         if (outcome === 'absent') throw vectorNotFound(name, externalId);
         if (outcome === 'excess') throw excessError(1, externalId);
-        return { version, kept, cut: embedded?.cut ?? [] };
+        return { version, kept, ...(embedded !== null && embedded.cut.length > 0 && { cut: embedded.cut }), ...(collection.metric === 'cosine' && { zeros: zeroVectors([vector]) }) };
       } catch (error) {
         if (!isBound || !isOvertaken(error)) throw error;
       }

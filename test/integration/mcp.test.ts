@@ -104,6 +104,13 @@ describe('the Model Context Protocol', () => {
     expect(await errorFrom(client, 'upsert_text', { collection: 'facts', external_id: 'a' })).toBe('Error 422: text is required');
     const { texts } = await callTool(client, 'search', { collection: 'facts', text: 'a', filter: { kind: 'river' } });
     expect(texts[1]).toBe('Warning: "filter" is not a field and was ignored; did you mean filters?');
+    const misspelt = { collection: 'facts', text: 'a', filters: { kin: 'river' } };
+    expect((await callTool(client, 'search', misspelt)).texts[1]).toBe('Warning: filters: no item has the field "kin"; did you mean "kind"?');
+    expect(await errorFrom(client, 'search', { ...misspelt, strict: true })).toBe('Error 422: refused because of strict: filters: no item has the field "kin"; did you mean "kind"?');
+    expect(await errorFrom(client, 'upsert_text', { collection: 'facts', external_id: 'a', text: 'b', payload: {}, tags: [], strict: true })).toBe(
+      'Error 422: refused because of strict: "payload" is not a field; did you mean metadata?; "tags" is not a field',
+    );
+    errorOf(await api.get('/v1/collections/facts/vectors/a'), 404);
     await expect(client.callTool({ name: 'drop_everything', arguments: {} })).rejects.toThrow(/drop_everything/);
   });
 

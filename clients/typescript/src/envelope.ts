@@ -14,7 +14,7 @@ interface Envelope {
 /** What a success holds. */
 interface Success<Data> {
   data: Data;
-  /** Fields of the request that were ignored, but look like ones that are known. */
+  /** What is most likely a mistake of the request, and what its caller should know of what was done. */
   warnings?: string[];
 }
 

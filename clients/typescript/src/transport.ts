@@ -4,6 +4,7 @@ import { ApiError, ConnectionError, QuiverError, TimeoutError } from './errors';
 import { isDoneOnce, newIdempotencyKey } from './idempotency';
 import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, mayHaveBeenDone, retryDelayMs, type RetryPolicy } from './retry';
+import { ConsoleWarnings } from './warnings';
 
 /** How to reach a service. */
 export interface QuiverOptions {
@@ -31,8 +32,13 @@ export interface QuiverOptions {
   idempotencyKeys?: boolean;
   /** Sent with every request. */
   headers?: Record<string, string>;
-  /** Takes what the service says about a request that it carried out: a field that it does not know, but that looks like one. */
-  onWarning?: (warning: string) => void;
+  /**
+   * Takes what the service says about a request that it carried out: a field that it does not know, a filter by a field that no item
+   * has, a text that is longer than the model reads. Default: `console.warn`, once for each kind. null: nobody is told.
+   */
+  onWarning?: ((warning: string) => void) | null;
+  /** Has the service refuse (422) what it would else warn of as a likely mistake of the request. Default: false. */
+  strict?: boolean;
   /** In the place of the runtime's own `fetch`. */
   fetch?: typeof fetch;
 }
@@ -78,18 +84,18 @@ export class Transport {
   private readonly timeoutMs: number;
   private readonly policy: RetryPolicy;
   private readonly hasKeys: boolean;
-  private readonly onWarning: ((warning: string) => void) | undefined;
+  private readonly onWarning: ((warning: string) => void) | null;
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
     this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
     this.tokens = typeof options.token === 'function' ? options.token : null;
     const secret = options.token ?? options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
-    this.#headers = { ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
+    this.#headers = { ...(options.strict === true ? { 'x-strict': 'true' } : {}), ...options.headers, ...(typeof secret === 'string' ? credential(secret, secret === options.token) : {}) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
-    this.onWarning = options.onWarning;
+    this.onWarning = options.onWarning === undefined ? new ConsoleWarnings().tell : options.onWarning;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   }

@@ -116,12 +116,35 @@ export function flawError({ flaw, at, element }: BodyFlaw, body: Buffer, list: L
       return new QuiverError('limit_exceeded', `${place} exceeds the maximum of ${bounds.requestBytesMax} bytes${rest} (MAX_REQUEST_BYTES)`);
     }
     default:
-      return new QuiverError('schema_violation', `body is not valid JSON: unexpected ${at < body.length ? `${characterAt(body, at)} at byte ${at}` : 'end'}`);
+      return new QuiverError('schema_violation', `body is not valid JSON: unexpected ${at < body.length ? `${characterAt(body, at)} at byte ${at}${jsonHint(body, at)}` : 'end'}`);
   }
 }
+
+/** Characters that nobody would see in a message. */
+const INVISIBLE = /[\p{C}\p{Z}]/u;
 
 /** The character that begins at a byte, for a message. */
 function characterAt(body: Buffer, at: number): string {
   const [character] = body.toString('utf8', at, at + 4);
-  return JSON.stringify(character);
+  return INVISIBLE.test(character) ? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}` : JSON.stringify(character);
+}
+
+/** What other writers put where JSON has something else. */
+const FOREIGN: readonly [RegExp, string][] = [
+  [/^NaN/i, '; JSON has no NaN: leave the number out, or send null where that is allowed'],
+  [/^inf(?:inity)?\b/i, '; JSON has no Infinity: leave the number out, or send a finite one'],
+  [/^(?:True|False)\b/, '; JSON writes true and false in small letters'],
+  [/^(?:None|undefined)\b/, '; JSON writes null'],
+  [/^'/, '; JSON has texts and names between double quotes'],
+  [/^\/[/*]/, '; JSON has no comments'],
+  [/^\ufeff/, ', a byte order mark: send the body without'],
+  [/^[\w$]+\s*:/, '; JSON has names between double quotes'],
+];
+/** Characters that tell which one it is. */
+const FOREIGN_BYTES = 64;
+
+function jsonHint(body: Buffer, at: number): string {
+  const text = body.toString('utf8', at, at + FOREIGN_BYTES);
+  if (/^[\]}]/.test(text)) return /,\s*$/.test(body.toString('latin1', Math.max(0, at - FOREIGN_BYTES), at)) ? '; JSON has no comma behind the last one' : '';
+  return FOREIGN.find(([form]) => form.test(text))?.[1] ?? '';
 }

@@ -1,7 +1,7 @@
 import type { SearchAnswer, SearchService } from '../../service';
 import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { packedCount } from '../../../shared/rpc/hit-codec';
-import { tellCut } from '../cut-texts';
+import { tellCut } from '../vector-remarks';
 import { defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';

@@ -6,7 +6,7 @@ import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, pagedPieces, timingMember, vectorJson, versionMember } from '../answer-json';
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
-import { tellCut } from '../cut-texts';
+import { tellCut, tellZeros } from '../vector-remarks';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
@@ -47,9 +47,10 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       answer: { type: 'data', schema: schemas.upsertAnswer },
       errors: [404, 409],
       handle: async ({ path, body, key, once, warnings }) => {
-        const result = await vectors.upsert(path.name, [body.item], { once, writer: writerOf(key) });
+        const result = await vectors.upsert(path.name, [body.item], { isSingle: true, once, writer: writerOf(key) });
         const { statuses, versions, timing } = result;
         tellCut(result, warnings);
+        tellZeros(result.zeros, warnings);
         const id = JSON.stringify(body.item.externalId);
         return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
       },
@@ -73,6 +74,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         const manner = { skips: body.on_error === 'skip', once, writer: writerOf(key) };
         if (given instanceof EncodedUpserts) {
           const { ids, result: written } = await vectors.upsertEncoded(path.name, given, manner);
+          tellZeros(written.zeros, warnings, (index) => `items[${index}]`);
           const outcomeJson = (externalId: string, i: number): string => bulkOutcomeJson({ externalId }, i, written, i);
           return { type: 'pieces', pieces: listPieces('{"results":', ids, outcomeJson, `${timingMember(written.timing, body.include_timing)}}`) };
         }
@@ -87,6 +89,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         }
         const result = await vectors.upsert(path.name, valid, { ...manner, places });
         tellCut(result, warnings, (index) => `items[${places[index]}]`);
+        tellZeros(result.zeros, warnings, (index) => `items[${places[index]}]`);
         let next = 0;
         const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
         return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
@@ -186,6 +189,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
         const { version, kept } = result;
         if (kept !== null) warnings.tell(KEPT_VECTOR[kept]);
         tellCut(result, warnings);
+        tellZeros(result.zeros, warnings);
         return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
       },
     }),

@@ -212,6 +212,65 @@ export function hintsSuite(context: SuiteContext): void {
       expect((await of(at('bulk_upsert'), { items: many }))![0]).toMatch(/^13 texts .* items\[9\] \(1848 characters\), and 3 more$/);
     });
 
+    test.each([
+      ['GET', '/v1/collections/NAME/search', `; it is POST /v1/collections/NAME/search`],
+      ['PUT', '/v1/collections', '; it is GET or POST /v1/collections'],
+      ['POST', '/v1/collections/NAME', '; it is GET or PATCH or DELETE /v1/collections/NAME'],
+      ['GET', '/collections', '; did you mean GET /v1/collections?'],
+      ['POST', '/collections/NAME/search', '; did you mean POST /v1/collections/NAME/search?'],
+      ['POST', '/v1/collection/NAME/search', '; did you mean POST /v1/collections/NAME/search?'],
+      ['POST', '/v1/collections/NAME/serach', '; did you mean POST /v1/collections/NAME/search?'],
+      ['GET', '/v1/collections/', '; did you mean GET /v1/collections?'],
+      ['GET', '/v1/nothing/like/it', ''],
+      ['GET', '/elsewhere', ''],
+    ])('%s %s says what was meant', async (method, path, hint) => {
+      const filled = (text: string) => text.replaceAll('NAME', name);
+      expect(errorOf(await context.api.call({ method, path: filled(path) }), 404)).toBe(`there is no ${method} ${filled(path)}${filled(hint)}`);
+    });
+
+    test.each([
+      ['{"vector":[1,NaN,2]}', 'unexpected "N" at byte 13; JSON has no NaN'],
+      ['{"a":-Infinity}', 'unexpected "I" at byte 6; JSON has no Infinity'],
+      ['{"a":None}', 'unexpected "N" at byte 5; JSON writes null'],
+      ['{"a":True}', 'unexpected "T" at byte 5; JSON writes true and false in small letters'],
+      ["{'a':1}", `unexpected "'" at byte 1; JSON has texts and names between double quotes`],
+      ['{a:1}', 'unexpected "a" at byte 1; JSON has names between double quotes'],
+      ['{"a":1,}', 'unexpected "}" at byte 7; JSON has no comma behind the last one'],
+      ['\ufeff{"a":1}', 'unexpected U+FEFF at byte 0, a byte order mark: send the body without'],
+      ['{"a":\u00a01}', 'unexpected U+00A0 at byte 5'],
+      ['{"a" 1}', 'unexpected "1" at byte 5'],
+    ])('what is no JSON is told by its name: %j', async (body, message) => {
+      const given = errorOf(await post('search', body), 422);
+      expect(given).toContain(`body is not valid JSON: ${message}`);
+    });
+
+    test('a wrong dimension of a single upsert is that of the vector', async () => {
+      expect(errorOf(await post('upsert', { external_id: 'a', vector: [1, 2] }), 400)).toContain('dimension mismatch: the vector has dimension 2');
+      expect(errorOf(await post('bulk_upsert', { items: [{ external_id: 'a', vector: [1, 2] }] }), 400)).toContain('the vector of items[0] (external_id "a") has dimension 2');
+    });
+
+    test('a zero vector is told where directions are compared', async () => {
+      const euclidean = await context.collection({ distance_metric: 'l2' });
+      const cosine = await context.collection();
+      const of = async (answer: Promise<{ json: unknown }>) => ((await answer).json as { status: string; warnings?: string[] }).warnings;
+      const zero = { external_id: 'z', vector: [0, -0, 0] };
+      const told = 'is zero, and has no direction to compare: under cosine, it scores 0 in every search';
+      expect(await of(context.api.post(`/v1/collections/${cosine}/upsert`, zero))).toEqual([`the vector ${told}`]);
+      expect(await of(context.api.post(`/v1/collections/${euclidean}/upsert`, zero))).toBeUndefined();
+      expect(await of(context.api.patch(`/v1/collections/${cosine}/vectors/z`, { vector: [0, 0, 0] }))).toEqual([`the vector ${told}`]);
+      expect(await of(context.api.patch(`/v1/collections/${cosine}/vectors/z`, { vector: [0, 1, 0] }))).toBeUndefined();
+      const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `i${i}`, vector: i === 3 || i === 700 ? [0, 0, 0] : [0, 0, i], metadata: { text: 'x'.repeat(100) } }));
+      // A large body is encoded as it comes, a small one is not.
+      for (const some of [items.slice(0, 10), items]) {
+        const indexes = some.flatMap(({ vector }, i) => (vector.every((value) => value === 0) ? [`items[${i}]`] : []));
+        expect(await of(context.api.post(`/v1/collections/${cosine}/bulk_upsert`, { items: some }))).toEqual([`the vector of ${indexes.join(', ')} ${told}`]);
+      }
+    });
+
+    test('a key in the header of another product is told', async () => {
+      expect(errorOf(await context.api.get('/v1/collections', { key: null, headers: { 'api-key': 'x' } }), 401)).toContain('x-api-key header, not in api-key');
+    });
+
     test('a missing or wrong key is told how to be given', async () => {
       const { api } = context;
       expect(errorOf(await api.get('/v1/collections', { key: null }), 401)).toContain('curl -H "x-api-key: $API_KEY"');

@@ -38,7 +38,8 @@ class AsyncQuiverClient:
     the connection (10 seconds at most) and for each wait for a piece of the answer. ``http_client`` brings one's own client
     of httpx, with proxies, certificates or limits; it is not closed here. ``vector_format`` is how vectors are sent back:
     as base64 of float32 values, or with ``"array"`` as JSON numbers, which are slower and have the fewest digits
-    (0.1, where base64 gives 0.10000000149011612, the float32 nearest to it).
+    (0.1, where base64 gives 0.10000000149011612, the float32 nearest to it). With ``strict``, the service refuses what it
+    would else warn of as a likely mistake: a field that it does not know, a filter by a field that no item has.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class AsyncQuiverClient:
         headers: Mapping[str, str] | None = None,
         vector_format: VectorFormat = "base64",
         idempotency_keys: bool = False,
+        strict: bool = False,
         http_client: HttpClient | None = None,
     ) -> None:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
@@ -62,6 +64,7 @@ class AsyncQuiverClient:
         sent = {
             "user-agent": f"quiver-client-python/{__version__}",
             **credential(key, fixed),
+            **({"x-strict": "true"} if strict else {}),
             **(headers or {}),
         }
         self._owns_http = http_client is None

@@ -272,6 +272,30 @@ test('what the service says of a request that it carried out is handed over', as
   expect(warnings).toEqual(['POST /v1/collections/a/search: filter is not known: filters?']);
 });
 
+describe('warnings that nobody takes', () => {
+  const warned = (text: string) => new Response(JSON.stringify({ status: 'success', data: { results: [] }, error: null, warnings: [text] }));
+
+  test('are written to the console, each kind once', async () => {
+    const spy = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    try {
+      const { client } = clientOver([warned('a text is long: items[3] (12 tokens)'), warned('a text is long: items[4] (17 tokens)'), warned('"limit" is not a field')]);
+      for (let i = 0; i < 3; i++) await client.collection('a').search({ vector: VECTOR });
+      expect(spy.mock.calls).toEqual([['quiver: POST /v1/collections/a/search: a text is long: items[3] (12 tokens)'], ['quiver: POST /v1/collections/a/search: "limit" is not a field']]);
+      const quiet = clientOver([warned('"limit" is not a field')], { onWarning: null });
+      await quiet.client.collection('a').search({ vector: VECTOR });
+      expect(spy).toHaveBeenCalledTimes(2);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
+  test('are errors of a strict client', async () => {
+    const { client, calls } = clientOver([success({ results: [] })], { strict: true });
+    await client.collection('a').search({ vector: VECTOR });
+    expect(calls[0]).toMatchObject({ headers: { 'x-strict': 'true' } });
+  });
+});
+
 describe('the end of patience', () => {
   const never = () => new Promise<Response>(() => undefined);
 

@@ -18,6 +18,15 @@ export function tellCut({ cut = [] }: OfTexts, warnings: RequestWarnings, placeO
   warnings.tell(`${cut.length === 1 ? 'one text is' : `${cut.length} texts are`} ${bound}; what is left out at their ends has no part in their vectors: ${named.join(', ')}${more}`);
 }
 
+/** Tells of vectors that have no direction. `placeOf`: as of {@link tellCut}. */
+export function tellZeros(zeros: readonly number[] | undefined, warnings: RequestWarnings, placeOf?: (index: number) => string): void {
+  if (zeros === undefined || zeros.length === 0) return;
+  const meaning = 'zero, and has no direction to compare: under cosine, it scores 0 in every search';
+  if (placeOf === undefined) return warnings.tell(`the vector is ${meaning}`);
+  const more = zeros.length > NAMED_MAX ? ` and ${zeros.length - NAMED_MAX} more` : '';
+  warnings.tell(`the vector of ${zeros.slice(0, NAMED_MAX).map(placeOf).join(', ')}${more} is ${meaning}`);
+}
+
 function leftOf({ left, unit, isMore }: CutText): string {
   return `${isMore ? 'more than ' : ''}${left} ${left === 1 ? unit.slice(0, -1) : unit}`;
 }
