@@ -26,6 +26,7 @@ import type { KeyValueEntry } from '../../kv/key-value-store';
 import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { decodedRecord, type RecordStore } from '../../records/record-store';
 import { versionFromBytes } from '../../records/version-count';
+import type { ShardLogger } from '../shard-options';
 import { CHECKPOINT_FILES, type Manifest } from '../checkpoint';
 import type { Checkpointer } from '../checkpointer';
 import type { ShardCounters } from '../shard-writer';
@@ -76,7 +77,7 @@ export class ShardBackup {
   constructor(
     private readonly source: BackupSource,
     private readonly order: ShardBackupOrder,
-    private readonly parts: { target: BackupTarget; pace: Pace; stop: AbortSignal; progress: BackupProgress },
+    private readonly parts: { target: BackupTarget; pace: Pace; stop: AbortSignal; progress: BackupProgress; log: Pick<ShardLogger, 'warn'> },
   ) {
     const { collectionUid, shard } = source.id;
     this.prefix = `data/${order.backup}/${collectionUid}.${shard}/${randomUUID()}`;
@@ -153,10 +154,18 @@ export class ShardBackup {
   /** The checkpoint in force, its files, and a view of the records from `recno` on that has all since. */
   private view(recno: number): Promise<{ manifest: Manifest | null; files: Map<string, FileHandle>; pages: AsyncIterable<KeyValueEntry[]>; takenMs: number }> {
     const { checkpointer, folder, records } = this.source;
-    return checkpointer.hold(async (manifest) => {
+    return checkpointer.hold(async (inForce) => {
       const files = new Map<string, FileHandle>();
+      let manifest = inForce;
       // What is open stays, whatever takes its place.
-      if (manifest !== null) for (const path of filesOf(manifest)) files.set(path, await open(join(folder, path), 'r'));
+      for (const path of inForce === null ? [] : filesOf(inForce)) {
+        try {
+          files.set(path, await open(join(folder, path), 'r'));
+        } catch (error) {
+          this.leaveOutIndex(error);
+          manifest = null;
+        }
+      }
       const pages = records.viewFrom(recno)[Symbol.asyncIterator]();
       const first = await pages.next();
       // What the view has was written before, and has no later time, whatever the clock here says.
@@ -224,12 +233,22 @@ export class ShardBackup {
       const { size } = await file.stat();
       const parts: CheckedObject[] = [];
       for (let at = 0; at < size; at += SEGMENT_BYTES) {
-        const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at));
+        const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at)).catch((error: unknown) => this.leaveOutIndex(error));
+        if (bytes === null) return null;
         parts.push(known.get(`${bytes.length} ${await sha256Beside(bytes)}`) ?? (await this.put(bytes)));
       }
       saved.files.push({ path, bytes: size, parts });
     }
     return saved;
+  }
+
+  /** Records are all that a backup needs: a restore makes the indexes from them. */
+  private leaveOutIndex(error: unknown): null {
+    this.parts.log.warn(
+      { error, ...this.source.id, backup: this.order.backup },
+      'a file of the checkpoint can not be read: the backup of the shard has no index, and a restore makes it from the records',
+    );
+    return null;
   }
 
   private async sessions(entries: KeyValueEntry[]): Promise<CheckedObject[]> {

@@ -48,7 +48,8 @@ export class ShardBackups {
     const run = async (): Promise<void> => {
       await before;
       try {
-        Object.assign(state, await new ShardBackup(this.source, order, { target, pace: this.place.pace, stop: stop.signal, progress: state }).run(), { state: 'done' });
+        const parts = { target, pace: this.place.pace, stop: stop.signal, progress: state, log: this.log };
+        Object.assign(state, await new ShardBackup(this.source, order, parts).run(), { state: 'done' });
       } catch (error) {
         if (!stop.signal.aborted) this.log.error({ error, ...this.source.id, backup: order.backup }, 'the backup of a shard failed');
         Object.assign(state, { state: 'failed', error: isQuiverError(error) ? error.message : 'it failed; the log of the node says why' });

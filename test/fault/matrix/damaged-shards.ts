@@ -6,7 +6,7 @@ import type { Cell } from './cell';
 import { CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, FORMS, type Form } from './damage';
 import { type KindRow, type Moment, MOMENTS, type Outcome } from './expectations';
-import { callOf, during, inTurns, outcomeOf, stopInTime } from './service-calls';
+import { callOf, during, inTurns, outcomeOf, over, stopInTime } from './service-calls';
 
 const ITEMS = 40;
 /** Of one process, a start or a stop. */
@@ -74,6 +74,9 @@ export class DamagedShards {
         await model.make(call, { shards: 1, ...options });
         await model.load(call, ITEMS);
       });
+      // Each shard has a lineage from its first backup on.
+      const { data } = await call('POST', '/v1/admin/backups', {});
+      await over(() => call('GET', `/v1/admin/backups/${data.id}`));
       // The checkpoint of the stop has indexes. By the start, what is in the log becomes a table, and some are in a log again.
       await service.stop();
       await service.start();

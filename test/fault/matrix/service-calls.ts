@@ -8,7 +8,7 @@ const AT_ONCE = 8;
 const OVER_DEADLINE_MS = 60_000;
 const LOOK_MS = 100;
 /** A refusal says what to do, or that it goes on by itself. */
-const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until/;
+const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
 
 /** Calls of a service with its admin key, each for so long at most. One that is not answered has the code 0. */
 export function callOf({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): Call {
@@ -27,7 +27,8 @@ export function outcomeOf({ wrong, refused }: Seen, name: string, isTold: () => 
   if (wrong.length > 0) return `wrong: ${wrong.join('; ')}`;
   const unclear = refused.filter((message) => !message.includes(`"${name}"`) || !WAYS_OUT.test(message));
   if (unclear.length > 0) return `refused without a name or a way out: ${unclear.join('; ')}`;
-  if (refused.length > 0) return 'refused';
+  // A shard that is opened again meanwhile.
+  if (refused.length > 0) return refused.every((message) => message.endsWith('may be retried')) ? 'waits' : 'refused';
   return isTold() ? 'rebuilt' : 'served';
 }
 

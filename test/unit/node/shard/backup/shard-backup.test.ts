@@ -1,5 +1,5 @@
 import { SHARD_MANIFEST } from '../../../../../shared/backup/content-schemas';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackupRepository } from '../../../../../coordinator/backup/backup-repository';
@@ -109,6 +109,22 @@ function putBack(): void {
   rmSync(folder(), { recursive: true });
   cpSync(join(root, 'copy'), folder(), { recursive: true });
 }
+
+test.each([
+  ['gone', (path: string) => rmSync(path)],
+  ['a folder', (path: string) => (rmSync(path), mkdirSync(path))],
+])('where a file of the checkpoint is %s, a backup has no index and all records', async (_, harm) => {
+  let shard = await open();
+  await write(shard, LETTERS);
+  await shard.close();
+  shard = await open();
+  const checkpoint = readdirSync(folder()).find((name) => name.startsWith('checkpoint-')) as string;
+  harm(join(folder(), checkpoint, 'filters'));
+  const backup = await backedUp(shard, null);
+  expect(manifestOf(backup.manifest).index).toBeNull();
+  expect(await restored(backup)).toEqual(await itemsOf(shard));
+  await shard.close();
+});
 
 const manifestOf = ({ key }: CheckedObject): ShardManifest => contentOf(SHARD_MANIFEST, key, target.objects.get(key)!);
 
