@@ -105,6 +105,12 @@ export const EMBEDDED_FILES: readonly KindRow[] = [
 
 export const KNOWN_NOT_HELD: readonly NotHeld[] = [
   {
+    kind: 'note of a store',
+    moment: /start|stop/,
+    seen: /^refused$/,
+    why: 'a note has no checksum: one in which a bit turned may name another store, and then the shard is refused, though its data are whole; accepting the loss serves all of them',
+  },
+  {
     kind: 'vectors: originals',
     moment: /search|load|backup|reshard/,
     seen: /^(?:wrong: |the backup is wrong: )/,
