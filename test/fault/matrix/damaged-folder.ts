@@ -40,6 +40,7 @@ export class DamagedFolder {
       await made.model.load(call, ITEMS);
       // The secret of backups is made with the first.
       await during(call, 'backup', made.model, seed);
+      await call('DELETE', `/v1/collections/${made.model.name}-restored`);
       // By a start, what is in a log becomes a table.
       await service.stop();
       await service.start();

@@ -105,6 +105,12 @@ export const EMBEDDED_FILES: readonly KindRow[] = [
 
 export const KNOWN_NOT_HELD: readonly NotHeld[] = [
   {
+    kind: 'format of the data folder',
+    moment: /start/,
+    seen: /^no start.*format\.json is damaged/s,
+    why: 'the line that says why there is no start does not say what to do, which is to put the file back, or to remove it',
+  },
+  {
     kind: 'note of a store',
     moment: /start|stop/,
     seen: /^refused$/,

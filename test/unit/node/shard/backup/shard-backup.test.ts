@@ -112,7 +112,13 @@ function putBack(): void {
 
 test.each([
   ['gone', (path: string) => rmSync(path)],
-  ['a folder', (path: string) => (rmSync(path), mkdirSync(path))],
+  [
+    'a folder',
+    (path: string) => {
+      rmSync(path);
+      mkdirSync(path);
+    },
+  ],
 ])('where a file of the checkpoint is %s, a backup has no index and all records', async (_, harm) => {
   let shard = await open();
   await write(shard, LETTERS);
