@@ -147,6 +147,14 @@ export const TEXT_BYTES_MAX = 64 * 1024 * 1024;
 /** Of the place in a content that is shown where it does not fit. */
 const PLACE_LENGTH = 200;
 
+/** Values of what `sealedText` puts around a content. */
+const FRAME_VALUES_MAX = 64;
+/** Of a content that is not sealed: some 100,000 objects, which are a shard of 800 GB. */
+const UNSEALED_VALUES_MAX = 500_000;
+/** Of one that is named with its checksum by another: as many as a shard may have objects. */
+const VALUES_MAX = 5_000_000;
+const [QUOTE, COMMA, BRACKET, BACKSLASH, BRACE] = Buffer.from('",[\\{');
+
 const ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
 
 /** Ids sort by time. */
@@ -209,12 +217,16 @@ export interface OpenedContent<Content> {
 /** What an object is that `sealedText` made, and whether its seal is good. Errors: as contentOf. */
 export function openedContent<Content>(schema: z.ZodType<Content>, seals: BackupSeals, key: string, bytes: Buffer): OpenedContent<Content> {
   const { text, seal, sha256 } = checkedText(key, bytes);
-  return { content: fitting(schema, key, text), seal: seals.check(key, text, seal), sha256 };
+  const state = seals.check(key, text, seal);
+  if (state !== 'sealed') mustBeSmall(key, Buffer.from(text), UNSEALED_VALUES_MAX);
+  return { content: fitting(schema, key, text), seal: state, sha256 };
 }
 
 /** Errors: storage_damaged, also for what does not fit the schema; invalid_parameter for one of a later version. */
 export function contentOf<Content>(schema: z.ZodType<Content>, key: string, bytes: Buffer): Content {
-  return fitting(schema, key, checkedText(key, bytes).text);
+  const { text } = checkedText(key, bytes);
+  mustBeSmall(key, Buffer.from(text), VALUES_MAX);
+  return fitting(schema, key, text);
 }
 
 /** Whether an error says that an object can't be used as it is, so that whoever reads several goes on with the others. */
@@ -223,12 +235,38 @@ export function isUnreadable(error: unknown): error is QuiverError {
 }
 
 function checkedText(key: string, bytes: Buffer): { text: string; seal: Buffer | null; sha256: string } {
+  mustBeSmall(key, bytes, FRAME_VALUES_MAX);
   const { format, sha256, content, seal } = objectIn(key, bytes);
   if (typeof format === 'number' && format > BACKUP_FORMAT) {
     throw new QuiverError('invalid_parameter', `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
   }
   if (format !== BACKUP_FORMAT || typeof content !== 'string' || sha256 !== sha256Of(Buffer.from(content))) throw damaged(key, 'does not match its checksum');
   return { text: content, seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'), sha256 };
+}
+
+/**
+ * A text of a few bytes for each value takes minutes and gigabytes to be parsed, so values are counted before. Errors: storage_damaged.
+ */
+function mustBeSmall(key: string, json: Buffer, valuesMax: number): void {
+  if (hasMoreValues(json, valuesMax)) throw damaged(key, `has more than ${valuesMax} values`);
+}
+
+/** Whether a JSON text may have more values than `max`. A text that is no JSON is judged in some way. */
+function hasMoreValues(json: Buffer, max: number): boolean {
+  let values = 1;
+  let isString = false;
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i];
+    if (isString) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) isString = false;
+    } else if (byte === QUOTE) {
+      isString = true;
+    } else if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++values > max) {
+      return true;
+    }
+  }
+  return false;
 }
 
 function objectIn(key: string, bytes: Buffer): Record<string, unknown> {
