@@ -387,7 +387,7 @@ export class Pipeline {
   private body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): unknown {
     if (endpoint.body.type === 'none') {
       const announced = announcedLength(request);
-      if (announced === 'chunked' || announced > EMPTY_BODY_BYTES) exchange.warnings.doubt(NO_BODY, `${NO_BODY}, and what was sent was ignored`);
+      if (announced !== 'chunked' && announced > EMPTY_BODY_BYTES) exchange.warnings.doubt(NO_BODY, `${NO_BODY}, and what was sent was ignored`);
       return undefined;
     }
     exchange.invite();
@@ -484,8 +484,8 @@ function quotable(text: string): string {
 /** Characters of an answer in one piece from which on it is counted before it is there. */
 const LONG_ANSWER = 64 * 1024;
 
-/** Some clients send `{}` with every request. */
-const EMPTY_BODY_BYTES = 2;
+/** Some clients send `{}` or `null` with every request, perhaps with a line end. */
+const EMPTY_BODY_BYTES = 4;
 const NO_BODY = 'this call takes no body';
 
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };

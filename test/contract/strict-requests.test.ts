@@ -140,6 +140,16 @@ test('a body that says nothing of strict is not strict because an equal one was'
   expect(answers).toEqual([422, 0, 422, 0, 422]);
 });
 
+test('a body where none is taken is told, but for one that says nothing', async () => {
+  await prepare();
+  const path = '/v1/collections/articles/similarity?id1=a-1&id2=a-2';
+  for (const body of ['{}', 'null', '']) expect(warningsOf(await api.post(path, body))).toEqual([]);
+  expect(warningsOf(await api.post(path, { id1: 'a-1' }))).toEqual(['this call takes no body, and what was sent was ignored']);
+  expect((await api.post(`${path}&strict=true`, { id1: 'a-1' })).json?.error).toMatchObject({ code: 422, message: 'refused because of strict: this call takes no body' });
+  const chunked = { key: server.adminKey, headers: { 'transfer-encoding': 'chunked', 'x-strict': 'true' } };
+  expect((await api.post(path, undefined, chunked)).json?.status).toBe('success');
+});
+
 test('names of fields that others use are told with what they are here', async () => {
   await prepare();
   const told = async (path: string, body: unknown): Promise<string[]> => warningsOf(await api.post(path, body));
