@@ -54,7 +54,7 @@ class StreamGate {
   private readonly gate: MemberGate;
   private readonly guard: ListenerGuard;
   /** What the library does with connections over which nobody has proven anything yet. */
-  private readonly unproven = new WeakMap<Http2Session, () => void>();
+  private readonly unproven = new WeakMap<Http2Session, { begin: () => void; isCut: boolean }>();
 
   constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
     this.gate = gate;
@@ -64,18 +64,27 @@ class StreamGate {
   opened(session: ServerHttp2Session, begin: () => void): void {
     const endAsEver = endLater(session);
     let streams = 0;
+    const one = {
+      begin: (): void => {
+        session.off('stream', count);
+        endAsEver();
+        begin();
+      },
+      isCut: false,
+    };
     // Of a stream that ends in the piece that it began in, nothing is left to be judged; so all that begin are counted.
     const count = (): void => {
       streams += 1;
       // Behind the judgement of those before it, which may prove the caller.
-      if (streams === STRANGE_STREAMS_MAX + 1) setImmediate(() => this.unproven.has(session) && session.destroy());
+      if (streams === STRANGE_STREAMS_MAX + 1) setImmediate(cut);
+    };
+    const cut = (): void => {
+      if (!this.unproven.has(session)) return;
+      one.isCut = true;
+      session.destroy();
     };
     session.on('stream', count);
-    this.unproven.set(session, () => {
-      session.off('stream', count);
-      endAsEver();
-      begin();
-    });
+    this.unproven.set(session, one);
   }
 
   arrived(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, serve: () => void): void {
@@ -96,6 +105,9 @@ class StreamGate {
       stream.destroy();
       return;
     }
+    const strange = this.unproven.get(session);
+    // The connection ends in a moment, and its streams with it: none of those that are left is worth an answer.
+    if (strange?.isCut === true) return;
     if (!headers['content-type']?.startsWith(CONTENT_TYPE)) {
       stream.respond({ ':status': constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE }, { endStream: true });
       stream.resume();
@@ -116,9 +128,8 @@ class StreamGate {
       refuse(stream, refusal);
       return;
     }
-    const begin = this.unproven.get(session);
     this.unproven.delete(session);
-    begin?.();
+    strange?.begin();
     serve();
   }
 

@@ -41,6 +41,13 @@ const TAGS = 10;
 /** Lines that no client may cause. */
 const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":/;
 
+/** How a member tells of a stranger, once. */
+const REFUSAL = /a handshake was refused/;
+
+function isComplaint(line: string): boolean {
+  return COMPLAINT.test(line) && !REFUSAL.test(line);
+}
+
 /** Fills `library` with items that every attack finds something in, makes `scratch`, and the two keys. */
 async function furnish(call: Call, collection: object): Promise<Stage['keys']> {
   const random = seededRandom(1);
@@ -105,7 +112,7 @@ export class EmbeddedStages {
       adminKey: embedded.apiKey,
       keys: this.keys,
       members: [{ name: 'embedded', opsPort: embedded.opsPort, pid: embedded.pid }],
-      complaints: () => embedded.output.split('\n').filter((line) => COMPLAINT.test(line)),
+      complaints: () => embedded.output.split('\n').filter(isComplaint),
       epochs: async () => ({}),
       // Asked politely first, so that a profile can be written; one that stands still is killed.
       close: async () => {
@@ -162,7 +169,7 @@ export class ClusterStages {
           members.flatMap((member) =>
             member.output
               .split('\n')
-              .filter((line) => COMPLAINT.test(line))
+              .filter(isComplaint)
               .map((line) => `${member.id}: ${line}`),
           ),
         epochs: async () => {
