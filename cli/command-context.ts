@@ -2,6 +2,8 @@ import type { Readable, Writable } from 'node:stream';
 
 /** What a command sees of its process: given by main.ts, so that nothing below reads the environment by itself. */
 export interface CommandContext {
+  /** Of the program. */
+  version: string;
   /** The environment's variables. */
   environment: Record<string, string | undefined>;
   input: Readable;

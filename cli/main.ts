@@ -9,8 +9,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** How long what it still had to say may take after that: nobody may read it. */
 const LAST_WORDS_MS = 500;
 
-/** Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs. */
-export async function main(words: string[]): Promise<void> {
+/** Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs, with the version of the program. */
+export async function main(words: string[], version: string): Promise<void> {
   const stop = new AbortController();
   const onSignal = (): void => {
     for (const name of SIGNALS) process.removeListener(name, onSignal);
@@ -25,6 +25,7 @@ export async function main(words: string[]): Promise<void> {
   // Bars and messages tell of the work, and do not end it.
   process.stderr.on('error', () => undefined);
   const context: CommandContext = {
+    version,
     environment: process.env,
     input: process.stdin,
     output: process.stdout,

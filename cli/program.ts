@@ -5,6 +5,7 @@ import { addClusterCommands } from './commands/cluster-commands';
 import { addCollectionCommands } from './commands/collection-commands';
 import { addCompletionCommand } from './commands/completion-command';
 import type { AddCommand } from './commands/connected-command';
+import { addDemoCommand } from './commands/demo-command';
 import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
 import { addKeyCommands } from './commands/key-commands';
@@ -13,6 +14,7 @@ import { addProfileCommands } from './commands/profile-commands';
 import { addRoles } from './commands/roles';
 import { addSearchCommand } from './commands/search-command';
 import type { CommandContext } from './command-context';
+import { CommandError, EXIT_CODES } from './command-error';
 
 /** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
 const COMMANDS: AddCommand[] = [
@@ -26,6 +28,7 @@ const COMMANDS: AddCommand[] = [
   addClusterCommands,
   addBackupCommands,
   addProfileCommands,
+  addDemoCommand,
   addCompletionCommand,
 ];
 
@@ -34,14 +37,27 @@ export function buildProgram(context: CommandContext): Command {
   const program = new Command('quiver')
     .description('Moves vectors in and out of a Quiver service and looks after it; runs the service itself, too.')
     .usage('<command> [options]')
+    .version(context.version, '-V, --version', 'show the version')
     .helpCommand('help [command]', 'show what there is, or what a command takes')
     .showSuggestionAfterError(true)
     .showHelpAfterError('(quiver help <command> shows what it takes)')
     .configureOutput({ writeOut: (text) => context.output.write(text), writeErr: (text) => context.messages.write(text) })
     .addHelpText('after', '\nThe service is the one at QUIVER_URL or of a profile (quiver help profile), with the key in QUIVER_API_KEY.\ndocs/command-line.md has examples and the exit codes.')
     .exitOverride();
+  program.hook('preAction', (_program, command) => refuseDots(command));
   addRoles(program);
+  program
+    .command('version')
+    .description('show the version')
+    .action(() => void context.output.write(`${context.version}\n`));
   program.commandsGroup('Use a service:');
   for (const add of COMMANDS) add(program, context);
   return program;
+}
+
+/** Names that mean another folder in every address: the request would go elsewhere. */
+function refuseDots(command: Command): void {
+  const names = [...command.registeredArguments.map((argument, i) => (['collection', 'name'].includes(argument.name()) ? command.args[i] : undefined)), (command.opts() as { into?: string }).into];
+  const name = names.find((each) => each === '.' || each === '..' || each === '');
+  if (name !== undefined) throw new CommandError(name === '' ? 'a name is empty' : `"${name}" can not be a name in an address`, EXIT_CODES.usage);
 }

@@ -8,7 +8,7 @@ import { ADDONS } from './build-native.mjs';
 import { ROOT } from './setup.mjs';
 
 /** Copied in addition to the addons. */
-const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/load-program.cjs', 'scripts/load-demo.cjs', 'scripts/healthcheck.cjs', 'scripts/sbom.mjs'];
+const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/load-program.cjs', 'scripts/healthcheck.cjs', 'scripts/sbom.mjs'];
 
 /**
  * Files of packages that are only for building or for other platforms: hundreds of megabytes.

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
 // this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver repair`: what of a data folder is gone, and
-// what is to become of it. `quiver demo`: has a running service load its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
+// what is to become of it.  Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
 // package, whose first start builds its native parts. This file is CommonJS, because loading an ES module already uses libuv's
 // thread pool, whose size is fixed at its first use.
 const { existsSync } = require('node:fs');
@@ -23,7 +23,7 @@ const ROLES = {
 };
 
 /** What is run from here besides; everything else is the command line of cli/, which a service does not load. */
-const OTHERS = ['check-config', 'etcd-users', 'demo', 'repair'];
+const OTHERS = ['check-config', 'etcd-users', 'repair'];
 
 /**
  * Sets the size of libuv's thread pool for a role, unless UV_THREADPOOL_SIZE is set. No effect once the pool was used.
@@ -66,14 +66,10 @@ function run([word = '', ...rest]) {
     require(join(DIST, 'embedded', 'repair.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
-  } else if (word === 'demo' && rest.length <= 1 && !asksForHelp) {
-    void require('./load-demo.cjs').loadDemo(rest[0]);
   } else if (asksForHelp || (!OTHERS.includes(word) && !Object.hasOwn(ROLES, word))) {
-    void require(join(DIST, 'cli', 'main.js')).main(word === '' ? [] : [word, ...rest]);
+    void require(join(DIST, 'cli', 'main.js')).main(word === '' ? [] : [word, ...rest], require('../package.json').version);
   } else {
-    process.stderr.write(
-      `usage: quiver ${word}${word === 'check-config' ? ' [role]' : word === 'demo' ? ' [address of the service]' : ''}\nThe environment configures it: see docs/configuration.md.\n`,
-    );
+    process.stderr.write(`usage: quiver ${word}${word === 'check-config' ? ' [role]' : ''}\nThe environment configures it: see docs/configuration.md.\n`);
     process.exitCode = 2;
   }
 }

@@ -5,14 +5,13 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { collectionUrl } from '../connection/connection';
 import { printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, jsonObject, positiveNumber, wholeNumber } from './connected-command';
+import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, positiveNumber, wholeNumber } from './connected-command';
 
-interface BenchOptions extends ConnectionOptions {
+interface BenchOptions extends ConnectionOptions, FilterOptions {
   seconds: number;
   connections: number;
   k: number;
   queries: number;
-  filter?: Record<string, unknown>;
   recall: boolean;
   json?: true;
 }
@@ -22,19 +21,20 @@ const REFUSED_MAX = 10;
 
 /** Searches of one's own collection: how many a second, how long one takes, and how much is found. */
 export function addBenchCommand(program: Command, context: CommandContext): void {
-  connected(program.command('bench').description('measure searches of a collection: rate, times and recall').argument('<collection>'))
+  const command = connected(program.command('bench').description('measure searches of a collection: rate, times and recall').argument('<collection>'))
     .option('--seconds <count>', 'how long', positiveNumber, 10)
     .option('--connections <count>', 'searches under way at once', wholeNumber(1, 256), 8)
     .option('--queries <count>', 'vectors to ask for, drawn from the collection', wholeNumber(1, 10_000), 1000)
-    .option('-k, --k <count>', 'hits of a search', wholeNumber(1, 10_000), 10)
-    .option('--filter <json>', 'search with it', jsonObject)
+    .option('-k, --k <count>', 'hits of a search', wholeNumber(1, 10_000), 10);
+  filtered(command, 'search with it')
     .addOption(new Option('--no-recall', 'leave out the comparison with exact searches'))
     .option('--json', 'print JSON')
     .action(async (name: string, options: BenchOptions) => bench(context, name, options));
 }
 
 async function bench(context: CommandContext, name: string, options: BenchOptions): Promise<void> {
-  const { k, filter, seconds, connections } = options;
+  const { k, seconds, connections } = options;
+  const filter = filterOf(options);
   const connection = connect(context, options);
   const collection = connection.client.collection(name);
   const filters = filter === undefined ? {} : { filters: filter as never };

@@ -5,7 +5,7 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { collectionUrl, urlPath } from '../connection/connection';
 import { count, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, jsonObject, wholeNumber } from './connected-command';
+import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, wholeNumber } from './connected-command';
 
 interface Collection {
   name: string;
@@ -119,11 +119,13 @@ export function addCollectionCommands(program: Command, context: CommandContext)
     .option('--json', 'print JSON')
     .action(async (name: string, options: ConnectionOptions & { state?: true; json?: true }) => purge(context, name, options));
 
-  connected(program.command('delete').description('delete a collection, some of its items, or those that a filter finds').argument('<collection>').argument('[ids...]', 'external_ids of items'))
-    .option('--filter <json>', 'delete the items that it finds, such as \'{"year": {"$lt": 1990}}\'', jsonObject)
+  const deletion = connected(
+    program.command('delete').description('delete a collection, some of its items, or those that a filter finds').argument('<collection>').argument('[ids...]', 'external_ids of items'),
+  );
+  filtered(deletion, 'delete the items that it finds', '{"year": {"$lt": 1990}}')
     .option('--yes', 'do not ask whether the whole collection may go')
     .option('--json', 'print JSON')
-    .action(async (name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }) => deleteThings(context, name, ids, options));
+    .action(async (name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }) => deleteThings(context, name, ids, options));
 }
 
 /** How far a purge is, as `/v1/collections/{name}/purge` answers it. */
@@ -153,9 +155,10 @@ async function purge(context: CommandContext, name: string, options: ConnectionO
   throw new CommandError(`not all of "${name}" is purged; purge it again (${trouble.join('; ')})`, EXIT_CODES.failed);
 }
 
-async function deleteThings(context: CommandContext, name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }): Promise<void> {
+async function deleteThings(context: CommandContext, name: string, ids: string[], options: ConnectionOptions & FilterOptions & { yes?: true; json?: true }): Promise<void> {
   const connection = connect(context, options);
-  if (ids.length > 0 && options.filter !== undefined) throw new CommandError('name items or give a filter, not both', EXIT_CODES.usage);
+  const filter = filterOf(options);
+  if (ids.length > 0 && filter !== undefined) throw new CommandError('name items or give a filter, not both', EXIT_CODES.usage);
   if (ids.length > 0) {
     const answer = await connection.call<{ deleted_count: number; not_found: string[] }>('POST', collectionUrl(name, 'delete_batch'), { body: { external_ids: ids } });
     if (options.json) printJson(context, answer);
@@ -163,8 +166,8 @@ async function deleteThings(context: CommandContext, name: string, ids: string[]
     if (answer.not_found.length > 0) throw new CommandError(`not there: ${answer.not_found.join(', ')}`, EXIT_CODES.notFound);
     return;
   }
-  if (options.filter !== undefined) {
-    const answer = await connection.call<{ deleted_count: number }>('POST', collectionUrl(name, 'delete_by_filter'), { body: { filters: options.filter } });
+  if (filter !== undefined) {
+    const answer = await connection.call<{ deleted_count: number }>('POST', collectionUrl(name, 'delete_by_filter'), { body: { filters: filter } });
     if (options.json) printJson(context, answer);
     else context.messages.write(`deleted ${count(answer.deleted_count)}\n`);
     return;

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { CommandContext } from '../command-context';
 import { Connection } from '../connection/connection';
 import { findTarget } from '../connection/target';
+import { type WhereFilter, filterOfWhere, WhereError } from '../filters/where';
 
 /** Adds a command, or several, to the program. The context is the process's. */
 export type AddCommand = (program: Command, context: CommandContext) => void;
@@ -24,7 +25,33 @@ export function connected(command: Command): Command {
 }
 
 export function connect(context: CommandContext, options: ConnectionOptions): Connection {
-  return new Connection(findTarget(context.environment, options), options.timeout * 1000, context.signal);
+  return new Connection(findTarget(context.environment, options), options.timeout * 1000, context);
+}
+
+/** Options of a command that takes a filter, in either form. */
+export interface FilterOptions {
+  filter?: WhereFilter;
+  where?: WhereFilter;
+}
+
+/** Gives a command the options that say which items it is about. */
+export function filtered(command: Command, meaning: string, example = '{"year": {"$gte": 1990}}'): Command {
+  return command
+    .option('--filter <json>', `${meaning}, such as '${example}'`, jsonObject)
+    .option('--where <expression>', `the same as people write it, such as 'year >= 2000 and category = law'`, whereArgument);
+}
+
+/** What both say together; undefined: neither is given. */
+export function filterOf({ filter, where }: FilterOptions): WhereFilter | undefined {
+  return filter !== undefined && where !== undefined ? { $and: [filter, where] } : (filter ?? where);
+}
+
+function whereArgument(expression: string): WhereFilter {
+  try {
+    return filterOfWhere(expression);
+  } catch (error) {
+    throw error instanceof WhereError ? new InvalidArgumentError(error.message) : error;
+  }
 }
 
 export function positiveNumber(text: string): number {

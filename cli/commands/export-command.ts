@@ -9,15 +9,14 @@ import { NpyWriter } from '../export/npy-writer';
 import { ParquetItemWriter } from '../export/parquet-writer';
 import { count } from '../terminal/print';
 import { duration, showProgress } from '../terminal/progress';
-import { type ConnectionOptions, connect, connected, jsonObject, positiveNumber } from './connected-command';
+import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, positiveNumber } from './connected-command';
 
 const EXPORT_FORMATS = ['jsonl', 'parquet', 'npy'] as const;
 type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-interface ExportOptions extends ConnectionOptions {
+interface ExportOptions extends ConnectionOptions, FilterOptions {
   to: string;
   format?: ExportFormat;
-  filter?: Record<string, unknown>;
   vectors: boolean;
   force?: true;
   retryFor: number;
@@ -25,10 +24,10 @@ interface ExportOptions extends ConnectionOptions {
 }
 
 export function addExportCommand(program: Command, context: CommandContext): void {
-  connected(program.command('export').description('write a collection of any size, or what a filter finds, to a file').argument('<collection>'))
+  const command = connected(program.command('export').description('write a collection of any size, or what a filter finds, to a file').argument('<collection>'))
     .requiredOption('--to <file>', 'a name that ends in .jsonl, .jsonl.gz, .parquet or .npy; "-" for JSON lines on standard output')
-    .addOption(new Option('--format <format>', 'what to write; otherwise the name says it').choices(EXPORT_FORMATS))
-    .option('--filter <json>', 'only items whose metadata match', jsonObject)
+    .addOption(new Option('--format <format>', 'what to write; otherwise the name says it').choices(EXPORT_FORMATS));
+  filtered(command, 'only items whose metadata match')
     .option('--no-vectors', 'leave the vectors out')
     .option('--force', 'write over a file that is there')
     .option('--retry-for <seconds>', 'how long to try when the service does not answer, or is busy', positiveNumber, 600)
@@ -48,13 +47,13 @@ async function exportCollection(context: CommandContext, name: string, options: 
   const writer = await writerOf(context, format, options, dim);
   const progress = showProgress(context, { label: name, unit: 'items', isQuiet: options.quiet === true || (options.to === '-' && context.messages.isTTY !== true) });
   // How many a filter finds is known at the end, and so is how many there are while a shard does not answer.
-  const share = (rows: number): number | null => (options.filter !== undefined || total < 0 ? null : total === 0 ? 1 : Math.min(1, rows / total));
+  const share = (rows: number): number | null => (filterOf(options) !== undefined || total < 0 ? null : total === 0 ? 1 : Math.min(1, rows / total));
   let rows: number;
   try {
     rows = await runExport(connection, writer, {
       collection: name,
       dim,
-      filters: options.filter,
+      filters: filterOf(options),
       hasVectors: options.vectors,
       patienceMs: options.retryFor * 1000,
       signal: context.signal,

@@ -5,11 +5,12 @@ import { NotFoundError } from '../../clients/typescript/src/errors';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import type { Connection } from '../connection/connection';
-import { findFiles, FORMATS, type Format, REJECTS_ENDING, type SourceOptions } from '../formats/open-source';
-import { describeMapping, mapColumns, type MappingOptions, wantedColumns } from '../import/column-mapping';
+import { findFiles, FORMATS, type FoundFiles, type Format, REJECTS_ENDING, type SourceOptions } from '../formats/open-source';
+import { mapColumns, type MappingOptions } from '../import/column-mapping';
 import { dimensionOf } from '../import/dimension';
+import { vectorLengthOf } from '../import/row-values';
 import { ImportRun, type ImportState } from '../import/import-run';
-import { type ListedChunk, SourceList } from '../import/source-list';
+import { type FailedFile, type ListedChunk, SourceList } from '../import/source-list';
 import { count, printJson } from '../terminal/print';
 import { duration, showProgress } from '../terminal/progress';
 import { ResumeFile, resumePath } from '../writing/resume-file';
@@ -22,6 +23,7 @@ interface ImportOptions extends ConnectionOptions, NewCollectionOptions, Omit<Ma
   dim?: number;
   format?: Format;
   delimiter?: string;
+  decimal: '.' | ',';
   columns?: string[];
   split: 'chunks' | 'lines' | 'file';
   chunkSize: number;
@@ -60,8 +62,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option('--dim <count>', 'dimensions of a new collection; otherwise those of the first vector, or of the model', wholeNumber(1, 16_384));
   withNewCollectionOptions(connected(command))
     .addOption(new Option('--format <format>', 'what the sources are; otherwise their names say it').choices(FORMATS))
-    .option('--id <column>', 'column of ids; otherwise one named id, external_id, …, or the number of the row')
-    .option('--no-id', 'make ids of the numbers of rows')
+    .option('--id <column>', 'column of ids; otherwise one named id, external_id, …, or made of the row')
+    .option('--no-id', 'make ids of the file, the row’s number and a digest')
     .option('--id-prefix <text>', 'put before each id', '')
     .option('--vector <columns>', 'column of vectors, or columns with a number each: "a,b,c" or "dim_*"; otherwise one named vector, embedding, …', names)
     .option('--no-vector', 'have the service make vectors of the texts')
@@ -71,7 +73,8 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option('--no-metadata', 'store no metadata')
     .option('--strings', 'keep values of CSV as text; otherwise numbers and true/false are made of them')
     .option('--columns <names>', 'names of the columns of a CSV file without a first line of them', names)
-    .option('--delimiter <character>', 'between the values of a CSV file', oneCharacter)
+    .option('--delimiter <character>', 'between the values of a CSV file; otherwise its first line tells', oneCharacter)
+    .addOption(new Option('--decimal <character>', 'before the fraction of numbers of a CSV file').choices(['.', ',']).default('.'))
     .addOption(new Option('--split <how>', 'how plain texts become items').choices(['chunks', 'lines', 'file']).default('chunks'))
     .option('--chunk-size <characters>', 'longest chunk of a plain text', wholeNumber(2, 100_000), 500)
     .option('--chunk-overlap <characters>', 'shared by neighbouring chunks', wholeNumber(0, 50_000), 50)
@@ -98,7 +101,7 @@ function oneCharacter(text: string): string {
 
 async function runImport(context: CommandContext, sources: string[], options: ImportOptions): Promise<void> {
   const startedAt = performance.now();
-  const list = listOf(context, sources, options);
+  const { list, leftOut } = listOf(context, sources, options);
   const rejectPath = options.rejects ?? `${sources[0] === '-' ? 'stdin' : basename(resolve(sources[0]))}${REJECTS_ENDING}`;
   const path = checkpointPathOf(context, sources, options);
   list.refuseAsOutput('--rejects', rejectPath);
@@ -109,34 +112,40 @@ async function runImport(context: CommandContext, sources: string[], options: Im
   if (restart && path !== null) new ResumeFile(path, {}).remove();
   const resumeOf = (collection: Collection): ResumeFile<ImportState> | null => (path === null ? null : new ResumeFile(path, identityOf(list, options, collection)));
   const before = existing === null ? null : (resumeOf(existing)?.read() ?? null);
-  const first = before === null ? await firstChunk(list) : null;
-  if (before === null && first === null) throw new CommandError('there are no rows to import');
-  const mapping = before?.mapping ?? mapColumns(columnsOf(first!), first!.source.known, options);
-  const collection = existing ?? (await createCollection(connection, options, await dimensionOf(connection, options.dim, { mapping, first: first! })));
-  if (!options.quiet && first !== null) context.messages.write(`${describeMapping(mapping, columnsOf(first))}\n`);
-  if (!options.quiet && before !== null) context.messages.write(`going on after ${count(before.rows)} rows\n`);
-  const state: ImportState = before ?? { mark: { file: 0, inner: null }, mapping, rows: 0, rejected: 0, rejectBytes: 0 };
+  const start = before?.mark ?? { file: 0, inner: null, mapping: null };
+  const { first, chunks } = await begun(
+    list.read(start, (source, columns, records) => mapColumns(columns, source.known, options, (column) => (vectorLengthOf(records[0]?.fields[column]) ?? 0) > 1)),
+    options.maxRejects,
+    existing === null,
+  );
+  if (before === null && first === null && existing === null) throw new CommandError('there are no rows to import', EXIT_CODES.usage);
+  const collection = existing ?? (await createCollection(connection, options, await dimensionOf(connection, options.dim, { mapping: first!.mapping!, records: first!.chunk.records })));
+  const say = (line: string): void => void (options.quiet || context.messages.write(`${line}\n`));
+  for (const { name, reason } of leftOut) say(`${name} is left out: ${reason}`);
+  if (before !== null) say(`going on after ${count(before.rows)} rows`);
+  const state: ImportState = before ?? { mark: start, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 };
   const progress = showProgress(context, { label: options.into, unit: 'rows', isQuiet: options.quiet === true, rowsBefore: state.rows });
   const resume = resumeOf(collection);
   const settings = {
     collection: options.into,
     dim: collection.dim,
     lanes: options.lanes,
-    batchItemsMax: options.batchRows ?? (mapping.vector === null ? TEXT_BATCH_ROWS : BATCH_ROWS_MAX),
+    batchItemsMax: options.batchRows ?? (first?.mapping?.vector === null ? TEXT_BATCH_ROWS : BATCH_ROWS_MAX),
     batchCharactersMax: options.batchBytes,
     requestTimeoutMs: options.timeout * 1000,
     patienceMs: options.retryFor * 1000,
     rejectsMax: options.maxRejects,
     idPrefix: options.idPrefix,
     guessTypes: options.strings !== true,
+    hasDecimalCommas: options.decimal === ',' || options.strings === true,
   };
   const rowsBefore = state.rows;
-  const run = new ImportRun(context, connection, state, settings, { resume, rejectPath, progress });
+  const run = new ImportRun(context, connection, state, settings, { resume, rejectPath, progress, say });
   try {
-    await run.run(chunksFrom(list, first, state), context.signal);
+    await run.run(chunks, context.signal);
   } catch (error) {
     progress.stop();
-    if (resume !== null && !(error instanceof CommandError && error.exitCode === EXIT_CODES.usage))
+    if (resume !== null && (state.rows > 0 || !(error instanceof CommandError && error.exitCode === EXIT_CODES.usage)))
       context.messages.write(`stopped after ${count(state.rows)} rows; the same command goes on from there\n`);
     throw error;
   }
@@ -144,25 +153,72 @@ async function runImport(context: CommandContext, sources: string[], options: Im
   resume?.remove();
   const seconds = (performance.now() - startedAt) / 1000;
   const stored = state.rows - state.rejected;
-  if (options.json)
-    printJson(context, { collection: options.into, rows: state.rows, stored, rejected: state.rejected, rejects: state.rejected > 0 ? rejectPath : null, seconds: Number(seconds.toFixed(3)) });
-  else if (!options.quiet)
-    context.messages.write(`stored ${count(stored)} rows in "${options.into}" in ${duration(seconds)} (${count(Math.round((state.rows - rowsBefore) / Math.max(seconds, 0.001)))}/s)\n`);
-  if (state.rejected === 0) return;
-  context.messages.write(`${count(state.rejected)} rows were not stored: ${rejectPath} says which and why\n`);
-  context.exitWith(EXIT_CODES.rowsRejected);
+  const added = Math.min(stored, state.added);
+  const hasRejects = state.rejected > 0 || state.failedFiles > 0;
+  if (options.json) {
+    const outcome = { collection: options.into, rows: state.rows, stored, new: added, replaced: stored - added, rejected: state.rejected, failed_files: state.failedFiles };
+    printJson(context, { ...outcome, rejects: hasRejects ? rejectPath : null, seconds: Number(seconds.toFixed(3)) });
+  } else {
+    say(
+      `stored ${count(stored)} rows in "${options.into}" in ${duration(seconds)} (${count(Math.round((state.rows - rowsBefore) / Math.max(seconds, 0.001)))}/s): ${count(added)} new, ${count(stored - added)} replaced`,
+    );
+  }
+  if (!hasRejects) return;
+  const what = [...(state.failedFiles > 0 ? [files(state.failedFiles)] : []), ...(state.rejected > 0 ? [state.rejected === 1 ? '1 row' : `${count(state.rejected)} rows`] : [])].join(' and ');
+  context.messages.write(`${what} ${state.failedFiles + state.rejected === 1 ? 'was' : 'were'} not stored: ${rejectPath} says which and why\n`);
+  context.exitWith(state.failedFiles > 0 ? EXIT_CODES.usage : EXIT_CODES.rowsRejected);
 }
 
-function listOf(context: CommandContext, sources: string[], options: ImportOptions): SourceList {
+function files(number: number): string {
+  return number === 1 ? '1 file' : `${count(number)} files`;
+}
+
+/** The first rows whose columns are known, which decide what a new collection is like, and all that there is, with what came before them. */
+async function begun(
+  listed: AsyncGenerator<ListedChunk | FailedFile>,
+  unreadableMax: number,
+  isNew: boolean,
+): Promise<{ first: ListedChunk | null; chunks: AsyncGenerator<ListedChunk | FailedFile> }> {
+  const before: (ListedChunk | FailedFile)[] = [];
+  let unreadable = 0;
+  let first: ListedChunk | null = null;
+  while (first === null && unreadable <= unreadableMax) {
+    const { value, done } = await listed.next();
+    if (done) break;
+    before.push(value);
+    if ('failed' in value) unreadable += 1;
+    else if (value.mapping !== null && value.chunk.records.length > 0) first = value;
+    else unreadable += value.chunk.unreadable.length;
+  }
+  if (first === null && before.length > 0 && isNew) throw new CommandError(`no row can be read: ${whyNone(before)}`, EXIT_CODES.usage);
+  async function* chunks(): AsyncGenerator<ListedChunk | FailedFile> {
+    yield* before;
+    yield* listed;
+  }
+  return { first, chunks: chunks() };
+}
+
+function whyNone(listed: (ListedChunk | FailedFile)[]): string {
+  for (const each of listed) {
+    if ('failed' in each) return `${each.failed}: ${each.reason}`;
+    const [bad] = each.chunk.unreadable;
+    if (bad !== undefined) return `${each.chunk.place} ${bad.number}: ${bad.reason}`;
+  }
+  return 'there is none';
+}
+
+function listOf(context: CommandContext, sources: string[], options: ImportOptions): { list: SourceList; leftOut: FoundFiles['leftOut'] } {
   const sourceOptions: SourceOptions = {
     format: options.format ?? null,
     delimiter: options.delimiter ?? null,
     columns: options.columns ?? null,
+    hasDecimalCommas: options.decimal === ',',
     split: options.split === 'chunks' ? { by: 'chunks', size: options.chunkSize, overlap: options.chunkOverlap } : { by: options.split },
   };
   const isStream = sources.includes('-');
   if (isStream && sources.length > 1) throw new CommandError('"-" (standard input) stands alone', EXIT_CODES.usage);
-  return new SourceList(isStream ? null : findFiles(sources, options.format ?? null), sourceOptions, context);
+  const found = isStream ? null : findFiles(sources, options.format ?? null);
+  return { list: new SourceList(found?.files ?? null, sourceOptions, context), leftOut: found?.leftOut ?? [] };
 }
 
 /** Null: it is to be made. */
@@ -189,32 +245,12 @@ function checkpointPathOf(context: CommandContext, sources: string[], options: I
 
 /** What a checkpoint belongs to. */
 function identityOf(list: SourceList, options: ImportOptions, collection: Collection): Record<string, unknown> {
-  const { format, delimiter, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings } = options;
+  const { format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings } = options;
   return {
     source: list.fingerprint(),
     collection: [collection.name, collection.created_at],
-    options: JSON.stringify({ format, delimiter, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings }),
+    options: JSON.stringify({ format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings }),
+    // By which rows become items: an earlier version made other ids.
+    rules: 2,
   };
-}
-
-async function firstChunk(list: SourceList): Promise<(ListedChunk & { rest: AsyncGenerator<ListedChunk> }) | null> {
-  let wanted: ReadonlySet<string> | null = null;
-  const rest = list.read({ file: 0, inner: null }, () => wanted);
-  wanted = null;
-  const { value, done } = await rest.next();
-  return done ? null : { ...value, rest };
-}
-
-/** Names of the columns that were seen. */
-function columnsOf({ source, chunk }: ListedChunk): string[] {
-  return source.columns ?? [...new Set(chunk.records.flatMap(({ fields }) => Object.keys(fields)))];
-}
-
-async function* chunksFrom(list: SourceList, first: (ListedChunk & { rest: AsyncGenerator<ListedChunk> }) | null, state: ImportState): AsyncGenerator<ListedChunk> {
-  if (first === null) {
-    yield* list.read(state.mark, () => wantedColumns(state.mapping));
-    return;
-  }
-  yield first;
-  yield* first.rest;
 }

@@ -11,7 +11,6 @@ const ROLES: [usage: string, description: string][] = [
   ['check-config [role]', 'print the settings that a role would run with'],
   ['etcd-users', 'switch on etcd’s authentication'],
   ['repair [option]', 'say what of the data folder of a stopped service is gone, and accept a loss (docs/operations.md)'],
-  ['demo [address]', 'have a running service load its demo'],
 ];
 
 export function addRoles(program: Command): void {

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import type { QuiverCollection } from '../../clients/typescript/src/collection';
 import type { SearchProfile } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { printJson } from '../terminal/print';
 import { table } from '../terminal/table';
-import { type ConnectionOptions, connect, connected, jsonObject, names, wholeNumber } from './connected-command';
+import { type ConnectionOptions, connect, connected, filtered, filterOf, type FilterOptions, names, wholeNumber } from './connected-command';
 
-interface SearchOptions extends ConnectionOptions {
+interface SearchOptions extends ConnectionOptions, FilterOptions {
   text?: string;
   vector?: number[] | string;
   item?: string;
   hybrid?: number | true;
   k: number;
   offset?: number;
-  filter?: Record<string, unknown>;
   exact?: true;
   fields?: string[];
   showText?: true;
@@ -38,32 +38,38 @@ const DEFAULT_ALPHA = 0.5;
 const STEPS = ['wait', 'parse', 'route', 'embed', 'queue', 'shards', 'merge', 'other'] as const;
 
 export function addSearchCommand(program: Command, context: CommandContext): void {
-  connected(program.command('search').description('find the items of a collection that are nearest to a text, a vector or an item').argument('<collection>'))
+  const command = connected(
+    program.command('search').description('find the items of a collection that are nearest to a text, a vector or an item').argument('<collection>').argument('[text...]', 'a text, as --text'),
+  )
     .option('--text <text>', 'a text; the service makes its vector')
     .option('--vector <numbers>', 'a vector: "[0.1, 0.2]", base64 of little-endian float32, or @file with either', vectorArgument)
     .option('--item <id>', 'items like a stored one')
     .option('--hybrid [alpha]', 'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)', alphaArgument)
     .option('-k, --k <count>', 'how many', wholeNumber(1, K_MAX), 10)
     .option('--offset <count>', 'leave out the best so many', wholeNumber(0, K_MAX))
-    .option('--filter <json>', 'only items whose metadata match, such as \'{"year": {"$gte": 1990}}\'', jsonObject)
-    .option('--exact', 'compare with every vector')
+    .option('--exact', 'compare with every vector');
+  filtered(command, 'only items whose metadata match')
     .option('--fields <names>', 'metadata to show; otherwise all', names)
     .option('--show-text', 'show the items’ texts, too')
     .option('--show-profile', 'show where the time went, step by step and shard by shard')
     .option('--json', 'print JSON')
-    .action(async (name: string, options: SearchOptions) => search(context, name, options));
+    .action(async (name: string, words: string[], options: SearchOptions) => {
+      if (words.length > 0 && options.text !== undefined) throw new CommandError('say the text once: behind the collection, or with --text', EXIT_CODES.usage);
+      await search(context, name, words.length === 0 ? options : { ...options, text: words.join(' ') });
+    });
 }
 
 async function search(context: CommandContext, name: string, options: SearchOptions): Promise<void> {
-  const { text, vector, item, hybrid, k, offset, filter, exact } = options;
+  const { text, vector, item, hybrid, k, offset, exact } = options;
+  const filter = filterOf(options);
   const given = [text, vector, item].filter((value) => value !== undefined).length;
   if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))
-    throw new CommandError('say what to search for: one of --text, --vector and --item (with --hybrid --text, also --vector)', EXIT_CODES.usage);
-  if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs --text: the words to find', EXIT_CODES.usage);
+    throw new CommandError('say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)', EXIT_CODES.usage);
+  if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
   const common = { k, ...(offset === undefined ? {} : { offset }), ...(filter === undefined ? {} : { filters: filter as never }), ...(options.showProfile === undefined ? {} : { profile: true }) };
   const answer: { results: Hit[]; profile?: SearchProfile } = await (item !== undefined
-    ? collection.recommend(item, common)
+    ? likeItem(collection, item, common)
     : hybrid !== undefined
       ? collection.hybridSearch({ query_text: text!, vector, alpha: hybrid === true ? DEFAULT_ALPHA : hybrid, ...common })
       : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common, ...(exact === undefined ? {} : { exact }) }));
@@ -74,6 +80,7 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     for (const hit of answer.results) hit.text = found.get(hit.external_id) ?? null;
   }
   if (options.json) return printJson(context, answer);
+  if (answer.results.length === 0) context.messages.write('nothing was found\n');
   const shown = answer.results.map((hit, i) => [
     (offset ?? 0) + i + 1,
     Number(hit.score.toFixed(4)),
@@ -87,6 +94,17 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   const width = isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity;
   context.output.write(table(columns, shown, width));
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
+}
+
+/** Items like a stored one. An id that no address can hold is looked up, and its vector searched for. */
+async function likeItem(collection: QuiverCollection, item: string, common: { k: number; offset?: number; filters?: never; profile?: boolean }): Promise<{ results: Hit[]; profile?: SearchProfile }> {
+  if (item !== '.' && item !== '..') return collection.recommend(item, common);
+  const [stored] = await collection.fetch([item]);
+  if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);
+  const { offset = 0, k } = common;
+  const answer = await collection.search({ ...common, vector: stored.vector, k: Math.min(K_MAX, k + offset + 1), offset: 0 });
+  const results = (answer.results as Hit[]).filter(({ external_id: id }) => id !== item);
+  return { ...answer, results: results.slice(offset, offset + k) };
 }
 
 /** The parts of a search's time that it had, and a line for each call of a shard. */

@@ -1,6 +1,8 @@
 import { QuiverClient } from '../../clients/typescript/src/client';
 import type { CallOptions } from '../../clients/typescript/src/request';
 import { Transport } from '../../clients/typescript/src/transport';
+import type { CommandContext } from '../command-context';
+import { CommandError, EXIT_CODES } from '../command-error';
 import { directFetch } from './direct-fetch';
 import { commandErrorFrom } from './service-error';
 import type { Target } from './target';
@@ -12,6 +14,9 @@ export interface ApiCall extends CallOptions {
   body?: unknown;
 }
 
+/** Shorter ones pass unnoticed. */
+const TOLD_WAIT_MS = 1000;
+
 type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** A service, by the client for programs. */
@@ -22,10 +27,13 @@ export class Connection {
   constructor(
     readonly target: Target,
     timeoutMs: number,
-    /** Ends every call. */
-    signal: AbortSignal,
+    /** Its signal ends every call; waits that a person would notice are told in its messages. */
+    { signal, messages }: Pick<CommandContext, 'signal' | 'messages'>,
   ) {
     const fetchUntilStopped: typeof fetch = async (input, init) => directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
+    const onWait = (waitMs: number, error: Error): void => {
+      if (waitMs >= TOLD_WAIT_MS) messages.write(`waiting ${Math.round(waitMs / 1000)} s: ${error.message}\n`);
+    };
     // One repetition for a connection that an idle service closed; a person would rather see an error than wait.
     const options = {
       url: target.url,
@@ -35,9 +43,15 @@ export class Connection {
       headers: { 'user-agent': 'quiver-command-line' },
       fetch: fetchUntilStopped,
       onWarning: null,
+      onWait,
     };
-    this.client = new QuiverClient(options);
-    this.transport = new Transport(options);
+    try {
+      this.client = new QuiverClient(options);
+      this.transport = new Transport(options);
+    } catch (error) {
+      // A key that no header can hold.
+      throw new CommandError((error as Error).message, EXIT_CODES.usage, { cause: error });
+    }
   }
 
   /** Answers `data` of the envelope; throws ServiceError or NoAnswerError. A call that may not be made twice is sent once. */
@@ -48,8 +62,10 @@ export class Connection {
   }
 }
 
-/** A path of segments that are encoded. */
+/** A path of segments that are encoded. Throws a CommandError for those that mean another folder in every address. */
 export function urlPath(...segments: string[]): string {
+  const dots = segments.find((segment) => segment === '.' || segment === '..' || segment === '');
+  if (dots !== undefined) throw new CommandError(dots === '' ? 'a name is empty' : `"${dots}" can not be a name in an address`, EXIT_CODES.usage);
   return `/${segments.map((segment) => encodeURIComponent(segment)).join('/')}`;
 }
 

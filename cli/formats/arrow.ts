@@ -1,8 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { AsyncRecordBatchFileReader, DataType, RecordBatch, Vector } from 'apache-arrow';
+import type { AsyncRecordBatchFileReader, RecordBatch } from 'apache-arrow';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { checkBatch, checkBatchHead, ColumnCheck } from './arrow-check';
 import { footerShape, messageShape } from './arrow-shapes';
+import { readerOf } from './arrow-values';
 import { type ByteSource, headOf, PieceReader } from './byte-source';
 import { type Decompressor, zstdDecompress } from './decompression';
 import { checkFlatbuffer } from './flatbuffer-check';
@@ -57,7 +58,6 @@ const FILE_MAGIC = Buffer.from('ARROW1\0\0', 'latin1');
 export class ArrowSource implements RecordSource {
   readonly columns = null;
   readonly known: KnownFields = {};
-  readonly hasNullsForNothing = true;
   readonly hasTextOnly = false;
 
   constructor(private readonly bytes: ByteSource) {}
@@ -74,20 +74,25 @@ export class ArrowSource implements RecordSource {
         row += batch.numRows;
         if (row <= start) continue;
         const read = batch.schema.fields.flatMap((field, i) => {
-          const vector = wanted === null || wanted.has(field.name) ? batch.getChildAt(i) : null;
-          return vector === null ? [] : [{ name: field.name, vector, convert: converter(arrow, field.type) }];
+          const isRead = wanted === null || wanted.has(field.name);
+          return isRead ? [{ name: field.name, value: readerOf(arrow, batch.data.children[i], field.name) }] : [];
         });
         for (let from = Math.max(0, start - first); from < batch.numRows; from += CHUNK_ROWS) {
           const to = Math.min(batch.numRows, from + CHUNK_ROWS);
           const records = Array.from({ length: to - from }, (_, i) => ({
-            fields: Object.fromEntries(read.map(({ name, vector, convert }) => [name, convert(vector.get(from + i))])),
+            fields: Object.fromEntries(read.map(({ name, value }) => [name, value(from + i)])),
             number: first + from + i,
           }));
           yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row: first + to }, share };
         }
       }
     } catch (error) {
-      throw error instanceof CommandError ? error : new CommandError(`${this.bytes.name} can't be read as Arrow: ${(error as Error).message}`, EXIT_CODES.failed, { cause: error });
+      if (error instanceof CommandError) throw error;
+      const { message } = error as Error;
+      // Of the library, for a type that it has no class for.
+      const type = /^Unrecognized type: "(\w+)"/.exec(message)?.[1];
+      const reason = type === undefined ? message : `it has a column of the type ${type}; write it as another one`;
+      throw new CommandError(`${this.bytes.name} can't be read as Arrow: ${reason}`, EXIT_CODES.failed, { cause: error });
     }
   }
 
@@ -151,39 +156,4 @@ async function checkFooter(file: FileHandle): Promise<void> {
   const footer = Buffer.alloc(length);
   await file.read(footer, 0, length, size - FOOTER_END_BYTES - length);
   checkFlatbuffer(footer, footerShape);
-}
-
-/** Turns a value of a column's type into one of JSON, or a typed array. */
-function converter(arrow: ArrowLibrary, type: DataType): (value: any) => unknown {
-  const kinds = arrow.DataType;
-  if (kinds.isTimestamp(type) || kinds.isDate(type)) return (value: number | Date | null) => (value === null ? null : new Date(value));
-  if (kinds.isDecimal(type)) return (value: Uint32Array | null) => (value === null ? null : decimal(value, type.scale));
-  if (kinds.isDictionary(type)) return converter(arrow, type.dictionary);
-  if (kinds.isList(type) || kinds.isFixedSizeList(type)) {
-    const element = type.children[0].type;
-    if (kinds.isFloat(element) && element.precision !== arrow.Precision.HALF) return (value) => listOf(value);
-    const read = converter(arrow, element);
-    return (value: Iterable<unknown> | null) => (value === null ? null : Array.from(value, read));
-  }
-  if (kinds.isStruct(type) || kinds.isMap(type)) return (value: { toJSON(): unknown } | null) => (value === null ? null : plain(value.toJSON()));
-  return (value: unknown) => value;
-}
-
-/** Numbers as a typed array when none is missing. */
-function listOf(value: Vector | null): unknown {
-  if (value === null) return null;
-  return value.nullCount > 0 ? [...value] : value.toArray();
-}
-
-function plain(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value;
-  if (Array.isArray(value)) return value.map(plain);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return plain((value.toJSON as () => unknown)());
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
-}
-
-/** 128 bits, two's complement, least significant word first. */
-function decimal(words: Uint32Array, scale: number): number {
-  const bits = words.reduceRight((sum, word) => (sum << 32n) | BigInt(word), 0n);
-  return Number(BigInt.asIntN(words.length * 32, bits)) / 10 ** scale;
 }

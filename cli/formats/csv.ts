@@ -15,7 +15,16 @@ interface Place {
 
 interface CsvMark extends Place {
   columns: string[];
+  delimiter: string;
 }
+
+/** What separates values, the likeliest first. */
+const DELIMITERS = [',', ';', '\t', '|'];
+/** A first line that is longer is looked at so far. */
+const HEAD_BYTES = 1 << 16;
+/** Excel's own way to say it, in a line before the names. */
+const SEPARATOR_LINE = /^\ufeff?sep=(.)\r?$/i;
+const DECIMAL_COMMA = /^\s*[-+]?\d+,\d+(?:[eE][-+]?\d+)?\s*$/;
 
 interface ParsedRow {
   record: CsvRecord;
@@ -31,23 +40,35 @@ interface ParsedRow {
 export class CsvSource implements RecordSource {
   readonly columns = null;
   readonly known: KnownFields = {};
-  readonly hasNullsForNothing = true;
   readonly hasTextOnly = true;
 
   constructor(
     private readonly bytes: ByteSource,
-    private readonly options: { delimiter: string; columns?: string[] },
-  ) {}
+    /** Without a delimiter, the first line tells it. `hasDecimalCommas`: 0,5 is a number. */
+    private readonly options: { delimiter: string | null; columns?: string[]; hasDecimalCommas?: boolean },
+  ) {
+    this.delimiter = options.delimiter;
+  }
+
+  private delimiter: string | null;
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
     const start = mark as CsvMark | null;
+    this.delimiter ??= start?.delimiter ?? null;
     let columns = start?.columns ?? this.options.columns ?? null;
     let records: SourceRecord[] = [];
     let unreadable: UnreadableRow[] = [];
     let size = 0;
     let last: Place = { byte: start?.byte ?? 0, line: start?.line ?? 0, lineEnd: start?.lineEnd ?? null };
     const chunk = (): RecordChunk => {
-      const made: RecordChunk = { records, unreadable, place: 'line', idPrefix: '', mark: { ...last, columns: columns ?? [] } satisfies CsvMark, share: this.bytes.share };
+      const made: RecordChunk = {
+        records,
+        unreadable,
+        place: 'line',
+        idPrefix: '',
+        mark: { ...last, columns: columns ?? [], delimiter: this.delimiter ?? ',' } satisfies CsvMark,
+        share: this.bytes.share,
+      };
       records = [];
       unreadable = [];
       size = 0;
@@ -60,13 +81,15 @@ export class CsvSource implements RecordSource {
       if (fault !== null) {
         if (columns === null) throw new CommandError(`${this.bytes.name} names no columns: in line ${number} there is ${fault}`);
         unreadable.push({ number, reason: fault });
+      } else if (number === 1 && SEPARATOR_LINE.test(values.join(this.delimiter ?? ','))) {
+        continue;
       } else if (columns === null) {
         columns = namesOf(values, this.bytes.name);
         continue;
       } else if (values.length !== columns.length) {
         unreadable.push({ number, reason: `${values.length} values, where there are ${columns.length} columns` });
       } else {
-        records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, values[i]])), number });
+        records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, this.valueOf(values[i])])), number });
       }
       size += record.byte - from;
       if (records.length + unreadable.length >= CHUNK_ROWS || size >= CHUNK_BYTES) yield chunk();
@@ -75,13 +98,43 @@ export class CsvSource implements RecordSource {
   }
 
   private async *rows({ byte, line, lineEnd }: Place): AsyncGenerator<ParsedRow> {
-    const records = new CsvRecords(Buffer.from(this.options.delimiter), this.bytes.name, byte, line, lineEnd);
+    let records: CsvRecords | null = null;
+    const opened = (delimiter: string): CsvRecords => new CsvRecords(Buffer.from(delimiter), this.bytes.name, byte, line, lineEnd);
+    let head: Buffer = Buffer.alloc(0);
     for await (const piece of inUtf8(this.bytes.open(byte), this.bytes.name)) {
-      records.append(piece);
+      if (records === null) {
+        head = head.length === 0 ? piece : Buffer.concat([head, piece]);
+        if (this.delimiter === null && head.length < HEAD_BYTES && !/[\r\n]/.test(head.toString('latin1'))) continue;
+        records = opened((this.delimiter ??= this.delimiterOf(head)));
+        records.append(head);
+      } else records.append(piece);
       yield* this.parsed(records);
+    }
+    if (records === null) {
+      records = opened((this.delimiter ??= this.delimiterOf(head)));
+      records.append(head);
     }
     records.end();
     yield* this.parsed(records);
+  }
+
+  /** Of which there are most in the first line, outside of quotes. */
+  private delimiterOf(head: Buffer): string {
+    const [line] = head
+      .subarray(0, HEAD_BYTES)
+      .toString('utf8')
+      .split(/[\r\n]/);
+    const said = SEPARATOR_LINE.exec(line);
+    if (said !== null) return said[1];
+    const bare = line.replaceAll(/"(?:[^"]|"")*"/g, '');
+    const counts = DELIMITERS.map((delimiter) => bare.split(delimiter).length - 1);
+    const { columns } = this.options;
+    if (columns !== undefined) return DELIMITERS[Math.max(0, counts.indexOf(columns.length - 1))];
+    return DELIMITERS[counts.indexOf(Math.max(...counts))];
+  }
+
+  private valueOf(text: string): string {
+    return this.options.hasDecimalCommas && isDecimalComma(text) ? text.replace(',', '.') : text;
   }
 
   /** The rows that are whole. Neighbours are parsed together, but no more than a chunk: there may be very many behind a bad one. */
@@ -102,12 +155,17 @@ export class CsvSource implements RecordSource {
   }
 
   private *valuesOf(records: CsvRecord[], bytes: Buffer, lineEnd: string | null): Generator<ParsedRow> {
-    const { delimiter } = this.options;
+    const delimiter = this.delimiter ?? ',';
     const options: Options = { delimiter, record_delimiter: lineEnd ?? [], relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
     const rows = parse(bytes.subarray(records[0].from, records.at(-1)!.to), options) as string[][];
     if (rows.length !== records.length) throw new Error(`${records.length} rows of ${this.bytes.name} were read as ${rows.length}`);
     for (const [i, record] of records.entries()) yield { record, values: rows[i], lineEnd };
   }
+}
+
+/** Whether a text is a number as many countries write it. */
+export function isDecimalComma(text: unknown): boolean {
+  return typeof text === 'string' && DECIMAL_COMMA.test(text);
 }
 
 function namesOf(values: string[], file: string): string[] {

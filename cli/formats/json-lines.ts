@@ -1,20 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { CommandError } from '../command-error';
 import type { ByteSource } from './byte-source';
-import { parseLossless } from './lossless-json';
+import { type BulkAction, bulkActionOf, shapedRows } from './json-shapes';
+import { jsonLayout, type JsonPiece, type JsonPlace, jsonValues } from './json-values';
+import { parseLenient } from './lossless-json';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from './record-source';
-
-interface LineMark {
-  byte: number;
-  line: number;
-}
 
 const LINE_END = 0x0a;
 /** Its characters can't be told: two ids might become one. */
 const NOT_UTF8 = 'not UTF-8';
 
 /** Lines of a text with their numbers from 1 and the place behind each; without the end of the line. */
-export async function* linesOf(bytes: AsyncIterable<Buffer>, mark: LineMark = { byte: 0, line: 0 }): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
+export async function* linesOf(bytes: AsyncIterable<Buffer>, mark: JsonPlace = { byte: 0, line: 0 }): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
   let { byte, line: number } = mark;
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -48,42 +45,80 @@ function withoutReturn(line: Buffer): Buffer {
   return line.length > 0 && line[line.length - 1] === 0x0d ? line.subarray(0, -1) : line;
 }
 
-/** A JSON object a line. Blank lines are passed over. */
+interface JsonMark extends JsonPlace {
+  /** Of JSON lines; else values that are laid out in any way. */
+  isLines: boolean;
+  /** The line of Elasticsearch's bulk format that says what becomes of the next. */
+  action: BulkAction | null;
+}
+
+/**
+ * JSON objects: one a line, where blank lines are passed over, over several lines, or as elements of an array. An object that holds the
+ * rows of another product (json-shapes.ts) is each of them.
+ */
 export class JsonLinesSource implements RecordSource {
   readonly columns = null;
-  readonly known: KnownFields = {};
-  readonly hasNullsForNothing = false;
+  known: KnownFields = {};
   readonly hasTextOnly = false;
+  private action: BulkAction | null = null;
 
   constructor(private readonly bytes: ByteSource) {}
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const start = (mark as LineMark | null) ?? { byte: 0, line: 0 };
+    const from = mark as JsonMark | null;
+    const start: JsonPlace = from ?? { byte: 0, line: 0 };
+    this.action = from?.action ?? null;
+    const { isLines, bytes } = from === null ? await jsonLayout(this.bytes.open()) : { isLines: from.isLines, bytes: this.bytes.open(start.byte) };
     let records: SourceRecord[] = [];
     let unreadable: UnreadableRow[] = [];
     let size = 0;
-    let last = start;
+    let last: JsonMark = { ...start, isLines, action: this.action };
+    const place = isLines ? 'line' : 'item';
     const chunk = (): RecordChunk => {
-      const made: RecordChunk = { records, unreadable, place: 'line', idPrefix: '', mark: last, share: this.bytes.share };
+      const made: RecordChunk = { records, unreadable, place, idPrefix: '', mark: last, share: this.bytes.share };
       records = [];
       unreadable = [];
       size = 0;
       return made;
     };
-    for await (const lines of linesOf(this.bytes.open(start.byte), start)) {
-      for (const { line, number, end } of lines) {
+    const pieces: AsyncIterable<(Omit<JsonPiece, 'isInArray'> & { isInArray?: boolean })[]> = isLines ? linesOf(bytes, start) : jsonValues(bytes, start, this.bytes.name);
+    for await (const lines of pieces) {
+      for (const { line, number, end, isInArray } of lines) {
         const isFirst = number === 1 && start.byte === 0;
         const text = line.toString('utf8', isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0).trim();
-        last = { byte: end, line: number };
-        if (text === '') continue;
-        const fields = isUtf8(line) ? objectOf(text) : NOT_UTF8;
-        if (typeof fields === 'string') unreadable.push({ number, reason: isFirst && text.startsWith('[') ? 'a JSON array, where one object a line is expected' : fields });
-        else records.push({ fields, number });
+        const rows = text === '' ? [] : this.rowsOf(line, text);
+        last = { byte: end, line: number, isLines, action: this.action, ...(isInArray === undefined ? {} : { isInArray }) };
+        if (typeof rows === 'string') unreadable.push({ number, reason: rows });
+        else for (const fields of rows) records.push({ fields, number });
         size += line.length;
-        if (records.length + unreadable.length >= CHUNK_ROWS || size >= CHUNK_BYTES) yield chunk();
+        if (records.length + unreadable.length >= CHUNK_ROWS || (size >= CHUNK_BYTES && records.length + unreadable.length > 0)) yield chunk();
       }
     }
     if (records.length + unreadable.length > 0) yield chunk();
+  }
+
+  /** What a piece holds; a text says why it holds nothing. */
+  private rowsOf(line: Buffer, text: string): Record<string, unknown>[] | string {
+    const value = isUtf8(line) ? objectOf(text) : NOT_UTF8;
+    if (typeof value === 'string') return value;
+    const { action } = this;
+    if (action !== null) {
+      this.action = null;
+      if (action.id !== null) this.known = { id: '_id' };
+      const stored = action.kind === 'update' ? (value.doc ?? value.upsert) : value;
+      if (typeof stored !== 'object' || stored === null) return 'an update without a document';
+      return [{ ...stored, ...(action.id === null ? {} : { _id: action.id }) }];
+    }
+    const next = bulkActionOf(value);
+    if (next?.kind === 'delete') return `a deletion of ${String(next.id)}`;
+    if (next !== null) {
+      this.action = next;
+      return [];
+    }
+    const shaped = shapedRows(value);
+    if (shaped === null || typeof shaped === 'string') return shaped ?? [value];
+    this.known = shaped.known;
+    return shaped.rows;
   }
 }
 
@@ -91,8 +126,10 @@ export class JsonLinesSource implements RecordSource {
 function objectOf(text: string): Record<string, unknown> | string {
   try {
     // Ids of 64 bits as numbers: two of them must not become one.
-    const value = parseLossless(text);
+    const value = parseLenient(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    // A list of lists of numbers is one of vectors.
+    if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number')) return { vector: value };
     return 'not a JSON object';
   } catch (error) {
     return `not JSON: ${(error as Error).message}`;

@@ -17,3 +17,27 @@ export function parseLossless(text: string, onLarge: () => void = () => {}): unk
   });
   return JSON.parse(quoted);
 }
+
+/** What Python writes for numbers that are none. */
+const NO_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b(?!\s*:)/g;
+/** Stands for them while the rest is parsed: a character that is for private use, which no name has. */
+const MARK = '\u{f7a11}';
+
+/** As {@link parseLossless}, also of JSON with NaN, Infinity and -Infinity, as Python writes it. Throws a SyntaxError. */
+export function parseLenient(text: string): unknown {
+  try {
+    return parseLossless(text);
+  } catch (error) {
+    if (!/NaN|Infinity/.test(text) || text.includes(MARK)) throw error;
+    const marked = text.replaceAll(NO_NUMBERS, (token) => (token.startsWith('"') ? token : `"${MARK}${token}"`));
+    if (marked === text) throw error;
+    return withNumbers(parseLossless(marked));
+  }
+}
+
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'string') return value.startsWith(MARK) ? Number(value.slice(MARK.length)) : value;
+  if (Array.isArray(value)) return value.map(withNumbers);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withNumbers(inner)]));
+}

@@ -90,7 +90,6 @@ export async function readNpyHead(reader: PieceReader, name: string): Promise<Np
 export class NpySource implements RecordSource {
   readonly columns = [VECTOR_FIELD];
   readonly known: KnownFields = { vector: VECTOR_FIELD };
-  readonly hasNullsForNothing = false;
   readonly hasTextOnly = false;
 
   constructor(private readonly bytes: ByteSource) {}

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { ArrowSource } from './arrow';
@@ -48,6 +48,8 @@ export interface SourceOptions {
   /** Names of columns for CSV without a line of them. */
   columns: string[] | null;
   split: TextSplit;
+  /** Numbers of CSV have a comma before their fraction. */
+  hasDecimalCommas?: boolean;
 }
 
 /** One file to read. */
@@ -58,27 +60,67 @@ export interface SourceFile {
   name: string;
 }
 
-/** What the named files and folders hold, in order. A folder is searched through for files of known formats, by name. */
-export function findFiles(paths: string[], format: Format | null): SourceFile[] {
-  return paths.flatMap((path) => {
-    if (!existsSync(path)) throw new CommandError(`${path} is not there`, EXIT_CODES.usage);
-    if (!statSync(path).isDirectory()) return [{ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: relative(join(path, '..'), path) }];
-    const found = readdirSync(path, { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.startsWith('_') && !entry.name.endsWith(REJECTS_ENDING))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .flatMap((file) => {
-        const known = format ?? formatOf(file);
-        return known === null ? [] : [{ path: file, format: known, name: relative(path, file) }];
-      });
-    const pairs = new Set(found.map(({ path: file }) => itemsPathOf(file)));
-    const alone = found.filter(({ path: file }) => !pairs.has(file) || file.endsWith('.npy'));
-    if (alone.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
-    return alone.sort((a, b) => (a.name < b.name ? -1 : 1));
-  });
+/** What an import reads, and what lies beside it and is not read. */
+export interface FoundFiles {
+  files: SourceFile[];
+  leftOut: { name: string; reason: string }[];
 }
 
+/** What Hugging Face's data sets say of themselves, in JSON. */
+const DESCRIPTIONS = ['dataset_info.json', 'dataset_infos.json', 'dataset_dict.json', 'state.json'];
+
+/**
+ * What the named files and folders hold, in order. A folder is searched through for files of known formats, by name; what
+ * describes data, and texts beside data, are not read.
+ */
+export function findFiles(paths: string[], format: Format | null): FoundFiles {
+  const found: FoundFiles = { files: [], leftOut: [] };
+  for (const path of paths) {
+    if (!existsSync(path)) throw new CommandError(`${path} is not there`, EXIT_CODES.usage);
+    if (!statSync(path).isDirectory()) {
+      found.files.push({ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: basename(path) });
+      continue;
+    }
+    const inFolder = filesIn(path, format);
+    if (inFolder.files.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
+    found.files.push(...inFolder.files);
+    found.leftOut.push(...inFolder.leftOut);
+  }
+  return found;
+}
+
+function filesIn(folder: string, format: Format | null): FoundFiles {
+  const paths = readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && !entry.name.startsWith('.') && !entry.name.startsWith('_') && !entry.name.endsWith(REJECTS_ENDING))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile());
+  // A format that is given is that of the files whose names say it, or where none does of all.
+  const isSaid = format !== null && paths.some((path) => formatOf(path) === format);
+  const known = paths.flatMap((path): SourceFile[] => {
+    const own = format === null || isSaid ? formatOf(path) : format;
+    return own === null || (format !== null && own !== format) ? [] : [{ path, format: own, name: relative(folder, path) }];
+  });
+  const pairs = new Set(known.filter(({ path }) => path.endsWith('.npy')).map(({ path }) => itemsPathOf(path)));
+  const alone = known.filter(({ path }) => !pairs.has(path)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const reasons = new Map<SourceFile, string>();
+  const isDescription = ({ path }: SourceFile): boolean => format === null && DESCRIPTIONS.includes(basename(path));
+  const hasData = alone.some((file) => file.format !== 'text' && !isDescription(file));
+  for (const file of alone) {
+    if (isDescription(file)) reasons.set(file, 'it describes data');
+    else if (hasData && file.format === 'text') reasons.set(file, 'a text beside data; --format text reads texts');
+  }
+  return { files: alone.filter((file) => !reasons.has(file)), leftOut: [...reasons].map(([{ name }, reason]) => ({ name, reason })) };
+}
+
+/** What stands in the place of a large file until Git has fetched it. */
+const LFS_POINTER = Buffer.from('version https://git-lfs.github.com/spec/');
+/** Those that begin with a head of their own: an empty file is none. */
+const WITH_HEAD: readonly Format[] = ['parquet', 'npy', 'arrow'];
+
 export async function openFile(file: SourceFile, options: SourceOptions): Promise<RecordSource> {
-  const head = headOf(file.path, 8);
+  const head = headOf(file.path, LFS_POINTER.length);
+  if (head.equals(LFS_POINTER)) throw new CommandError(`${file.path} is a pointer of Git LFS, not the file itself; git lfs pull fetches it`, EXIT_CODES.usage);
+  if (head.length === 0 && WITH_HEAD.includes(file.format)) throw new CommandError(`${file.path} is empty`, EXIT_CODES.usage);
   const compression = compressionOf(head);
   if (file.format === 'parquet') {
     if (compression !== null) throw new CommandError(`${file.path}: a Parquet file is compressed inside; unpack it first`, EXIT_CODES.usage);
@@ -105,7 +147,7 @@ function sourceOf(bytes: ByteSource, format: Exclude<Format, 'parquet'>, options
       return new JsonLinesSource(bytes);
     case 'csv':
     case 'tsv':
-      return new CsvSource(bytes, { delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : ','), columns: options.columns ?? undefined });
+      return new CsvSource(bytes, { delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : null), columns: options.columns ?? undefined, hasDecimalCommas: options.hasDecimalCommas });
     case 'npy':
       return new NpySource(bytes);
     case 'fvecs':
@@ -136,7 +178,7 @@ function formatOfBytes(head: Buffer): Format | null {
   if (text.startsWith('\u0093NUMPY')) return 'npy';
   if (text.startsWith('ARROW1') || text.startsWith('\u00ff\u00ff\u00ff\u00ff')) return 'arrow';
   if (text.startsWith('PAR1')) return 'parquet';
-  return text.trimStart().startsWith('{') ? 'jsonl' : null;
+  return /^\s*[[{]/.test(text) ? 'jsonl' : null;
 }
 
 /** Looks at the beginning of a stream and puts it back. */

@@ -21,7 +21,6 @@ interface PairedMark {
 export class PairedSource implements RecordSource {
   readonly columns = null;
   readonly known: KnownFields = { vector: VECTOR_FIELD };
-  readonly hasNullsForNothing = false;
   readonly hasTextOnly = false;
 
   constructor(

@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
-import { chunkPlace, type DecodedPage, PageReader, type ParquetLibrary, sliceOf } from './parquet-file';
+import { chunkPlace, type DecodedPage, PageReader, parsersOf, type ParquetLibrary, sliceOf } from './parquet-file';
+import { isLeftToLibrary, nestedConverterOf, storedTree } from './parquet-values';
 
 /** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
 export type ColumnMark = [offset: number, rows: number] | null;
@@ -28,6 +29,8 @@ function plainPath(column: SchemaTree): SchemaTree[] | null {
     node = node.children[0];
   }
   const lists = path.filter(({ element }) => element.repetition_type === 'REPEATED').length;
+  // Below the list there is its element; what is deeper is a field of an object.
+  if (lists === 1 && path.length - path.findIndex(({ element }) => element.repetition_type === 'REPEATED') > 2) return null;
   // A group without a list is a struct, which is answered as an object.
   return lists > 1 || (lists === 0 && path.length > 1) ? null : path;
 }
@@ -193,9 +196,13 @@ class NestedColumn implements ColumnReader {
     const slice = sliceOf(file, size);
     const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     let rows: Record<string, unknown>[] = [];
+    const isWhole = isLeftToLibrary(column);
+    const stored = storedTree(column);
     await library.parquetRead({
       file: { byteLength: size, slice },
-      metadata,
+      metadata: isWhole ? metadata : { ...metadata, schema: metadata.schema.map((element) => stored.get(element) ?? element) },
+      parsers: parsersOf(library),
+      utf8: false,
       columns: [column.element.name],
       rowStart,
       rowEnd: rowStart + Number(metadata.row_groups[group].num_rows),
@@ -203,7 +210,9 @@ class NestedColumn implements ColumnReader {
       compressors: library.compressors,
       onComplete: (found) => (rows = found as Record<string, unknown>[]),
     });
-    return rows.map((row) => row[column.element.name]);
+    if (isWhole) return rows.map((row) => row[column.element.name]);
+    const convert = nestedConverterOf(column);
+    return rows.map((row) => convert(row[column.element.name]));
   }
 }
 

@@ -4,7 +4,9 @@ import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
 import { lz4BlockDecompress } from './lz4-frame';
 import { highestLevels, readLevels } from './parquet-levels';
+import { converterOf, isLeftToLibrary, storedElement, storedText } from './parquet-values';
 import { PIECE_BYTES_MAX } from './record-source';
+import { timestampText } from './table-values';
 import { checkThrift } from './thrift-check';
 
 /** The packages for Parquet are modules of the other kind and only needed with such a file. */
@@ -41,6 +43,8 @@ export interface ChunkPlace {
   start: number;
   end: number;
   decoder: ColumnDecoder;
+  /** What a stored value means; null: itself, or the library knows. */
+  convert: ((value: unknown) => unknown) | null;
 }
 
 /** A page of a chunk, decompressed and decoded, with its levels. */
@@ -153,7 +157,7 @@ export class PageReader {
     this.offset += head.compressed_page_size;
     const view = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset: 0 };
     const { data } = this.library.readPage(view, head, decoder, undefined, undefined, 0);
-    this.dictionary = data === undefined ? undefined : this.library.convert(data, decoder);
+    this.dictionary = data === undefined ? undefined : this.meant(this.library.convert(data, decoder));
   }
 
   private async readData(head: PageHeader): Promise<Omit<DecodedPage, 'offset'>> {
@@ -164,7 +168,14 @@ export class PageReader {
     const encoding = isFirst ? head.data_page_header?.encoding : head.data_page_header_v2?.encoding;
     if (encoding === undefined) throw this.damaged('a page has no head of its kind');
     const { page, ...levels } = isFirst ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
-    return { values: this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>, ...levels };
+    const values = this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>;
+    // Those of a dictionary are made once.
+    return { values: this.dictionary !== undefined && encoding.endsWith('_DICTIONARY') ? values : this.meant(values), ...levels };
+  }
+
+  private meant(values: ArrayLike<unknown>): ArrayLike<unknown> {
+    const { convert } = this.place;
+    return convert === null ? values : Array.from(values, convert);
   }
 
   /** A page of version 1: the levels are compressed with the values, each kind behind its length. */
@@ -251,16 +262,28 @@ export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, grou
   const start = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
   const end = start + Number(chunk.total_compressed_size);
   if (!(start >= 0 && end >= start && end <= fileBytes)) throw new CommandError(`column ${names.join('.')} would be from byte ${start} to ${end} of ${fileBytes}`);
+  const leaf = path[path.length - 1];
+  // Of a type that is several columns, each is as the library needs it.
+  const isWhole = path.some((node) => isLeftToLibrary({ ...node, children: [] }));
   const decoder = {
     ...chunk,
     pathInSchema: names,
-    element: path[path.length - 1].element,
+    element: isWhole ? leaf.element : storedElement(leaf.element),
     schemaPath: path,
-    parsers: library.DEFAULT_PARSERS,
+    parsers: parsersOf(library),
     compressors: library.compressors,
-    utf8: true,
+    utf8: false,
   } as ColumnDecoder;
-  return { start, end, decoder };
+  return { start, end, decoder, convert: isWhole ? null : converterOf(leaf.element) };
+}
+
+/** Texts that are none stay bytes, and moments keep their nanoseconds. */
+export function parsersOf(library: ParquetLibrary): ParquetLibrary['DEFAULT_PARSERS'] {
+  return {
+    ...library.DEFAULT_PARSERS,
+    stringFromBytes: (bytes: Uint8Array | undefined) => bytes && storedText(bytes),
+    timestampFromNanoseconds: (nanos: bigint) => timestampText(nanos, 'ns'),
+  } as ParquetLibrary['DEFAULT_PARSERS'];
 }
 
 /** The metadata at the end of a file; every list of theirs has the room that it takes. */

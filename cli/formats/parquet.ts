@@ -14,7 +14,6 @@ interface ParquetMark {
 /** A Parquet file, read page by page: a row group may have any size. */
 export class ParquetSource implements RecordSource {
   readonly known: KnownFields = {};
-  readonly hasNullsForNothing = true;
   readonly hasTextOnly = false;
   readonly columns: string[];
   readonly rows: number;

@@ -37,8 +37,6 @@ export interface RecordSource {
   /** Names of its columns, if they are known before any row is read. */
   readonly columns: string[] | null;
   readonly known: KnownFields;
-  /** A null stands for a value that is not there, as in tables; in JSON it is a value. */
-  readonly hasNullsForNothing: boolean;
   /** Values are text, of which numbers and truth values may be made. */
   readonly hasTextOnly: boolean;
   /** From the beginning, or from a mark. `wanted`: columns that are looked at; null: all. May be called once. */

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { TextChunker } from '../../coordinator/documents/chunk';
 import { CommandError } from '../command-error';
 import { type ByteSource, inUtf8 } from './byte-source';
+import { rowDigest } from './row-digest';
 import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord } from './record-source';
 import { linesOf } from './json-lines';
 
@@ -15,7 +16,6 @@ const WHOLE_BYTES_MAX = 16 << 20;
 export class TextSource implements RecordSource {
   readonly columns: string[];
   readonly known: KnownFields = { id: 'id', text: 'text' };
-  readonly hasNullsForNothing = false;
   readonly hasTextOnly = false;
 
   constructor(
@@ -55,7 +55,7 @@ export class TextSource implements RecordSource {
             .toString('utf8')
             .replace(/^\ufeff/, '')
             .trim();
-          if (text !== '') yield { fields: { id: `${source}#${number}`, text, source, line: number }, number };
+          if (text !== '') yield { fields: { id: `${source}#${number}-${rowDigest(text)}`, text, source, line: number }, number };
         }
       }
       return;
@@ -64,7 +64,7 @@ export class TextSource implements RecordSource {
     const chunker = this.split.by === 'chunks' ? new TextChunker(this.split) : null;
     let index = 0;
     let whole = '';
-    const chunk = ({ text }: { text: string }): SourceRecord => ({ fields: { id: `${source}#${index}`, text, source, chunk_index: index }, number: index++ });
+    const chunk = ({ text }: { text: string }): SourceRecord => ({ fields: { id: `${source}#${index}-${rowDigest(text)}`, text, source, chunk_index: index }, number: index++ });
     for await (const piece of this.bytes.open()) {
       const text = this.decode(decoder, piece);
       if (chunker === null) whole += text;
@@ -73,13 +73,15 @@ export class TextSource implements RecordSource {
     }
     const end = this.decode(decoder, undefined);
     if (chunker === null) {
-      if ((whole + end).trim() !== '') yield { fields: { id: source, text: (whole + end).trim(), source }, number: 0 };
+      const text = (whole + end).trim();
+      if (text !== '') yield { fields: { id: `${source}-${rowDigest(text)}`, text, source }, number: 0 };
       return;
     }
     for (const part of [...chunker.push(end), ...chunker.end()]) yield chunk(part);
   }
 
   private decode(decoder: InstanceType<typeof TextDecoder>, piece: Buffer | undefined): string {
+    if (piece?.includes(0) === true) throw new CommandError(`${this.bytes.name} is no text: it holds NULs, as UTF-16 does; iconv makes UTF-8 of that`);
     try {
       return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
     } catch (error) {

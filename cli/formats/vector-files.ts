@@ -19,7 +19,6 @@ const DIM_MAX = 65_536;
 export class VecsSource implements RecordSource {
   readonly columns = [VECTOR_FIELD];
   readonly known: KnownFields = { vector: VECTOR_FIELD };
-  readonly hasNullsForNothing = false;
   readonly hasTextOnly = false;
 
   constructor(

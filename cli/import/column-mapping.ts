@@ -3,7 +3,7 @@ import type { KnownFields } from '../formats/record-source';
 
 /** Which column of a source becomes what of an item. Kept in the checkpoint, so that a run that goes on maps as the first did. */
 export interface ColumnMapping {
-  /** Null: ids are made of the rows' numbers. */
+  /** Null: ids are made of the file's name, the row's number, and a digest of the row. */
   id: string | null;
   /** A column of vectors, or columns with a component each; null: the service embeds the text. */
   vector: string | string[] | null;
@@ -26,25 +26,36 @@ export interface MappingOptions {
 const ID_NAMES = ['external_id', 'id', '_id', 'key', 'uuid', 'doc_id', 'item_id'];
 const VECTOR_NAMES = ['vector', 'embedding', 'embeddings', 'emb', 'vec', 'values', 'features'];
 const TEXT_NAMES = ['text', 'content', 'document', 'body', 'chunk', 'passage', 'page_content', 'title'];
+/** As many a field of a document is called: title_embedding, contentVector. */
+const LIKE_VECTOR = /(?:vector|embedding|emb)s?$/i;
 const METADATA_NAMES = ['metadata', 'payload', 'meta'];
 
 /**
  * Decides what each column is: as the user says, as the format says, else by what columns are mostly called. `columns` are those
  * that were seen. Throws a CommandError when a named column is not there, or nothing could be a vector or a text.
  */
-export function mapColumns(columns: string[], known: KnownFields, options: MappingOptions): ColumnMapping {
+export function mapColumns(columns: string[], known: KnownFields, options: MappingOptions, isVector: (column: string) => boolean = () => false): ColumnMapping {
   const find = (names: string[]): string | null => names.map((name) => columns.find((column) => column.toLowerCase() === name)).find((column) => column !== undefined) ?? null;
   const checked = (name: string): string => {
     if (!columns.includes(name)) throw new CommandError(`there is no column "${name}"; there is: ${columns.join(', ')}`, EXIT_CODES.usage);
     return name;
   };
-  const vector = options.vector === false ? null : options.vector === undefined ? (known.vector ?? find(VECTOR_NAMES)) : vectorColumns(options.vector, columns, checked);
+  const vector =
+    options.vector === false
+      ? null
+      : options.vector === undefined
+        ? (known.vector ?? find(VECTOR_NAMES) ?? only(columns.filter((column) => LIKE_VECTOR.test(column) && isVector(column))))
+        : vectorColumns(options.vector, columns, checked);
   const text = options.text === false ? null : options.text === undefined ? (known.text ?? find(TEXT_NAMES)) : checked(options.text);
   if (vector === null && text === null) throw new CommandError(`which column holds vectors (--vector) or texts (--text)? There is: ${columns.join(', ')}`, EXIT_CODES.usage);
   const id = options.id === false ? null : options.id === undefined ? (known.id ?? find(ID_NAMES)) : checked(options.id);
   if (options.metadata !== undefined) return { id, vector, text, metadataObject: null, metadata: options.metadata === false ? [] : options.metadata.map(checked) };
   const metadataObject = find(METADATA_NAMES);
   return { id, vector, text, metadataObject, metadata: null };
+}
+
+function only(names: string[]): string | null {
+  return names.length === 1 ? names[0] : null;
 }
 
 /** One name is a column of vectors; several, or a pattern such as "dim_*", are columns with a component each. */
@@ -75,7 +86,7 @@ export function describeMapping(mapping: ColumnMapping, columns: string[]): stri
   const used = usedColumns(mapping);
   const others = metadata ?? columns.filter((column) => !used.includes(column));
   const parts = [
-    `id: ${id ?? 'the number of the row'}`,
+    `id: ${id ?? 'made of the file, the row’s number and a digest'}`,
     `vector: ${vector === null ? `made of ${text}` : Array.isArray(vector) ? `${vector[0]} … ${vector.at(-1)} (${vector.length} columns)` : vector}`,
     ...(text === null ? [] : [`text: ${text}`]),
     ...(metadataObject === null && others.length === 0 ? [] : [`metadata: ${[...(metadataObject === null ? [] : [`${metadataObject} (an object)`]), ...others].join(', ')}`]),

@@ -7,17 +7,22 @@ import { BulkLanes } from '../writing/bulk-lanes';
 import { RejectFile } from '../writing/reject-file';
 import type { ResumeFile } from '../writing/resume-file';
 import { type RejectedRow, Watermark } from '../writing/watermark';
-import type { ColumnMapping } from './column-mapping';
+import { isDecimalComma } from '../formats/csv';
+import { describeMapping, usedColumns } from './column-mapping';
+import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
-import type { ListedChunk, ListMark } from './source-list';
+import type { FailedFile, ListedChunk, ListMark } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
 export interface ImportState {
   mark: ListMark;
-  mapping: ColumnMapping;
   /** Rows that were read and are settled, the rejected ones among them. */
   rows: number;
   rejected: number;
+  /** Rows whose ids were not there before. */
+  added: number;
+  /** Files that could not be read, or not to their end. */
+  failedFiles: number;
   /** Length of the reject file then. */
   rejectBytes: number;
 }
@@ -34,6 +39,7 @@ export interface ImportSettings {
   rejectsMax: number;
   idPrefix: string;
   guessTypes: boolean;
+  hasDecimalCommas?: boolean;
 }
 
 /** So often is the checkpoint written: a killed import sends again what was acknowledged since. */
@@ -46,7 +52,13 @@ export class ImportRun {
   private readonly rejects: RejectFile;
   private readonly watermark: Watermark<ListMark>;
   private readonly lanes: BulkLanes<ListMark>;
-  private converter: { source: RecordSource; prefix: string; rows: RowConverter } | null = null;
+  private converter: { source: RecordSource; rows: RowConverter } | null = null;
+  /** Files whose columns were looked at: told once each. */
+  private fileNumber = -1;
+  private described = '';
+  private failedNumber = -1;
+  private hasSent = false;
+  private hasAskedForModel = false;
   private rejectedNow = 0;
   private checkpointAt = performance.now();
   private waitToldAt = -Infinity;
@@ -54,10 +66,10 @@ export class ImportRun {
 
   constructor(
     context: CommandContext,
-    connection: Connection,
+    private readonly connection: Connection,
     readonly state: ImportState,
     private readonly settings: ImportSettings,
-    private readonly parts: { resume: ResumeFile<ImportState> | null; rejectPath: string; progress: Progress },
+    private readonly parts: { resume: ResumeFile<ImportState> | null; rejectPath: string; progress: Progress; say: (line: string) => void },
   ) {
     this.rejects = new RejectFile(parts.rejectPath, state.rejectBytes);
     this.watermark = new Watermark((passage) => this.settled(passage.mark, passage.rows, passage.rejected));
@@ -72,15 +84,17 @@ export class ImportRun {
       signal: context.signal,
       onWait: (reason, waitMs) => this.tellWait(reason, waitMs),
       onReject: () => this.countReject(),
+      onAdded: (rows) => (this.state.added += rows),
     });
   }
 
   /** Sends what there is to read. */
-  async run(chunks: AsyncIterable<ListedChunk>, signal: AbortSignal): Promise<void> {
+  async run(chunks: AsyncIterable<ListedChunk | FailedFile>, signal: AbortSignal): Promise<void> {
     try {
       for await (const listed of chunks) {
         signal.throwIfAborted();
-        await this.send(listed);
+        if ('failed' in listed) this.passOver(listed);
+        else await this.send(listed);
       }
       await this.lanes.finish();
       this.checkpoint();
@@ -96,19 +110,32 @@ export class ImportRun {
     }
   }
 
-  private async send({ chunk, source, mark, share }: ListedChunk): Promise<void> {
+  /** A file that can't be read is one bad row of the list, and no reason to leave the others. */
+  private passOver({ failed, reason, mark, share }: FailedFile): void {
+    this.state.failedFiles += 1;
+    this.parts.progress.say(`${failed} is left out: ${reason}`);
+    const passage = this.watermark.begin(mark, 0, [{ place: failed, externalId: null, reason }]);
+    this.share = share;
+    this.watermark.close(passage);
+  }
+
+  private async send(listed: ListedChunk): Promise<void> {
+    const { chunk, source, mapping, mark, share } = listed;
+    if (mapping !== null && listed.file.number !== this.fileNumber) await this.beginFile(listed);
+    if (listed.file.number === this.failedNumber) return;
     const { place } = chunk;
     const unreadable = chunk.unreadable.map(({ number, reason }): RejectedRow => ({ place: `${place} ${number}`, externalId: null, reason }));
     const passage = this.watermark.begin(mark, chunk.records.length + unreadable.length, unreadable);
     for (let i = 0; i < unreadable.length; i++) this.countReject();
-    if (this.converter?.source !== source) {
+    if (mapping !== null && this.converter?.source !== source) {
       const { idPrefix, guessTypes, dim } = this.settings;
-      this.converter = { source, prefix: chunk.idPrefix, rows: new RowConverter(this.state.mapping, dim, source, { idPrefix, guessTypes }) };
+      this.converter = { source, rows: new RowConverter(mapping, dim, source, { idPrefix, guessTypes }) };
     }
-    const { rows } = this.converter;
+    const rows = this.converter?.rows as RowConverter;
     for (const record of chunk.records) {
       const outcome = rows.convert(record, chunk.idPrefix);
       if ('json' in outcome) {
+        this.hasSent = true;
         await this.lanes.add(passage, { externalId: outcome.externalId, json: outcome.json, vector: outcome.vector, place: `${place} ${record.number}` });
       } else {
         passage.rejected.push({ place: `${place} ${record.number}`, externalId: outcome.externalId, reason: outcome.reason });
@@ -119,11 +146,40 @@ export class ImportRun {
     this.watermark.close(passage);
   }
 
+  /** Says what the columns of a file are, and ends what can't succeed: no row of it fits the collection. */
+  private async beginFile({ chunk, source, mapping, columns, file, mark }: ListedChunk): Promise<void> {
+    this.fileNumber = file.number;
+    const described = describeMapping(mapping!, columns);
+    const isFirst = this.described === '';
+    if (described !== this.described) this.parts.say(`${isFirst ? '' : `${file.name}: `}${described}`);
+    this.described = described;
+    const comma = this.settings.hasDecimalCommas || !source.hasTextOnly ? undefined : (mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)));
+    const withComma = comma?.find((name) => chunk.records.some(({ fields }) => isDecimalComma(fields[name])));
+    if (withComma !== undefined) this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
+    const { collection, dim } = this.settings;
+    const found = mapping!.vector === null ? await this.wrongModel() : wrongDimension(mapping!, chunk.records, dim);
+    if (found === null) return;
+    const whose = mapping!.vector === null ? 'the service’s model makes vectors' : `${file.name} has vectors`;
+    const reason = `${whose} of ${found} dimensions, the collection "${collection}" has ${dim}`;
+    if (!this.hasSent) throw new CommandError(reason, EXIT_CODES.usage);
+    this.failedNumber = file.number;
+    this.passOver({ failed: file.name, reason, mark: { ...mark, inner: chunk.mark }, share: null });
+  }
+
+  /** The dimension of the model, where it is not that of the collection. */
+  private async wrongModel(): Promise<number | null> {
+    if (this.hasAskedForModel) return null;
+    this.hasAskedForModel = true;
+    const dim = await modelDimension(this.connection);
+    return dim === this.settings.dim ? null : dim;
+  }
+
   private settled(mark: ListMark, rows: number, rejected: RejectedRow[]): void {
     this.rejects.append(rejected);
     this.state.mark = mark;
     this.state.rows += rows;
-    this.state.rejected += rejected.length;
+    // A file that failed has no row of its own.
+    this.state.rejected += Math.min(rows, rejected.length);
     this.state.rejectBytes = this.rejects.bytes;
     this.parts.progress.report(this.share, this.state.rows);
     if (performance.now() - this.checkpointAt >= CHECKPOINT_EVERY_MS) this.checkpoint();

@@ -1,6 +1,9 @@
+import { parseLossless } from '../formats/lossless-json';
 import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
-import { metadataValue, typedText, vectorOf } from './row-values';
+import { rowDigest } from '../formats/row-digest';
+import { UntypedBytes } from '../formats/table-values';
+import { isNothing, metadataValue, textOfBytes, typedText, vectorOf } from './row-values';
 
 /** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
 export type RowOutcome = { externalId: string; json: string; vector: Float32Array | null } | { reason: string; externalId: string | null };
@@ -17,7 +20,7 @@ export class RowConverter {
   constructor(
     private readonly mapping: ColumnMapping,
     private readonly dim: number,
-    private readonly source: Pick<RecordSource, 'hasNullsForNothing' | 'hasTextOnly'>,
+    private readonly source: Pick<RecordSource, 'hasTextOnly'>,
     private readonly options: { idPrefix: string; guessTypes: boolean },
   ) {
     // As an export writes it; where metadata are columns, it may be one of them.
@@ -35,7 +38,8 @@ export class RowConverter {
     const vector = this.mapping.vector === null ? null : vectorOf(Array.isArray(this.mapping.vector) ? this.mapping.vector.map((name) => fields[name]) : fields[this.mapping.vector], this.dim);
     if (typeof vector === 'string') return { reason: vector, externalId };
     const text = this.textOf(fields);
-    if (vector === null && text === null) return { reason: this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text', externalId };
+    if (vector === null && (text === null || text.trim() === ''))
+      return { reason: this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text', externalId };
     if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
     const metadata = this.metadataOf(fields);
     if (typeof metadata === 'string') return { reason: metadata, externalId };
@@ -47,18 +51,19 @@ export class RowConverter {
 
   private idOf({ fields, number }: SourceRecord, place: string): string | null {
     const { id } = this.mapping;
-    if (id === null) return `${this.options.idPrefix}${place}${number}`;
+    if (id === null) return `${this.options.idPrefix}${place}${number}-${rowDigest(fields)}`;
     const value = fields[id];
-    if (typeof value === 'string') return this.options.idPrefix + value;
-    if ((typeof value === 'number' && Number.isFinite(value)) || typeof value === 'bigint') return this.options.idPrefix + String(value);
-    return null;
+    if (isNothing(value)) return null;
+    const text = metadataValue(value);
+    return typeof text === 'string' || typeof text === 'number' ? this.options.idPrefix + String(text) : null;
   }
 
   private textOf(fields: Record<string, unknown>): string | null {
     const value = this.mapping.text === null ? null : fields[this.mapping.text];
-    if (value === null || value === undefined) return null;
-    const text = typeof value === 'string' ? value : JSON.stringify(metadataValue(value));
-    return text.trim() === '' ? null : text;
+    // A table of texts has no other sign for a value that is not there.
+    if (isNothing(value) || (value === '' && this.source.hasTextOnly)) return null;
+    const text = metadataValue(value);
+    return typeof text === 'string' ? text : JSON.stringify(text);
   }
 
   /** A text says why there is none. */
@@ -81,19 +86,18 @@ export class RowConverter {
 
   /** Undefined: there is none. */
   private valueOf(value: unknown): unknown {
-    if (value === undefined || (value === null && this.source.hasNullsForNothing)) return undefined;
-    if (this.source.hasTextOnly) return value === '' ? undefined : this.options.guessTypes ? typedText(value as string) : value;
-    return metadataValue(value);
+    const typed = this.source.hasTextOnly && this.options.guessTypes ? typedText(value as string) : value;
+    return isNothing(typed) || (typed === '' && this.source.hasTextOnly) ? undefined : metadataValue(typed);
   }
 }
 
 /** The object of a metadata column; undefined when it is something else. */
 function objectOf(value: unknown): Record<string, unknown> | undefined {
   if (value === null || value === undefined || value === '') return {};
-  let object: unknown = value;
-  if (typeof value === 'string') {
+  let object: unknown = value instanceof UntypedBytes ? textOfBytes(value) : value;
+  if (typeof object === 'string') {
     try {
-      object = JSON.parse(value) as unknown;
+      object = parseLossless(object);
     } catch {
       return undefined;
     }

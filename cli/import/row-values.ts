@@ -1,7 +1,14 @@
-/** Values of sources as values of items. */
+import { base64Of, UntypedBytes } from '../formats/table-values';
+
+/**
+ * Values of sources as values of items. Of every format, what is no value (null, a value that is missing, NaN, infinite numbers) makes a
+ * vector's row a bad one, and in metadata leaves a column out; within lists and objects it is null.
+ */
 
 /** Numbers of a text: separated by commas, semicolons or white space, with or without brackets around them. */
 const NUMBERS = /^\s*[[({]?([-+\d.eE,;\s]*)[\])}]?\s*$/;
+/** The one comma of a text that is a number: what many countries have before its fraction. */
+const COMMA = /(?<=^\s*[-+]?\d+),(?=\d+(?:[eE][-+]?\d+)?\s*$)/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
@@ -9,7 +16,8 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
  * Null: there is none. A text says what is wrong with it.
  */
 export function vectorOf(value: unknown, dim: number): Float32Array | string | null {
-  if (value === null || value === undefined || value === '') return null;
+  if (isNothing(value) || value === '') return null;
+  if (value instanceof UntypedBytes) return value.bytes.length === 0 ? null : vectorOf(textOfNumbers(value) ?? value.bytes, dim);
   if (value instanceof Float32Array) return checked(value, dim);
   if (value instanceof Uint8Array) return vectorOfBytes(value, dim);
   if (typeof value === 'string') return vectorOfText(value, dim);
@@ -20,13 +28,30 @@ export function vectorOf(value: unknown, dim: number): Float32Array | string | n
 
 /** How many numbers a value holds, null when that can't be told. */
 export function vectorLengthOf(value: unknown): number | null {
-  if (value === null || value === undefined || value === '') return null;
+  if (isNothing(value) || value === '') return null;
+  if (value instanceof UntypedBytes) return vectorLengthOf(textOfNumbers(value) ?? value.bytes);
   if (value instanceof Uint8Array) return value.length > 0 && value.length % 4 === 0 ? value.length / 4 : null;
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return (value as ArrayLike<unknown>).length || null;
   if (typeof value !== 'string') return null;
   const numbers = NUMBERS.exec(value);
-  if (numbers !== null) return numbers[1].split(/[,;\s]+/).filter((part) => part !== '').length || null;
+  if (numbers !== null) return partsOf(numbers[1]).length || null;
   return BASE64.test(value) && value.length % 4 === 0 ? vectorLengthOf(Buffer.from(value, 'base64')) : null;
+}
+
+/** Whether there is no value: a number that is none is as good as missing. */
+export function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'number' && !Number.isFinite(value));
+}
+
+/** The text of bytes that are numbers as text; bytes of floats are hardly ever that. */
+function textOfNumbers(value: UntypedBytes): string | null {
+  const { text } = value;
+  return text !== null && (NUMBERS.test(text) || BASE64.test(text)) ? text : null;
+}
+
+/** Where semicolons separate numbers, a comma is within one. */
+function partsOf(numbers: string): string[] {
+  return numbers.split(/;.*,|,.*;/s.test(numbers) ? /[;\s]+/ : /[,;\s]+/).filter((part) => part !== '');
 }
 
 function checked(vector: Float32Array, dim: number): Float32Array | string {
@@ -39,9 +64,14 @@ function vectorOfArray(values: unknown[], dim: number): Float32Array | string {
   const vector = new Float32Array(values.length);
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
-    const number = typeof value === 'number' ? value : typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== '') ? Number(value) : Number.NaN;
+    const number =
+      typeof value === 'number'
+        ? value
+        : typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== '')
+          ? Number(typeof value === 'string' ? value.replace(COMMA, '.') : value)
+          : Number.NaN;
     // Beyond float32 it becomes infinite, which is told as such.
-    if (Number.isNaN(number)) return `number ${i} of the vector is ${JSON.stringify(typeof value === 'bigint' ? String(value) : value) ?? 'missing'}`;
+    if (Number.isNaN(number)) return `number ${i} of the vector is ${typeof value === 'number' ? String(value) : (JSON.stringify(metadataValue(value)) ?? 'missing')}`;
     vector[i] = number;
   }
   return checked(vector, dim);
@@ -56,27 +86,28 @@ function vectorOfBytes(bytes: Uint8Array, dim: number): Float32Array | string {
 function vectorOfText(text: string, dim: number): Float32Array | string {
   const numbers = NUMBERS.exec(text);
   if (numbers !== null) {
-    return vectorOfArray(
-      numbers[1].split(/[,;\s]+/).filter((part) => part !== ''),
-      dim,
-    );
+    return vectorOfArray(partsOf(numbers[1]), dim);
   }
   if (BASE64.test(text) && text.length % 4 === 0) return vectorOfBytes(Buffer.from(text, 'base64'), dim);
   return 'the vector is neither a list of numbers nor base64';
 }
 
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+/** As programs write numbers that are none; JavaScript's own names come back as they were. */
+const NO_NUMBER = /^(?:NaN|nan|[-+]?(?:Infinity|inf))$/;
 
-/** A text as the number or truth value that it is the JSON of; one that would not come back as it was stays a text. */
+/** A text as the number or truth value that it is; one that would not come back as it was stays a text. */
 export function typedText(text: string): unknown {
   if (text === 'true' || text === 'True' || text === 'TRUE') return true;
   if (text === 'false' || text === 'False' || text === 'FALSE') return false;
-  if (!NUMBER.test(text)) return text;
+  if (NO_NUMBER.test(text)) return Number.NaN;
   const number = Number(text);
-  return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
+  return String(number) === text && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
 }
 
-/** A value of a table as one of JSON: dates as ISO 8601, large whole numbers as text, bytes as base64. */
+/** Control characters, but for those that lines of text have. */
+const NO_TEXT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
+
+/** A value of a table as one of JSON: large whole numbers as text, bytes as base64 unless they may be a text and are one. */
 export function metadataValue(value: unknown): unknown {
   switch (typeof value) {
     case 'bigint':
@@ -90,8 +121,15 @@ export function metadataValue(value: unknown): unknown {
   }
   if (value === null) return null;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (value instanceof Uint8Array) return base64Of(value);
+  if (value instanceof UntypedBytes) return textOfBytes(value);
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, metadataValue);
   if (Array.isArray(value)) return value.map(metadataValue);
   return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (inner === undefined ? [] : [[key, metadataValue(inner)]])));
+}
+
+/** The text that bytes are, where they are one. */
+export function textOfBytes(value: UntypedBytes): string {
+  const { text } = value;
+  return text !== null && !NO_TEXT.test(text) ? text : value.base64;
 }

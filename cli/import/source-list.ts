@@ -4,24 +4,44 @@ import { resolve } from 'node:path';
 import { openFile, openStream, type SourceFile, type SourceOptions } from '../formats/open-source';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { itemsPathOf } from '../formats/paired-items';
-import type { RecordChunk, RecordSource } from '../formats/record-source';
+import type { RecordChunk, RecordSource, SourceRecord } from '../formats/record-source';
 import type { CommandContext } from '../command-context';
+import { type ColumnMapping, wantedColumns } from './column-mapping';
 
 /** Where reading goes on: in which file, and where in it. */
 export interface ListMark {
   file: number;
   /** Null: at its beginning. */
   inner: unknown;
+  /** What the columns of that file are; null: that is found out at its beginning. */
+  mapping: ColumnMapping | null;
 }
 
 /** Rows that were read together, with what their file's format says of values. */
 export interface ListedChunk {
   chunk: RecordChunk;
   source: RecordSource;
+  /** Null: no row of the file could be read yet. */
+  mapping: ColumnMapping | null;
+  /** Names of the file's columns that were seen. */
+  columns: string[];
+  /** For messages; the number tells files of the same name apart. */
+  file: { name: string; number: number };
   mark: ListMark;
   /** Of all files together. */
   share: number | null;
 }
+
+/** A file among several that can't be read, or not to its end. */
+export interface FailedFile {
+  failed: string;
+  reason: string;
+  mark: ListMark;
+  share: number | null;
+}
+
+/** Decides what the columns of a file are; throws a CommandError when they can't be used. */
+export type MapColumns = (source: RecordSource, columns: string[], records: SourceRecord[]) => ColumnMapping;
 
 /** Of the ends of a file, so that one that was changed in place is noticed, too. */
 const PEEK_BYTES = 65_536;
@@ -60,25 +80,42 @@ export class SourceList {
     if (read !== undefined) throw new CommandError(`${read} is a source of this import: ${option} must be another file`, EXIT_CODES.usage);
   }
 
-  /** From a mark on. `wanted` is asked before a file is opened: the first chunk may decide what is wanted. */
-  async *read(mark: ListMark, wanted: () => ReadonlySet<string> | null): AsyncGenerator<ListedChunk> {
-    if (this.files === null) {
-      const source = await openStream(this.context.input, this.options);
-      for await (const chunk of source.read(mark.inner, wanted())) yield { chunk, source, mark: { file: 0, inner: chunk.mark }, share: null };
-      return;
-    }
+  /**
+   * From a mark on. Each file has columns of its own. Where there are several, one that can't be read is told and passed over; a
+   * single one throws a CommandError with the code for what is not as it must be.
+   */
+  async *read(mark: ListMark, mapColumns: MapColumns): AsyncGenerator<ListedChunk | FailedFile> {
+    const { files } = this;
+    const hasSeveral = files !== null && files.length > 1;
     const total = this.sizes.reduce((sum, size) => sum + size, 0);
-    const hasSeveral = this.files.length > 1;
     let before = this.sizes.slice(0, mark.file).reduce((sum, size) => sum + size, 0);
-    for (let i = mark.file; i < this.files.length; i++) {
-      const file = this.files[i];
-      const source = await openFile(file, this.options);
-      for await (const chunk of source.read(i === mark.file ? mark.inner : null, wanted())) {
-        const named = hasSeveral ? { ...chunk, place: `${file.name}: ${chunk.place}`, idPrefix: `${file.name}:` } : chunk;
-        const share = total === 0 ? 1 : (before + (chunk.share ?? 0) * this.sizes[i]) / total;
-        yield { chunk: named, source, mark: { file: i, inner: chunk.mark }, share };
+    for (let i = mark.file; i < (files?.length ?? 1); i++) {
+      const name = files?.[i].name ?? 'stdin';
+      const shareOf = (part: number): number | null => (files === null ? null : total === 0 ? 1 : (before + part * this.sizes[i]) / total);
+      try {
+        const start = i === mark.file ? mark : { file: i, inner: null, mapping: null };
+        for await (const listed of this.readFile(start, mapColumns)) {
+          const chunk = { ...listed.chunk, place: hasSeveral ? `${name}: ${listed.chunk.place}` : listed.chunk.place, idPrefix: `${name}:` };
+          yield { ...listed, chunk, file: { name, number: i }, share: shareOf(listed.chunk.share ?? 0) };
+        }
+      } catch (error) {
+        if (this.context.signal.aborted || !(error instanceof CommandError || 'syscall' in (error as Error))) throw error;
+        const { message } = error as Error;
+        if (!hasSeveral) throw error instanceof CommandError && error.exitCode !== EXIT_CODES.failed ? error : new CommandError(message, EXIT_CODES.usage, { cause: error });
+        yield { failed: name, reason: message, mark: { file: i + 1, inner: null, mapping: null }, share: shareOf(1) };
       }
-      before += this.sizes[i];
+      before += this.sizes[i] ?? 0;
+    }
+  }
+
+  private async *readFile(start: ListMark, mapColumns: MapColumns): AsyncGenerator<Omit<ListedChunk, 'file' | 'share'>> {
+    const source = this.files === null ? await openStream(this.context.input, this.options) : await openFile(this.files[start.file], this.options);
+    let { mapping } = start;
+    if (mapping === null && source.columns !== null) mapping = mapColumns(source, source.columns, []);
+    for await (const chunk of source.read(start.inner, mapping === null ? null : wantedColumns(mapping))) {
+      const columns = source.columns ?? [...new Set(chunk.records.flatMap(({ fields }) => Object.keys(fields)))];
+      if (mapping === null && chunk.records.length > 0) mapping = mapColumns(source, columns, chunk.records);
+      yield { chunk, source, mapping, columns, mark: { file: start.file, inner: chunk.mark, mapping } };
     }
   }
 }

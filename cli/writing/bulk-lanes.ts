@@ -31,6 +31,12 @@ export interface LaneOptions {
   onWait?: (reason: string, waitMs: number) => void;
   /** Told of every row that the service refused; what it throws ends the writing. */
   onReject?: (row: RejectedRow) => void;
+  /** Told how many items of a request had ids that were not there. */
+  onAdded?: (items: number) => void;
+}
+
+interface BulkAnswer {
+  results?: { status: string }[];
 }
 
 interface Waiting<Mark> extends OutgoingItem {
@@ -145,14 +151,15 @@ export class BulkLanes<Mark> {
 
   /** Sends a request until it is answered, for as long as patience lasts. */
   private async patiently(body: Uint8Array): Promise<void> {
-    const { connection, collection, requestTimeoutMs, patienceMs, onWait } = this.options;
+    const { connection, collection, requestTimeoutMs, patienceMs, onWait, onAdded } = this.options;
     const signal = AbortSignal.any([this.stop.signal, this.options.signal]);
     const backoff = new Backoff(patienceMs);
     for (;;) {
       const rest = this.restUntil - performance.now();
       if (rest > 0) await sleep(rest, undefined, { signal });
       try {
-        await connection.call('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, retries: 0, signal });
+        const answer = await connection.call<BulkAnswer | undefined>('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, retries: 0, signal });
+        onAdded?.(answer?.results?.filter(({ status }) => status === 'inserted').length ?? 0);
         return;
       } catch (error) {
         const isPassing = error instanceof NoAnswerError || (error instanceof ServiceError && error.isPassing);

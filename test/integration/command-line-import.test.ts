@@ -73,9 +73,9 @@ describe('quiver import', () => {
     writeFileSync(cli.path('a.jsonl'), `${lines.join('\r\n')}\n\n`);
     const { messages } = await cli.succeed(['import', 'a.jsonl', '--into', 'lines', '--create', '--metric', 'l2']);
     expect(messages).toContain('id: id; vector: embedding; text: content; metadata: year, nothing\n');
-    expect(messages).toMatch(/stored 3 rows in "lines"/);
+    expect(messages).toMatch(/stored 3 rows in "lines".*: 3 new, 0 replaced/);
     expect((await stored('lines')).map(({ external_id, vector, metadata, text }) => [external_id, asFloats(vector), metadata, text])).toEqual(
-      [0, 1, 2].map((i) => [`a${i}`, floats(i), { year: 2000 + i, nothing: null }, `words ${i}`]),
+      [0, 1, 2].map((i) => [`a${i}`, floats(i), { year: 2000 + i }, `words ${i}`]),
     );
     expect(await server.data('GET', '/v1/collections/lines')).toMatchObject({ dim: DIM, distance_metric: 'l2' });
   });
@@ -112,18 +112,19 @@ describe('quiver import', () => {
     writeFileSync(cli.path('d.npy'), Buffer.concat([Buffer.from(`\u0093NUMPY\u0001\u0000\u0076\u0000${head}\n`, 'latin1'), Buffer.from(new Float64Array([...floats(0), ...floats(1)]).buffer)]));
     await cli.succeed(['import', 'd.npy', '--into', 'npy', '--create']);
     expect((await stored('npy')).map(({ external_id, vector }) => [external_id, asFloats(vector)])).toEqual([
-      ['0', floats(0)],
-      ['1', floats(1)],
+      [expect.stringMatching(/^d\.npy:0-[0-9a-f]{12}$/), floats(0)],
+      [expect.stringMatching(/^d\.npy:1-[0-9a-f]{12}$/), floats(1)],
     ]);
     const vecs = (i: number): Buffer => Buffer.concat([Buffer.from(Int32Array.of(DIM).buffer), Buffer.from(madeVector(i, DIM).buffer)]);
     writeFileSync(cli.path('d.fvecs'), Buffer.concat([vecs(5), vecs(6)]));
     await cli.succeed(['import', 'd.fvecs', '--into', 'npy', '--id-prefix', 'f']);
     const bvecs = Buffer.from([4, 0, 0, 0, 1, 2, 3, 255]);
     await cli.succeed(['import', '-', '--format', 'bvecs', '--into', 'npy', '--id-prefix', 'b'], { input: gzipSync(bvecs) });
-    expect((await stored('npy')).slice(2).map(({ external_id, vector }) => [external_id, asFloats(vector)])).toEqual([
-      ['b0', [1, 2, 3, 255]],
-      ['f0', floats(5)],
-      ['f1', floats(6)],
+    const others = (await stored('npy')).filter(({ external_id }) => !external_id.startsWith('d.npy'));
+    expect(others.map(({ external_id, vector }) => [external_id.replace(/-[0-9a-f]{12}$/, ''), asFloats(vector)])).toEqual([
+      ['bstdin:0', [1, 2, 3, 255]],
+      ['fd.fvecs:0', floats(5)],
+      ['fd.fvecs:1', floats(6)],
     ]);
   });
 
@@ -134,13 +135,69 @@ describe('quiver import', () => {
     writeFileSync(cli.path('texts/.hidden.txt'), 'no');
     await cli.succeed(['import', 'texts', '--into', 'texts', '--create', '--dim', '32']);
     const items = await stored('texts');
-    expect(items.map(({ external_id }) => external_id)).toEqual(['deep/two.txt#0', 'one.txt#0', 'one.txt#1', 'one.txt#2']);
+    expect(items.map(({ external_id }) => external_id.replace(/-[0-9a-f]{12}$/, ''))).toEqual(['deep/two.txt#0', 'one.txt#0', 'one.txt#1', 'one.txt#2']);
     expect(items[0]).toMatchObject({ text: 'A whale sings.', metadata: { source: 'deep/two.txt', chunk_index: 0 } });
     // {"id":"z1","text":"a zebra"} as zstd 1.5.4 compresses it.
     const zebra = Buffer.from('KLUv/QRY6QAAeyJpZCI6InoxIiwidGV4dCI6ImEgemVicmEifQrLCIfr', 'base64');
     await cli.succeed(['import', '-', '--format', 'jsonl', '--into', 'texts'], { input: zebra });
     const found = await cli.succeed(['search', 'texts', '--text', 'a zebra', '-k', '1', '--show-text']);
     expect(found.output).toMatch(/1\s+1\s+z1\s+\{\}\s+a zebra/);
+  });
+
+  test('never writes over the rows of another file where neither has ids, and says what is new', async () => {
+    const row = (title: string): string => `title,vector\n${title} 1,"[1,0,0,0]"\n${title} 2,"[0,1,0,0]"\n`;
+    for (const folder of ['first', 'second']) {
+      mkdirSync(cli.path(folder));
+      writeFileSync(cli.path(`${folder}/same.csv`), row(folder));
+    }
+    expect((await cli.succeed(['import', 'first/same.csv', '--into', 'noid', '--create'])).messages).toContain('2 new, 0 replaced');
+    expect((await cli.succeed(['import', 'second/same.csv', '--into', 'noid'])).messages).toContain('2 new, 0 replaced');
+    expect((await cli.succeed(['import', 'first/same.csv', '--into', 'noid'])).messages).toContain('0 new, 2 replaced');
+    expect((await cli.succeed(['import', '-', '--format', 'csv', '--into', 'noid'], { input: row('piped') })).messages).toContain('2 new, 0 replaced');
+    const { output } = await cli.succeed(['import', '-', '--format', 'csv', '--into', 'noid', '--json'], { input: row('another') });
+    expect(JSON.parse(output)).toMatchObject({ stored: 2, new: 2, replaced: 0 });
+    expect((await stored('noid')).map(({ text }) => text).sort((a, b) => (a! < b! ? -1 : 1))).toEqual(['another 1', 'another 2', 'first 1', 'first 2', 'piped 1', 'piped 2', 'second 1', 'second 2']);
+  });
+
+  test('gives each file of a folder columns of its own, leaves out what is no data, and passes over what can’t be read', async () => {
+    mkdirSync(cli.path('mixed/data'), { recursive: true });
+    const items = { a: { id: 'a', embedding: [1, 2, 3, 4], year: 1 }, b: { key: 'b', vector: [5, 6, 7, 8], content: 'words' } };
+    writeFileSync(cli.path('mixed/README.md'), '# About');
+    writeFileSync(cli.path('mixed/dataset_info.json'), '{\n  "features": {}\n}\n');
+    writeFileSync(cli.path('mixed/1.jsonl'), JSON.stringify(items.a));
+    writeFileSync(cli.path('mixed/2.jsonl'), JSON.stringify(items.b));
+    writeFileSync(cli.path('mixed/3.csv'), Buffer.from('id,vector\nM\xfcller,1 2 3 4\n', 'latin1'));
+    writeFileSync(cli.path('mixed/4.jsonl.gz'), gzipSync(JSON.stringify({ id: 'cut', vector: [1, 1, 1, 1] })).subarray(0, -9));
+    writeFileSync(cli.path('mixed/5.parquet'), 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n');
+    writeFileSync(cli.path('mixed/6.npy'), '');
+    writeFileSync(cli.path('mixed/7.jsonl'), JSON.stringify({ id: 'long', vector: [1, 2, 3] }));
+    writeFileSync(cli.path('mixed/data/8.arrow'), 'ARROW1 but no more');
+    writeFileSync(cli.path('mixed/data/9.jsonl'), JSON.stringify({ id: 'z', vector: [9, 9, 9, 9] }));
+    const { code, messages } = await cli.run(['import', 'mixed', '--into', 'mixed', '--create']);
+    expect(code).toBe(2);
+    expect(messages).toContain('README.md is left out: a text beside data');
+    expect(messages).toContain('dataset_info.json is left out: it describes data');
+    expect(messages).toContain('6 files were not stored: mixed.rejects.jsonl says which and why');
+    const rejects = readFileSync(cli.path('mixed.rejects.jsonl'), 'utf8').trim().split('\n');
+    expect(rejects.map((line) => (JSON.parse(line) as { place: string }).place)).toEqual(['3.csv', '4.jsonl.gz', '5.parquet', '6.npy', '7.jsonl', 'data/8.arrow']);
+    expect(rejects[2]).toContain('git lfs pull');
+    expect(rejects[4]).toContain('7.jsonl has vectors of 3 dimensions, the collection \\"mixed\\" has 4');
+    expect((await stored('mixed')).map(({ external_id, text, metadata, vector }) => [external_id, text, metadata, asFloats(vector)])).toEqual([
+      ['a', null, { year: 1 }, [1, 2, 3, 4]],
+      ['b', 'words', {}, [5, 6, 7, 8]],
+      ['z', null, {}, [9, 9, 9, 9]],
+    ]);
+    // The same command again, once a file is mended.
+    writeFileSync(cli.path('mixed/3.csv'), 'id,vector\nMüller,1 2 3 4\n');
+    const again = await cli.run(['import', 'mixed', '--into', 'mixed']);
+    expect(again).toMatchObject({ code: 2, messages: expect.stringContaining('1 new, 3 replaced') });
+  });
+
+  test('ends with one sentence where vectors have another dimension than the collection', async () => {
+    writeFileSync(cli.path('wide.jsonl'), Array.from({ length: 20 }, (_, i) => JSON.stringify({ id: i, vector: [1, 2, 3] })).join('\n'));
+    await cli.succeed(['create', 'narrow', '--dim', '4']);
+    const { code, messages } = await cli.run(['import', 'wide.jsonl', '--into', 'narrow', '--quiet']);
+    expect({ code, messages }).toEqual({ code: 2, messages: 'wide.jsonl has vectors of 3 dimensions, the collection "narrow" has 4\n' });
   });
 
   test('never writes over its source', async () => {
@@ -252,6 +309,8 @@ describe('quiver import', () => {
     [['import', 'a.jsonl', '--into', 'x'], 5, /--create makes it/],
     [['import', 'a.jsonl', '--into', 'lines', '--vector', 'vec'], 2, /there is no column "vec"; there is: id, embedding/],
     [['import', 'a.jsonl'], 2, /required option '--into/],
+    [['import', '-', '--format', 'jsonl', '--into', 'nothing', '--create'], 2, /there are no rows to import/],
+    [['import', 'b.tsv.gz', '--format', 'jsonl', '--into', 'nothing', '--create'], 2, /no row can be read: line 1: not JSON/],
   ])('%j ends with %d', async (words, code, messages) => {
     expect(await cli.run(words)).toMatchObject({ code, messages: expect.stringMatching(messages) });
   });
@@ -265,7 +324,7 @@ describe('quiver export', () => {
       external_id: `é ${i}/"x"`,
       vector: floats(i),
       metadata: i % 3 === 0 ? {} : { n: i / 7, deep: { list: [1, null, 'a'] }, flag: true },
-      ...(i % 2 === 0 ? { text: `line\n${i}` } : {}),
+      ...(i % 2 === 0 ? { text: i % 8 === 0 ? '' : `line\n${i}` } : {}),
       ...(i % 5 === 0 ? { expires_at: '2099-01-01T00:00:00.000Z' } : {}),
     }));
     await server.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: items.slice(0, 1000) });
@@ -285,6 +344,6 @@ describe('quiver export', () => {
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as unknown),
-    ).toEqual([1, 2].map((i) => ({ external_id: `a${i}`, text: `words ${i}`, metadata: { year: 2000 + i, nothing: null } })));
+    ).toEqual([1, 2].map((i) => ({ external_id: `a${i}`, text: `words ${i}`, metadata: { year: 2000 + i } })));
   });
 });

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ApiClient, dataOf } from '../support/api-client';
 import { CommandLine } from '../support/command-line';
 import { EmbeddedProcess } from '../support/embedded-process';
@@ -50,8 +52,58 @@ describe('quiver', () => {
     expect(ids((await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output)).toEqual(['b']);
     const { output } = await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '1', '--fields', 'year', '--show-text']);
     expect(output).toBe('#  score  id  year  text\n1      1  a   1     red apple\n');
-    expect(await cli.run(['search', 'things'])).toMatchObject({ code: 2, messages: expect.stringContaining('--text, --vector and --item') });
+    expect(await cli.run(['search', 'things'])).toMatchObject({ code: 2, messages: expect.stringContaining('a text, --vector or --item') });
     expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({ code: 5, messages: expect.stringContaining('nothing') });
+  });
+
+  test('takes the text behind the collection, and filters as people write them', async () => {
+    expect(ids((await cli.succeed(['search', 'things', 'green', 'pear', '--hybrid', '0', '--json'])).output)).toEqual(['b']);
+    const where = async (...words: string[]): Promise<string[]> => ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '--json', ...words])).output);
+    expect(await where('--where', 'year >= 2')).toEqual(['c', 'b']);
+    expect(await where('--where', 'year in (1, 3)', '--filter', '{"year": {"$gt": 1}}')).toEqual(['c']);
+    const exported = await cli.succeed(['export', 'things', '--to', '-', '--no-vectors', '--where', 'not year < 3']);
+    expect(exported.output).toBe('{"external_id":"c","metadata":{"year":3}}\n');
+    expect(await cli.run(['search', 'things', 'x', '--where', 'year >='])).toMatchObject({ code: 2, messages: expect.stringContaining('expected a value, at character 8:') });
+    expect(await cli.run(['search', 'things', 'x', '--text', 'y'])).toMatchObject({ code: 2, messages: expect.stringContaining('say the text once') });
+    expect(await cli.run(['search', 'things', 'x', '--where', 'year = 99'])).toMatchObject({ code: 0, messages: 'nothing was found\n' });
+  });
+
+  test('finds items like one whose id no address can hold', async () => {
+    await server.data('POST', '/v1/collections', { name: 'dots', dim: 2 });
+    await server.data('POST', '/v1/collections/dots/bulk_upsert', { items: ['.', 'x', 'y'].map((id, i) => ({ external_id: id, vector: [1, i] })) });
+    expect(ids((await cli.succeed(['search', 'dots', '--item', '.', '--json'])).output)).toEqual(['x', 'y']);
+  });
+
+  test.each<[string[], number, Record<string, string>]>([
+    [['search', 'things', '--item', '..'], 5, {}],
+    [['search', '..', 'x'], 2, {}],
+    [['collections', '.'], 2, {}],
+    [['delete', '..', '--yes'], 2, {}],
+    [['import', 'nothing.jsonl', '--into', '.'], 2, {}],
+    [['collections'], 2, { QUIVER_API_KEY: 'a\nb' }],
+  ])('answers %j without a stack: %d', async (words, code, environment) => {
+    const outcome = await cli.run(words, { environment });
+    expect(outcome.code).toBe(code);
+    expect(outcome.messages).not.toContain('    at ');
+  });
+
+  test('says its version, and that it waits for a rate limit', async () => {
+    const version = (JSON.parse(readFileSync(resolve(__dirname, '../../package.json'), 'utf8')) as { version: string }).version;
+    for (const word of ['version', '--version']) expect((await cli.succeed([word])).output).toBe(`${version}\n`);
+    const answers = [
+      { status: 'error', data: null, error: { code: 429, message: 'too many requests' } },
+      { status: 'success', data: { collections: [] }, error: null },
+    ];
+    const busy = createServer((_request, response) => {
+      response.setHeader('retry-after', '1');
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(answers.shift()));
+    });
+    await new Promise<void>((done) => busy.listen(0, '127.0.0.1', done));
+    const { messages } = await cli.succeed(['collections', '--url', `http://127.0.0.1:${(busy.address() as AddressInfo).port}`]);
+    expect(messages).toContain('waiting 1 s: too many requests\n');
+    busy.closeAllConnections();
+    await new Promise((done) => busy.close(done));
   });
 
   test('makes a collection whose items expire, and purges it', async () => {

@@ -48,15 +48,15 @@ describe('quiver check-config', () => {
 
 describe('quiver demo', () => {
   test('says what it needs and where nobody answers', async () => {
-    expect(quiver(['demo'])).toMatchObject({ code: 1, output: '', errors: expect.stringContaining('API_KEY is not set') });
-    expect(quiver(['demo', 'http://127.0.0.1:1/'], { API_KEY: 'some-key' })).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(/^no answer from http:\/\/127\.0\.0\.1:1: /) });
+    expect(quiver(['demo', 'http://127.0.0.1:1/'], { API_KEY: 'some-key' })).toMatchObject({ code: 4, output: '', errors: expect.stringContaining('http://127.0.0.1:1') });
+    expect(quiver(['demo', 'http://127.0.0.1:1/', '--url', 'http://127.0.0.1:2'])).toMatchObject({ code: 2, errors: expect.stringContaining('say the address once') });
   });
 
   test('asks the service and tells what it answered', async () => {
     const asked: unknown[] = [];
     const answers = [
-      { data: { collection: 'demo', count: 7, loaded: true, dim: 384, embedding_model: 'builtin' }, error: null },
-      { data: null, error: { code: 403, message: 'not with this key' } },
+      { status: 'success', data: { collection: 'demo', count: 7, loaded: true, dim: 384, embedding_model: 'builtin' }, error: null },
+      { status: 'error', data: null, error: { code: 403, message: 'not with this key' } },
     ];
     const server = createServer((request, response) => {
       asked.push([request.method, request.url, request.headers['x-api-key']]);
@@ -64,12 +64,13 @@ describe('quiver demo', () => {
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
-    const command = (): Promise<{ stdout: string }> => promisify(execFile)(process.execPath, [join(scripts, 'quiver.cjs'), 'demo', `http://127.0.0.1:${port}`], { env: { API_KEY: 'some-key' } });
-    expect((await command()).stdout).toBe(`Stored 7 texts in the collection "demo" (builtin, 384 dimensions).\nLook at them: http://127.0.0.1:${port}/ui\n`);
-    await expect(command()).rejects.toMatchObject({ code: 1, stderr: 'not with this key\n' });
+    const url = `http://127.0.0.1:${port}`;
+    const command = (words: string[], env: Record<string, string>): Promise<{ stdout: string }> => promisify(execFile)(process.execPath, [join(scripts, 'quiver.cjs'), 'demo', ...words], { env });
+    expect((await command([url], { API_KEY: 'some-key' })).stdout).toBe(`Stored 7 texts in the collection "demo" (builtin, 384 dimensions).\nLook at them: http://127.0.0.1:${port}/ui\n`);
+    await expect(command([], { QUIVER_URL: url, QUIVER_API_KEY: 'another-key', API_KEY: 'some-key', PORT: '1' })).rejects.toMatchObject({ code: 6, stderr: 'not with this key\n' });
     expect(asked).toEqual([
       ['POST', '/v1/demo', 'some-key'],
-      ['POST', '/v1/demo', 'some-key'],
+      ['POST', '/v1/demo', 'another-key'],
     ]);
     await new Promise((done) => server.close(done));
   });

@@ -33,7 +33,7 @@ function sourcesUnder(folder: string): SourceFile[] {
  * shared/, and nothing else of its side.
  */
 const FLOORS: Record<string, string[][]> = {
-  cli: [['main.ts'], ['program.ts'], ['commands/'], ['export/', 'import/', 'migrate/'], ['formats/', 'writing/'], ['connection/', 'terminal/'], ['command-context.ts', 'command-error.ts']],
+  cli: [['main.ts'], ['program.ts'], ['commands/'], ['export/', 'import/', 'migrate/'], ['formats/', 'writing/'], ['connection/', 'filters/', 'terminal/'], ['command-context.ts', 'command-error.ts']],
   embedded: [
     ['main.ts', 'repair.ts'],
     ['rebuilt-collections.ts'],

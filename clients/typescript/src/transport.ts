@@ -39,6 +39,8 @@ export interface QuiverOptions {
   onWarning?: ((warning: string) => void) | null;
   /** Has the service refuse (422) what it would else warn of as a likely mistake of the request. Default: false. */
   strict?: boolean;
+  /** Told before a request is sent again: how long that is put off, and why. */
+  onWait?: (waitMs: number, error: Error) => void;
   /** In the place of the runtime's own `fetch`. */
   fetch?: typeof fetch;
 }
@@ -85,6 +87,7 @@ export class Transport {
   private readonly policy: RetryPolicy;
   private readonly hasKeys: boolean;
   private readonly onWarning: ((warning: string) => void) | null;
+  private readonly onWait: ((waitMs: number, error: Error) => void) | undefined;
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
@@ -96,6 +99,7 @@ export class Transport {
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
     this.onWarning = options.onWarning === undefined ? new ConsoleWarnings().tell : options.onWarning;
+    this.onWait = options.onWait;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   }
@@ -202,6 +206,7 @@ export class Transport {
         isAnswerLost ||= mayHaveBeenDone(error);
         const delayMs = retryDelayMs(error, { policy: { ...policy, retries }, attempt, isRepeatable, chance: Math.random() });
         if (delayMs === null) throw error;
+        this.onWait?.(delayMs, error as Error);
         await pause(delayMs, options.signal);
       }
     }

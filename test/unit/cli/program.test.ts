@@ -10,7 +10,15 @@ import { EXIT_CODES } from '../../../cli/command-error';
 const page = join(resolve(__dirname, '../../..'), 'docs/command-line.md');
 const HEAD = '## Commands\n';
 
-const program = buildProgram({ environment: {}, input: new PassThrough(), output: new PassThrough(), messages: new PassThrough(), signal: new AbortController().signal, exitWith: () => {} });
+const program = buildProgram({
+  version: '0.0.0',
+  environment: {},
+  input: new PassThrough(),
+  output: new PassThrough(),
+  messages: new PassThrough(),
+  signal: new AbortController().signal,
+  exitWith: () => {},
+});
 
 function leaves(command: Command, path = ''): { path: string; command: Command }[] {
   return command.commands.flatMap((one) => {

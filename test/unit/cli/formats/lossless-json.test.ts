@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseLossless } from '../../../../cli/formats/lossless-json';
+import { parseLenient, parseLossless } from '../../../../cli/formats/lossless-json';
 
 describe('parseLossless', () => {
   test('integers beyond 2^53 become strings of their digits, and are counted', () => {
@@ -24,4 +24,14 @@ describe('parseLossless', () => {
       }),
     );
   });
+});
+
+test('numbers that are none are read as Python writes them, and texts stay as they are', () => {
+  expect(parseLenient(String.raw`{"a": NaN, "b": [-Infinity, 1, Infinity], "c": "NaN \" Infinity", "d": 9007199254740993}`)).toEqual({
+    a: Number.NaN,
+    b: [-Infinity, 1, Infinity],
+    c: 'NaN " Infinity',
+    d: '9007199254740993',
+  });
+  for (const text of ['{"a": nan}', '{"a": NaN', '{"a": +Infinity}', '{NaN: 1}']) expect(() => parseLenient(text)).toThrow(SyntaxError);
 });

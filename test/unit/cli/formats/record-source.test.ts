@@ -93,6 +93,25 @@ describe('a source', () => {
   });
 });
 
+test.each([
+  ['semicolons', 'id;text\n1;"a;b,c"\n', ';', { id: '1', text: 'a;b,c' }],
+  ['tabs', 'id\ttext\n1\ta,b\n', '\t', { id: '1', text: 'a,b' }],
+  ['commas beside semicolons', 'id,text;,n\n1,a;b,2\n', ',', { id: '1', 'text;': 'a;b', n: '2' }],
+  ["Excel's own line", '\ufeffsep=|\r\nid|text\r\n1|a\r\n', '|', { id: '1', text: 'a' }],
+  ['one column', 'id\n1\n', ',', { id: '1' }],
+  ['no line end', 'id;text', ';', null],
+])('CSV is read whatever separates its values: %s', async (_what, text, delimiter, fields) => {
+  const chunks = await all(await open('found.csv', 'csv', text));
+  expect(chunks.flatMap(({ records }) => records.map((record) => record.fields))).toEqual(fields === null ? [] : [fields]);
+  for (const { mark } of chunks) expect(mark).toMatchObject({ delimiter });
+});
+
+test('decimal commas of CSV are numbers where it is said', async () => {
+  writeFileSync(join(folder, 'comma.csv'), 'id;price;tags\n1;0,5;"1,2,3"\n');
+  const source = await openFile({ path: join(folder, 'comma.csv'), format: 'csv', name: 'comma.csv' }, { ...options, hasDecimalCommas: true });
+  expect((await all(source))[0].records[0].fields).toEqual({ id: '1', price: '0.5', tags: '1,2,3' });
+});
+
 describe('quotes of CSV', () => {
   /** Fields of the second column by the numbers of their lines, and bad lines. */
   const read = async (text: string): Promise<Record<number, unknown>> => {
@@ -208,5 +227,5 @@ test('a list of bad rows in a folder is no source', () => {
   const inner = join(folder, 'inner');
   mkdirSync(inner);
   for (const name of ['a.jsonl', 'inner.rejects.jsonl']) writeFileSync(join(inner, name), '{}\n');
-  expect(findFiles([inner], null).map(({ name }) => name)).toEqual(['a.jsonl']);
+  expect(findFiles([inner], null).files.map(({ name }) => name)).toEqual(['a.jsonl']);
 });

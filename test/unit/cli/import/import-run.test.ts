@@ -11,7 +11,7 @@ import type { ListedChunk } from '../../../../cli/import/source-list';
 const folder = mkdtempSync(join(tmpdir(), 'quiver-import-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const SOURCE = { hasNullsForNothing: false, hasTextOnly: false } as RecordSource;
+const SOURCE = { hasTextOnly: false } as RecordSource;
 /** A row that is a text can't be read. */
 type Row = { id: string; vector: number[] } | string;
 
@@ -27,12 +27,21 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
     const numbered = rows.map((row) => ({ row, number: ++number }));
     const records = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [] : [{ fields: row, number: own }]));
     const unreadable = numbered.flatMap(({ row, number: own }) => (typeof row === 'string' ? [{ number: own, reason: row }] : []));
-    const mark = { file: 0, inner: number };
-    yield { chunk: { records, unreadable, place: 'line', idPrefix: '', mark: number, share: null }, source: SOURCE, mark, share: null };
+    const mapping = { id: 'id', vector: 'vector', text: null, metadataObject: null, metadata: [] };
+    const mark = { file: 0, inner: number, mapping };
+    yield {
+      chunk: { records, unreadable, place: 'line', idPrefix: '', mark: number, share: null },
+      source: SOURCE,
+      mapping,
+      columns: ['id', 'vector'],
+      file: { name: 'rows', number: 0 },
+      mark,
+      share: null,
+    };
   }
 }
 
-const newState = (): ImportState => ({ mark: { file: 0, inner: null }, mapping: { id: 'id', vector: 'vector', text: null, metadataObject: null, metadata: [] }, rows: 0, rejected: 0, rejectBytes: 0 });
+const newState = (): ImportState => ({ mark: { file: 0, inner: null, mapping: null }, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 });
 
 /** A run into a service that refuses items of the id `refused`. */
 function runOf(rejectPath: string, state: ImportState, rejectsMax: number): ImportRun {
@@ -45,7 +54,7 @@ function runOf(rejectPath: string, state: ImportState, rejectsMax: number): Impo
   const context = { signal: new AbortController().signal } as CommandContext;
   const settings = { collection: 'c', dim: 2, lanes: 1, batchItemsMax: 1, batchCharactersMax: 10_000, requestTimeoutMs: 1000, patienceMs: 1000, rejectsMax, idPrefix: '', guessTypes: true };
   const progress = { report: () => undefined, say: () => undefined, stop: () => undefined };
-  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress });
+  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress, say: () => undefined });
 }
 
 const listed = (path: string): string[] =>

@@ -1,7 +1,8 @@
+import { UntypedBytes } from '../../../../cli/formats/table-values';
 import { type ColumnMapping, mapColumns } from '../../../../cli/import/column-mapping';
 import { RowConverter } from '../../../../cli/import/item-of-row';
 
-const TABLE = { hasNullsForNothing: true, hasTextOnly: false };
+const TABLE = { hasTextOnly: false };
 const whole: ColumnMapping = { id: 'id', vector: 'vector', text: 'text', metadataObject: null, metadata: null };
 
 function convert(fields: Record<string, unknown>, mapping: ColumnMapping = whole, source = TABLE): unknown {
@@ -24,6 +25,8 @@ describe('an item of a row', () => {
     ['JSON', '[0.1, 2]'],
     ['numbers apart', '0.1 2e0'],
     ['big numbers', [0.1, 2n]],
+    ['decimal commas', ['0,1', '2']],
+    ['decimal commas in a list', '[0,1; 2,0]'],
   ])('has its vector from %s', (_kind, vector) => {
     expect(convert({ id: 'a', vector })).toEqual({ external_id: 'a', vector: base64(0.1, 2), metadata: {} });
   });
@@ -39,6 +42,7 @@ describe('an item of a row', () => {
     [{ id: 1, vector: Float32Array.of(Number.NaN, 1) }, 'number 0 of the vector is NaN'],
     [{ id: 1, vector: 'what?' }, 'the vector is neither a list of numbers nor base64'],
     [{ id: 1, vector: { a: 1 } }, 'the vector is no list of numbers'],
+    [{ id: 1, vector: [Number.NaN, 1] }, 'number 0 of the vector is NaN'],
     [{ id: 1, text: ' ' }, 'neither a vector nor a text'],
   ])('%j is refused: %s', (fields, reason) => {
     expect(convert(fields)).toBe(reason);
@@ -58,13 +62,32 @@ describe('an item of a row', () => {
       ['__proto__']: 'data',
     };
     expect(JSON.stringify((convert(Object.fromEntries(Object.entries(fields))) as { metadata: unknown }).metadata)).toBe(
-      '{"day":"1970-01-01T00:00:00.000Z","big":"1152921504606846976","small":3,"list":[1,2],"bytes":"AQI=","nan":null,"__proto__":"data"}',
+      '{"day":"1970-01-01T00:00:00.000Z","big":"1152921504606846976","small":3,"list":[1,2],"bytes":"AQI=","__proto__":"data"}',
     );
   });
 
   test('has numbers and truth values of text where they would come back as they were', () => {
-    const fields = { id: 'a', vector: '1 2', n: '12', f: '-1.5', zip: '01234', long: '12345678901234567890', yes: 'true', plus: '+1', empty: '' };
-    expect(convert(fields, whole, { hasNullsForNothing: true, hasTextOnly: true })).toMatchObject({ metadata: { n: 12, f: -1.5, zip: '01234', long: '12345678901234567890', yes: true, plus: '+1' } });
+    const texts = ['01234', '12345678901234567890', '+1', '1.10', '5E3', '1e5', '-0', '1e400', '0x1F', '0.1000000000000000055511', '1.0', ' 1', 'no', '.5'];
+    const fields = { id: 'a', vector: '1 2', n: '12', f: '-1.5', small: '1e-7', yes: 'true', empty: '', none: 'NaN', inf: '-inf', ...texts };
+    const { metadata } = convert(fields, whole, { hasTextOnly: true }) as { metadata: unknown };
+    expect(metadata).toEqual({ n: 12, f: -1.5, small: 1e-7, yes: true, ...texts });
+  });
+
+  test('keeps bytes of which nobody says what they are apart, as text where they are one, also as id', () => {
+    const bytes = (text: string): UntypedBytes => new UntypedBytes(Buffer.from(text, 'latin1'));
+    expect(convert({ id: bytes('\xffA'), vector: [1, 2], hash: bytes('\xfe\x01'), name: bytes('plain'), control: bytes('\0') })).toEqual({
+      external_id: '/0E=',
+      vector: base64(1, 2),
+      metadata: { hash: '/gE=', name: 'plain', control: 'AA==' },
+    });
+    expect(convert({ id: bytes('x'), vector: bytes('[1,  2]') })).toMatchObject({ external_id: 'x', vector: base64(1, 2) });
+    expect(convert({ id: 'x', vector: new UntypedBytes(new Uint8Array(Float32Array.of(0, 0).buffer)) })).toMatchObject({ vector: base64(0, 0) });
+  });
+
+  test('keeps an empty text beside a vector, but of CSV, where it is a value that is not there', () => {
+    expect(convert({ id: 'a', vector: [1, 2], text: '' })).toMatchObject({ text: '' });
+    expect(convert({ id: 'a', vector: '1 2', text: '' }, whole, { hasTextOnly: true })).not.toHaveProperty('text');
+    expect(convert({ id: 'a', vector: [1, 2], text: Number.NaN })).not.toHaveProperty('text');
   });
 
   test('has the object of a metadata column with the other columns beside it', () => {
@@ -74,7 +97,11 @@ describe('an item of a row', () => {
   });
 
   test('has the number of its row as id where no column has one', () => {
-    expect(convert({ vector: [1, 2] }, { ...whole, id: null })).toMatchObject({ external_id: 'f:7' });
+    const { external_id: id } = convert({ vector: [1, 2] }, { ...whole, id: null }) as { external_id: string };
+    expect(id).toMatch(/^f:7-[0-9a-f]{12}$/);
+    expect(convert({ vector: [1, 2] }, { ...whole, id: null })).toMatchObject({ external_id: id });
+    // A row of another file with the same name.
+    for (const other of [{ vector: [1, 3] }, { vector: [1, '2'] }, { vector: [1, 2], title: 'x' }]) expect(convert(other, { ...whole, id: null })).not.toMatchObject({ external_id: id });
   });
 });
 

@@ -1,0 +1,147 @@
+/** A filter as the service takes it. */
+export type WhereFilter = Record<string, unknown>;
+
+/** What an expression is not, with the place in it. */
+export class WhereError extends Error {}
+
+interface Token {
+  kind: 'word' | 'text' | 'sign' | 'end';
+  text: string;
+  at: number;
+}
+
+const OPERATORS: Record<string, string> = { '=': '$eq', '==': '$eq', '!=': '$ne', '<>': '$ne', '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' };
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
+const TOKEN = /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
+/** Deeper brackets than a person writes. */
+const DEPTH_MAX = 100;
+
+/**
+ * The filter of an expression such as `year >= 2000 and (category = law or not draft = true)`. Fields and texts are words or
+ * stand in quotes. Throws a WhereError whose message points at the place.
+ */
+export function filterOfWhere(expression: string): WhereFilter {
+  return new WhereParser(expression).parse();
+}
+
+class WhereParser {
+  private readonly tokens: Token[];
+  private next = 0;
+  private depth = 0;
+
+  constructor(private readonly expression: string) {
+    this.tokens = this.read();
+  }
+
+  parse(): WhereFilter {
+    const filter = this.either();
+    if (this.token.kind !== 'end') throw this.error('expected "and", "or" or the end');
+    return filter;
+  }
+
+  private either(): WhereFilter {
+    return this.joined('or', '$or', () => this.both());
+  }
+
+  private both(): WhereFilter {
+    return this.joined('and', '$and', () => this.negated());
+  }
+
+  private joined(word: string, operator: string, part: () => WhereFilter): WhereFilter {
+    const parts = [part()];
+    while (this.takeWord(word)) parts.push(part());
+    return parts.length === 1 ? parts[0] : { [operator]: parts };
+  }
+
+  private negated(): WhereFilter {
+    this.depth += 1;
+    if (this.depth > DEPTH_MAX) throw this.error('too deep');
+    const filter = this.takeWord('not') ? { $not: this.negated() } : this.takeSign('(') ? this.bracketed() : this.comparison();
+    this.depth -= 1;
+    return filter;
+  }
+
+  private bracketed(): WhereFilter {
+    const filter = this.either();
+    if (!this.takeSign(')')) throw this.error('expected ")"');
+    return filter;
+  }
+
+  private comparison(): WhereFilter {
+    const { kind, text } = this.token;
+    if (kind !== 'word' && kind !== 'text') throw this.error('expected a field');
+    if (text === '' || text.startsWith('$')) throw this.error(text === '' ? 'a field has a name' : 'a field begins with another character than $');
+    this.next += 1;
+    const operator = this.token.kind === 'sign' && Object.hasOwn(OPERATORS, this.token.text) ? OPERATORS[this.token.text] : null;
+    if (operator !== null) {
+      this.next += 1;
+      return { [text]: { [operator]: this.value() } };
+    }
+    if (this.takeWord('exists')) return { [text]: { $exists: true } };
+    if (this.takeWord('in')) return { [text]: { $in: this.list() } };
+    if (this.takeWord('not')) {
+      if (this.takeWord('exists')) return { [text]: { $exists: false } };
+      if (this.takeWord('in')) return { [text]: { $nin: this.list() } };
+    }
+    throw this.error('expected =, !=, <, <=, >, >=, "in", "not in", "exists" or "not exists"');
+  }
+
+  private list(): unknown[] {
+    if (!this.takeSign('(')) throw this.error('expected "("');
+    const values = [this.value()];
+    while (this.takeSign(',')) values.push(this.value());
+    if (!this.takeSign(')')) throw this.error('expected "," or ")"');
+    return values;
+  }
+
+  private value(): unknown {
+    const { kind, text } = this.token;
+    if (kind !== 'word' && kind !== 'text') throw this.error('expected a value');
+    if (kind === 'word' && NUMBER.test(text) && (!Number.isFinite(Number(text)) || (Number.isInteger(Number(text)) && !Number.isSafeInteger(Number(text)))))
+      throw this.error('no number holds that exactly; a text stands in quotes');
+    this.next += 1;
+    if (kind === 'text') return text;
+    const literal = text.toLowerCase();
+    if (Object.hasOwn(LITERALS, literal)) return LITERALS[literal];
+    return NUMBER.test(text) ? Number(text) : text;
+  }
+
+  private get token(): Token {
+    return this.tokens[this.next];
+  }
+
+  private takeWord(word: string): boolean {
+    if (this.token.kind !== 'word' || this.token.text.toLowerCase() !== word) return false;
+    this.next += 1;
+    return true;
+  }
+
+  private takeSign(sign: string): boolean {
+    if (this.token.kind !== 'sign' || this.token.text !== sign) return false;
+    this.next += 1;
+    return true;
+  }
+
+  private read(): Token[] {
+    const { expression } = this;
+    const end = expression.trimEnd().length;
+    const tokens: Token[] = [];
+    for (let at = 0; at < end; at = TOKEN.lastIndex) {
+      const start = at + (/^\s*/.exec(expression.slice(at))?.[0].length ?? 0);
+      TOKEN.lastIndex = at;
+      const groups = TOKEN.exec(expression)?.groups;
+      if (groups === undefined) throw this.error(/["'`]/.test(expression[start]) ? 'a quote that is never closed' : `"${expression[start]}" means nothing here`, start);
+      const quoted = groups.double ?? groups.single;
+      if (groups.sign !== undefined) tokens.push({ kind: 'sign', text: groups.sign, at: start });
+      else if (groups.word !== undefined) tokens.push({ kind: 'word', text: groups.word, at: start });
+      else tokens.push({ kind: 'text', text: quoted === undefined ? groups.field : quoted.replaceAll(/\\([^])/g, '$1'), at: start });
+    }
+    tokens.push({ kind: 'end', text: '', at: end });
+    return tokens;
+  }
+
+  private error(expected: string, at = this.token.at): WhereError {
+    return new WhereError(`${expected}, at character ${at + 1}:\n  ${this.expression.replaceAll(/\s/g, ' ')}\n  ${' '.repeat(at)}^`);
+  }
+}

@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+
+/** Files of pyarrow and Polars with a column of each type, as metadata of items have it. */
+
+const CORPUS = resolve(__dirname, '../fuzz/corpus/imports');
+const REFUSED = resolve(__dirname, '../fixtures/imports');
+const PARQUET = ['types.parquet', 'types-2.parquet'];
+const ARROW = ['types.arrow', 'types-zstd.arrow', 'types-lz4.arrows'];
+
+let answers: Map<string, { rows?: unknown[]; error?: string }>;
+beforeAll(() => {
+  const paths = [...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)), ...['list-view.arrow', 'run-end-encoded.arrow'].map((name) => join(REFUSED, name))];
+  const output = execFileSync(process.execPath, [resolve(__dirname, '../support/read-rows.cjs'), ...paths], { encoding: 'utf8' });
+  const parsed = JSON.parse(output) as { rows?: unknown[]; error?: string }[];
+  answers = new Map(paths.map((path, i) => [path.split('/').at(-1)!, parsed[i]]));
+});
+
+const BOTH = [
+  {
+    id: 'a',
+    embedding: [1, 2, 3],
+    ll: ['x', 'y'],
+    llf: [1.5, 2.5],
+    nest: { t: 1, l: [1, 2], d: 19.99 },
+    lu: 'ü',
+    dict: 'p',
+    fsl: [1, 2],
+    i64: '1152921504606846977',
+    u64: '18446744073709551615',
+    dec: 19.99,
+    dec256: 9.95,
+    dneg: -9.95,
+    bin: '/wE=',
+    t32: '01:02:03',
+    t64: '01:02:03.000004',
+    t64n: '01:02:03.000000001',
+    ts: '2024-01-01T00:00:00.123456Z',
+    tsn: '2024-01-01T00:00:00.123456789Z',
+    tss: '1969-12-31T23:59:59.000Z',
+    tsbig: '+294247-01-10T04:00:54.775807Z',
+    d32: '2024-02-29T00:00:00.000Z',
+    d64: '2024-02-29T00:00:00.000Z',
+    nan: null,
+    nanlist: [null, 1],
+    h: 1.5,
+    bool: true,
+    null: null,
+    map: { k: 1 },
+    mapts: { '2020-01-01T00:00:00.000Z': 1.1 },
+    lol: [[1.1], []],
+    losts: [{ ts: '1969-12-31T23:59:59.999999Z' }],
+  },
+  {
+    id: 'b',
+    embedding: [4, 5, 6],
+    ll: ['z'],
+    llf: [3.5],
+    nest: { t: 2, l: [], d: -0.05 },
+    lu: 'v',
+    dict: 'q',
+    fsl: [3, 4],
+    i64: 7,
+    u64: 7,
+    dec: '12345678901234567.89',
+    dec256: 1,
+    dneg: null,
+    bin: '/gE=',
+    t32: null,
+    t64: '00:00:00',
+    t64n: '00:00:00',
+    ts: '1969-12-31T23:59:59.999999Z',
+    tsn: '1969-12-31T23:59:59.999999999Z',
+    tss: '1970-01-01T00:00:00.000Z',
+    tsbig: '-144169-06-28T09:59:32.612096Z',
+    d32: '1969-12-31T00:00:00.000Z',
+    d64: '1969-12-31T00:00:00.000Z',
+    nan: null,
+    nanlist: [null, 2],
+    h: 2,
+    bool: false,
+    null: null,
+    map: { a: 2, b: null },
+    mapts: {},
+    lol: null,
+    losts: [],
+  },
+];
+const ARROW_ONLY = [
+  { sv: 'short', bv: '/wE=', dur: 'PT1H2M3S', durn: 'PT1.5S', mdn: 'P1M2DT3.000000004S', dunion: 1.5, sunion: 1, dictll: ['b', 'c'] },
+  { sv: 'a much longer text than twelve', bv: 'YWJj', dur: 'PT-1S', durn: 'PT0S', mdn: 'P-1Y-2MT-0.000000001S', dunion: [1, 2], sunion: '2021-01-01T00:00:00.000Z', dictll: ['a'] },
+];
+
+test.each(PARQUET)('%s has the values that were written', (name) => {
+  expect(answers.get(name)).toEqual({ rows: BOTH });
+});
+
+test.each(ARROW)('%s has the values that were written', (name) => {
+  expect(answers.get(name)).toEqual({ rows: BOTH.map((row, i) => ({ ...row, ...ARROW_ONLY[i] })) });
+});
+
+test('Arrow of Polars, whose lists have offsets of 64 bits, is read', () => {
+  expect(answers.get('polars.arrow')?.rows).toEqual([
+    { id: 'a', embedding: [1, 2, 3], tags: ['x'], cat: 'u', e: 'u', arr: [1, 2], dec: 1.1, st: { a: [1] }, t: '01:02:03', du: 'PT1.5S' },
+    { id: 'b', embedding: [4, 5, 6], tags: ['y', 'z'], cat: 'v', e: 'v', arr: [3, 4], dec: 2.2, st: { a: [2] }, t: null, du: null },
+  ]);
+});
+
+test.each([
+  ['list-view.arrow', 'ListView'],
+  ['run-end-encoded.arrow', 'RunEndEncoded'],
+])('%s is refused by the name of its type', (name, type) => {
+  expect(answers.get(name)?.error).toContain(`it has a column of the type ${type}; write it as another one`);
+});

@@ -1,0 +1,39 @@
+import { filterOfWhere } from '../../../../cli/filters/where';
+
+describe('an expression', () => {
+  test.each<[string, unknown]>([
+    ['year >= 2000 and category = law', { $and: [{ year: { $gte: 2000 } }, { category: { $eq: 'law' } }] }],
+    ['a = 1 or b = 2 and c = 3', { $or: [{ a: { $eq: 1 } }, { $and: [{ b: { $eq: 2 } }, { c: { $eq: 3 } }] }] }],
+    ['(a = 1 or b = 2) and not c < -1.5e3', { $and: [{ $or: [{ a: { $eq: 1 } }, { b: { $eq: 2 } }] }, { $not: { c: { $lt: -1500 } } }] }],
+    ['NOT (a!=true)', { $not: { a: { $ne: true } } }],
+    ['a == null AND b <> false', { $and: [{ a: { $eq: null } }, { b: { $ne: false } }] }],
+    [`tag in (law, "civil law", 'it''s', 3)`, { $__error: true }],
+    [`tag in (law, "civil \\"law\\"", 'it\\'s', 3)`, { tag: { $in: ['law', 'civil "law"', "it's", 3] } }],
+    ['tag not in (a)', { tag: { $nin: ['a'] } }],
+    ['a.b exists and `odd field` not exists', { $and: [{ 'a.b': { $exists: true } }, { 'odd field': { $exists: false } }] }],
+    [`"and" = "or" and x = '2000'`, { $and: [{ and: { $eq: 'or' } }, { x: { $eq: '2000' } }] }],
+    ['day<2024-01-01', { day: { $lt: '2024-01-01' } }],
+    ['v = 007 and w = 1.10', { $and: [{ v: { $eq: '007' } }, { w: { $eq: 1.1 } }] }],
+    [' städte = Zürich ', { städte: { $eq: 'Zürich' } }],
+  ])('%s', (expression, expected) => {
+    if (JSON.stringify(expected).includes('$__error')) expect(() => filterOfWhere(expression)).toThrow('expected "," or ")"');
+    else expect(filterOfWhere(expression)).toEqual(expected);
+  });
+
+  test.each([
+    ['', 'expected a field, at character 1:'],
+    ['year >=', 'expected a value, at character 8:\n  year >=\n         ^'],
+    ['year 2000', 'expected =, !=,'],
+    ['year = 1 year = 2', 'expected "and", "or" or the end, at character 10:'],
+    ['(a = 1', 'expected ")", at character 7:'],
+    ['a in b', 'expected "(", at character 6:'],
+    ['a in ()', 'expected a value, at character 7:'],
+    ['a = "x', 'a quote that is never closed, at character 5:'],
+    ['a ! 1', '"!" means nothing here, at character 3:'],
+    ['$a = 1', 'a field begins with another character than $, at character 1:'],
+    ['a = 9007199254740993', 'no number holds that exactly; a text stands in quotes, at character 5:'],
+    [`${'('.repeat(200)}a = 1`, 'too deep'],
+  ])('%s is refused where it is wrong', (expression, message) => {
+    expect(() => filterOfWhere(expression)).toThrow(message);
+  });
+});
