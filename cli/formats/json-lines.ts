@@ -82,19 +82,26 @@ export class JsonLinesSource implements RecordSource {
       return made;
     };
     const pieces: AsyncIterable<(Omit<JsonPiece, 'isInArray'> & { isInArray?: boolean })[]> = isLines ? linesOf(bytes, start) : jsonValues(bytes, start, this.bytes.name);
-    for await (const lines of pieces) {
-      for (const { line, number, end, isInArray } of lines) {
-        const isFirst = number === 1 && start.byte === 0;
-        const text = line.toString('utf8', isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0).trim();
-        const rows = text === '' ? [] : this.rowsOf(line, text);
-        last = { byte: end, line: number, isLines, action: this.action, ...(isInArray === undefined ? {} : { isInArray }) };
-        if (typeof rows === 'string') unreadable.push({ number, reason: rows });
-        else for (const fields of rows) records.push({ fields, number });
-        size += line.length;
-        if (records.length + unreadable.length >= CHUNK_ROWS || (size >= CHUNK_BYTES && records.length + unreadable.length > 0)) yield chunk();
+    let failure: Error | null = null;
+    try {
+      for await (const lines of pieces) {
+        for (const { line, number, end, isInArray } of lines) {
+          const isFirst = number === 1 && start.byte === 0;
+          const text = line.toString('utf8', isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0).trim();
+          const rows = text === '' ? [] : this.rowsOf(line, text);
+          last = { byte: end, line: number, isLines, action: this.action, ...(isInArray === undefined ? {} : { isInArray }) };
+          if (typeof rows === 'string') unreadable.push({ number, reason: rows });
+          else for (const fields of rows) records.push({ fields, number });
+          size += line.length;
+          if (records.length + unreadable.length >= CHUNK_ROWS || (size >= CHUNK_BYTES && records.length + unreadable.length > 0)) yield chunk();
+        }
       }
+    } catch (error) {
+      // What was read before stays read.
+      failure = error as Error;
     }
     if (records.length + unreadable.length > 0) yield chunk();
+    if (failure !== null) throw failure;
   }
 
   /** What a piece holds; a text says why it holds nothing. */

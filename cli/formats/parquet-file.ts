@@ -3,7 +3,7 @@ import type { Compressors, FileMetaData, PageHeader, SchemaTree } from 'hyparque
 import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
 import { lz4BlockDecompress } from './lz4-frame';
-import { highestLevels, readLevels } from './parquet-levels';
+import { checkRuns, highestLevels, readLevels } from './parquet-levels';
 import { converterOf, isLeftToLibrary, storedElement, storedText } from './parquet-values';
 import { PIECE_BYTES_MAX } from './record-source';
 import { timestampText } from './table-values';
@@ -195,6 +195,7 @@ export class PageReader {
     const repetitionLevels = nextLevels(this.highest.repetition);
     const definitionLevels = nextLevels(this.highest.definition);
     const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
+    this.checkIndices(whole.subarray(at), header.encoding, values);
     return { page: this.library.readDataPage(whole.subarray(at), { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
   }
 
@@ -209,9 +210,28 @@ export class PageReader {
     const plain = {
       ...head,
       uncompressed_page_size: head.uncompressed_page_size - valuesAt,
-      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0 },
+      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0, is_compressed: false },
     };
-    return { page: this.library.readDataPageV2(bytes.subarray(valuesAt), plain, this.withoutLevels), repetitionLevels, definitionLevels };
+    const { codec, compressors } = this.place.decoder;
+    const stored = bytes.subarray(valuesAt);
+    const whole = header.is_compressed === false ? stored : this.library.decompressPage(stored, plain.uncompressed_page_size, codec, compressors);
+    this.checkIndices(whole, header.encoding, header.num_values - header.num_nulls);
+    return { page: this.library.readDataPageV2(whole, plain, this.withoutLevels), repetitionLevels, definitionLevels };
+  }
+
+  /** The library would make an array of as many values as a run says. */
+  private checkIndices(bytes: Uint8Array, encoding: string, count: number): void {
+    const isIndices = encoding.endsWith('_DICTIONARY');
+    // Truth values stand behind their length, indices behind their width.
+    if ((!isIndices && encoding !== 'RLE') || count === 0) return;
+    if (bytes.length === 0) throw this.damaged('a page is cut off');
+    // Of no bits, all are the first value.
+    if (isIndices && bytes[0] === 0) return;
+    try {
+      checkRuns(bytes.subarray(isIndices ? 1 : 4), isIndices ? bytes[0] : 1, count);
+    } catch (error) {
+      throw this.damaged((error as Error).message);
+    }
   }
 
   private levels(bytes: Uint8Array, count: number, highest: number): Uint8Array {

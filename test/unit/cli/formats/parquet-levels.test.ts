@@ -1,4 +1,4 @@
-import { readLevels } from '../../../../cli/formats/parquet-levels';
+import { checkRuns, readLevels } from '../../../../cli/formats/parquet-levels';
 import { seededRandom } from '../../../support/random';
 
 const SEED = 20261123;
@@ -57,4 +57,14 @@ describe(`levels of a Parquet page, seed ${SEED}`, () => {
     expect(() => readLevels(Uint8Array.from([0, 1]), 4, 1)).toThrow('empty');
     expect(() => readLevels(new Uint8Array(9).fill(0x80), 4, 1)).toThrow('no length');
   });
+});
+
+test('indices are no more than there are values', () => {
+  const good = Uint8Array.from([...repeated(3, 10), ...packed([1, 2, 3], 2)]);
+  expect(() => checkRuns(good, 2, 13)).not.toThrow();
+  expect(() => checkRuns(good, 2, 9)).toThrow('a run of 10 indices where there are 9');
+  expect(() => checkRuns(Uint8Array.from(repeated(1, 2 ** 30)), 2, 100)).toThrow('a run of 1073741824 indices where there are 100');
+  expect(() => checkRuns(Uint8Array.from(packed(new Array<number>(64).fill(1), 2)), 2, 40)).toThrow('a run of 64 indices where there are 40');
+  expect(() => checkRuns(good, 2, 30)).toThrow('cut off');
+  expect(() => checkRuns(Uint8Array.of(0), 2, 1)).toThrow('empty');
 });
