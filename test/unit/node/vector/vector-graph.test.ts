@@ -191,7 +191,8 @@ test('many hundreds of equal vectors and zero vectors do not trap the search', a
   const copies = mixed.subarray(0, DIM);
   const answer = await index.search(copies, { k: 10, effort: CALIBRATED, allowed: null });
   expect(answer.scores[9]).toBeCloseTo(1, 5);
-  expect(answer.slots.length).toBe(20);
+  // All that tie with the last: 900 copies and the row that they are of.
+  expect(answer.slots.length).toBe(901);
   const all = await index.search(copies, { k: GRAPH_ROWS, effort: CALIBRATED, allowed: null });
   expect(all.slots.length).toBe(GRAPH_ROWS);
 });
