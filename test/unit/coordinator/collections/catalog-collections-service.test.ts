@@ -62,7 +62,7 @@ describe('a collection of which a shard does not answer', () => {
       () => {
         throw new QuiverError('storage_damaged', 'stored data are damaged');
       },
-      'shard 1 of 2 of collection "away-0": stored data are damaged',
+      'shard 1 of 2 of collection "away-0": stored data are damaged; put them back from a copy, or restore the collection from a backup (docs/operations.md, "When data are gone")',
     ],
     [
       'meets an error of ours',
