@@ -216,16 +216,16 @@ export interface OpenedContent<Content> {
 
 /** What an object is that `sealedText` made, and whether its seal is good. Errors: as contentOf. */
 export function openedContent<Content>(schema: z.ZodType<Content>, seals: BackupSeals, key: string, bytes: Buffer): OpenedContent<Content> {
-  const { text, seal, sha256 } = checkedText(key, bytes);
-  const state = seals.check(key, text, seal);
-  if (state !== 'sealed') mustBeSmall(key, Buffer.from(text), UNSEALED_VALUES_MAX);
+  const { text, json, seal, sha256 } = checkedText(key, bytes);
+  const state = seals.check(key, json, seal);
+  if (state !== 'sealed') mustBeSmall(key, json, UNSEALED_VALUES_MAX);
   return { content: fitting(schema, key, text), seal: state, sha256 };
 }
 
 /** Errors: storage_damaged, also for what does not fit the schema; invalid_parameter for one of a later version. */
 export function contentOf<Content>(schema: z.ZodType<Content>, key: string, bytes: Buffer): Content {
-  const { text } = checkedText(key, bytes);
-  mustBeSmall(key, Buffer.from(text), VALUES_MAX);
+  const { text, json } = checkedText(key, bytes);
+  mustBeSmall(key, json, VALUES_MAX);
   return fitting(schema, key, text);
 }
 
@@ -234,14 +234,16 @@ export function isUnreadable(error: unknown): error is QuiverError {
   return isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter' || error.kind === 'storage_failed');
 }
 
-function checkedText(key: string, bytes: Buffer): { text: string; seal: Buffer | null; sha256: string } {
+/** `json`: the bytes of the text. */
+function checkedText(key: string, bytes: Buffer): { text: string; json: Buffer; seal: Buffer | null; sha256: string } {
   mustBeSmall(key, bytes, FRAME_VALUES_MAX);
   const { format, sha256, content, seal } = objectIn(key, bytes);
   if (typeof format === 'number' && format > BACKUP_FORMAT) {
     throw new QuiverError('invalid_parameter', `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
   }
-  if (format !== BACKUP_FORMAT || typeof content !== 'string' || sha256 !== sha256Of(Buffer.from(content))) throw damaged(key, 'does not match its checksum');
-  return { text: content, seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'), sha256 };
+  const json = typeof content === 'string' ? Buffer.from(content) : null;
+  if (format !== BACKUP_FORMAT || json === null || sha256 !== sha256Of(json)) throw damaged(key, 'does not match its checksum');
+  return { text: content as string, json, seal: seal === undefined ? null : Buffer.from(typeof seal === 'string' ? seal : '', 'hex'), sha256 };
 }
 
 /**

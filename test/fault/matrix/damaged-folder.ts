@@ -1,12 +1,12 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../../support/embedded-process';
+import type { EmbeddedProcess } from '../../support/embedded-process';
 import type { Cell } from './cell';
 import { CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, type Form } from './damage';
 import type { KindRow, Outcome } from './expectations';
-import { callOf, during, outcomeOf, stopInTime } from './service-calls';
+import { callOf, during, outcomeOf, serviceIn, soundCopy, stopInTime } from './service-calls';
 
 const ITEMS = 40;
 const STOP_DEADLINE_MS = 40_000;
@@ -32,7 +32,7 @@ export class DamagedFolder {
 
   static async make({ seed, forms }: { seed: number; forms: readonly Form[] }): Promise<DamagedFolder> {
     const made = new DamagedFolder(seed, forms);
-    const service = made.serviceIn(join(made.folder, 'sound'));
+    const service = serviceIn(join(made.folder, 'sound'));
     await service.start();
     try {
       const call = callOf(service);
@@ -64,7 +64,7 @@ export class DamagedFolder {
   }
 
   private async damagedWhileStopped(row: KindRow, form: Form): Promise<Cell[]> {
-    const service = this.serviceIn(this.copy());
+    const service = serviceIn(soundCopy(this.folder, this.count++));
     try {
       if (!damageIn(service.dataDir, row, form)) return [];
       return [cellOf(row, form, 'start', row.start[damageOf(form)], await this.started(service, this.model.copy(this.seed)))];
@@ -74,7 +74,7 @@ export class DamagedFolder {
   }
 
   private async damagedWhileRunning(row: KindRow, form: Form): Promise<Cell[]> {
-    const service = this.serviceIn(this.copy());
+    const service = serviceIn(soundCopy(this.folder, this.count++));
     const model = this.model.copy(this.seed);
     const cells: Cell[] = [];
     try {
@@ -112,16 +112,6 @@ export class DamagedFolder {
     if (stopped !== null) return stopped;
     if (seen === 'served' && refusal !== null) return `no write: ${refusal}`;
     return seen === 'served' && service.output.split('\n').some((line) => TOLD.test(line)) ? 'told' : seen;
-  }
-
-  private serviceIn(dataDir: string): EmbeddedProcess {
-    return new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${dataDir}-backups` } });
-  }
-
-  private copy(): string {
-    const dataDir = join(this.folder, `copy-${this.count++}`);
-    cpSync(join(this.folder, 'sound'), dataDir, { recursive: true });
-    return dataDir;
   }
 
   private async remove(service: EmbeddedProcess): Promise<void> {

@@ -1,12 +1,12 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { EmbeddedProcess } from '../../support/embedded-process';
+import type { EmbeddedProcess } from '../../support/embedded-process';
 import type { Cell } from './cell';
 import { CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, FORMS, type Form } from './damage';
 import { type KindRow, type Moment, MOMENTS, type Outcome } from './expectations';
-import { callOf, during, inTurns, outcomeOf, over, stopInTime } from './service-calls';
+import { callOf, during, inTurns, outcomeOf, over, serviceIn, soundCopy, stopInTime } from './service-calls';
 
 const ITEMS = 40;
 /** Of one process, a start or a stop. */
@@ -60,7 +60,7 @@ export class DamagedShards {
   }
 
   private async prepare(options: object): Promise<void> {
-    const service = this.serviceIn(join(this.folder, 'sound'));
+    const service = serviceIn(join(this.folder, 'sound'));
     await service.start();
     try {
       const call = callOf(service);
@@ -95,10 +95,10 @@ export class DamagedShards {
   }
 
   private async damagedWhileStopped(row: KindRow): Promise<Cell[]> {
-    const dataDir = this.copy();
+    const dataDir = soundCopy(this.folder, this.count++);
     const parts = this.parts.filter(({ moment }) => moment === 'start').map((part) => ({ ...part, model: part.model.copy(this.seed) }));
     const hit = parts.filter((part) => this.damageIn(dataDir, row, part));
-    const service = this.serviceIn(dataDir);
+    const service = serviceIn(dataDir);
     const cells: Cell[] = [];
     try {
       const failure = await service.start().then(
@@ -118,9 +118,9 @@ export class DamagedShards {
   }
 
   private async damagedWhileRunning(row: KindRow): Promise<Cell[]> {
-    const dataDir = this.copy();
+    const dataDir = soundCopy(this.folder, this.count++);
     const parts = this.parts.filter(({ moment }) => moment !== 'start').map((part) => ({ ...part, model: part.model.copy(this.seed) }));
-    const service = this.serviceIn(dataDir);
+    const service = serviceIn(dataDir);
     const cells: Cell[] = [];
     try {
       await service.start();
@@ -174,16 +174,6 @@ export class DamagedShards {
     const files = inShard.length > 0 ? inShard : filesLike(dataDir, new RegExp(row.file.source.replace('<uid>', uid)));
     if (files.length === 0) throw new Error(`there is no ${row.kind}`);
     return files.map((path) => damage(path, form)).includes(true);
-  }
-
-  private serviceIn(dataDir: string): EmbeddedProcess {
-    return new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${dataDir}-backups` } });
-  }
-
-  private copy(): string {
-    const dataDir = join(this.folder, `copy-${this.count++}`);
-    cpSync(join(this.folder, 'sound'), dataDir, { recursive: true });
-    return dataDir;
   }
 }
 

@@ -1,5 +1,7 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import { ApiClient } from '../../support/api-client';
-import type { Envelope } from '../../support/embedded-process';
+import { EmbeddedProcess, type Envelope } from '../../support/embedded-process';
 import { CALL_DEADLINE_MS, type Call, type CollectionModel, type Seen } from './collection-model';
 import type { Moment } from './expectations';
 
@@ -9,6 +11,18 @@ const OVER_DEADLINE_MS = 60_000;
 const LOOK_MS = 100;
 /** A refusal says what to do, or that it goes on by itself. */
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
+
+/** A service of a data folder, whose backups lie beside it. */
+export function serviceIn(dataDir: string): EmbeddedProcess {
+  return new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${dataDir}-backups` } });
+}
+
+/** A copy of the folder in which nothing is damaged. */
+export function soundCopy(folder: string, number: number): string {
+  const dataDir = join(folder, `copy-${number}`);
+  cpSync(join(folder, 'sound'), dataDir, { recursive: true });
+  return dataDir;
+}
 
 /** Calls of a service with its admin key, each for so long at most. One that is not answered has the code 0. */
 export function callOf({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): Call {
