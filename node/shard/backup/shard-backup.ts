@@ -27,6 +27,7 @@ import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '.
 import { decodedRecord, type RecordStore } from '../../records/record-store';
 import { versionFromBytes } from '../../records/version-count';
 import type { ShardLogger } from '../shard-options';
+import { originalsBytes, SAVE_HEAD_BYTES } from '../../vector/saved-originals';
 import { CHECKPOINT_FILES, type Manifest } from '../checkpoint';
 import type { Checkpointer } from '../checkpointer';
 import type { ShardCounters } from '../shard-writer';
@@ -230,7 +231,8 @@ export class ShardBackup {
     const known = new Map((base?.index?.files ?? []).flatMap(({ parts }) => parts).map((part) => [`${part.bytes} ${part.sha256}`, part]));
     const saved: SavedIndex = { checkpoint: manifest, files: [] };
     for (const [path, file] of files) {
-      const { size } = await file.stat();
+      const size = await this.savedBytes(manifest, path, files).catch((error: unknown) => this.leaveOutIndex(error));
+      if (size === null) return null;
       const parts: CheckedObject[] = [];
       for (let at = 0; at < size; at += SEGMENT_BYTES) {
         const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at)).catch((error: unknown) => this.leaveOutIndex(error));
@@ -240,6 +242,15 @@ export class ShardBackup {
       saved.files.push({ path, bytes: size, parts });
     }
     return saved;
+  }
+
+  /** How much of a file the checkpoint needs. Vectors have room for more behind them. */
+  private async savedBytes({ vectors }: Manifest, path: string, files: Map<string, FileHandle>): Promise<number> {
+    const save = files.get(`vectors/${vectors}`);
+    if (save === undefined || !path.endsWith('.f32')) return (await files.get(path)!.stat()).size;
+    const bytes = originalsBytes(await readPart(save, 0, SAVE_HEAD_BYTES));
+    if (bytes === null) throw new QuiverError('storage_failed', `${vectors} is no save of a vector index`);
+    return bytes;
   }
 
   /** Records are all that a backup needs: a restore makes the indexes from them. */

@@ -1,6 +1,6 @@
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type BackedUpCollection, type SavedIndex, type ShardManifest } from '../../../shared/backup/backup-format';
+import { type BackedUpCollection, type CheckedObject, type SavedIndex, type ShardManifest } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { ShardSeed } from '../../../shared/shard/shard-backup';
@@ -15,6 +15,7 @@ import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
 import { specTextLike } from '../../records/shard-format';
 import { versionToBytes } from '../../records/version-count';
+import { originalsBytes, SAVE_HEAD_BYTES } from '../../vector/saved-originals';
 import { type Manifest, writeManifest } from '../checkpoint';
 import type { ShardOptions } from '../shard-options';
 import { OrderRun } from './order-run';
@@ -216,9 +217,10 @@ async function installIndex(folder: string, target: BackupTarget, index: SavedIn
     for (const { path, parts } of index.files) {
       if (!INDEX_FILE.test(path)) throw new QuiverError('storage_damaged', `the backup is damaged: ${path} is no file of an index`);
       await mkdir(dirname(join(folder, path)), { recursive: true });
+      const bytes = await neededBytes(folder, path, checkpoint);
       const file = await open(join(folder, path), 'w', 0o600);
       try {
-        for await (const { bytes } of inOrder(target, parts)) await file.appendFile(bytes);
+        for await (const part of inOrder(target, partsUpTo(parts, bytes))) await file.appendFile(part.bytes);
         await file.sync();
       } finally {
         await file.close();
@@ -232,6 +234,31 @@ async function installIndex(folder: string, target: BackupTarget, index: SavedIn
     await rm(join(folder, 'vectors'), { recursive: true, force: true });
     await rm(join(folder, `checkpoint-${checkpoint.number}`), { recursive: true, force: true });
   }
+}
+
+/** How much the saved index needs of one of its files. Backups of earlier versions also have the room behind the vectors. */
+async function neededBytes(folder: string, path: string, { vectors }: Manifest): Promise<number> {
+  if (!path.endsWith('.f32')) return Infinity;
+  // It comes first in every backup.
+  const save = await open(join(folder, 'vectors', vectors), 'r').catch(() => null);
+  if (save === null) return Infinity;
+  try {
+    const head = Buffer.alloc(SAVE_HEAD_BYTES);
+    const { bytesRead } = await save.read(head, 0, head.length, 0);
+    return originalsBytes(head.subarray(0, bytesRead)) ?? Infinity;
+  } finally {
+    await save.close();
+  }
+}
+
+/** The parts of a file that hold its first bytes; the last of them may hold more. */
+function partsUpTo(parts: CheckedObject[], bytes: number): CheckedObject[] {
+  let before = 0;
+  return parts.filter((part) => {
+    const isNeeded = before < bytes;
+    before += part.bytes;
+    return isNeeded;
+  });
 }
 
 function commonDivisor(a: number, b: number): number {
