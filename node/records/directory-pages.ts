@@ -127,9 +127,14 @@ export function columnsOf(slots: number): DirectoryColumns {
   };
 }
 
-/** A copy of the pages as columns, at the cost of copying their memory. */
-export function columnsFromPages(pages: readonly DirectoryPage[]): DirectoryColumns {
-  const columns = columnsOf(pages.length * PAGE_SLOTS);
-  for (const name of COLUMN_NAMES) pages.forEach((page, i) => columns[name].set(page[name], i * PAGE_SLOTS));
+/** A copy of the first `slots` slots of the pages as columns, at the cost of copying their memory. */
+export function columnsFromPages(pages: readonly DirectoryPage[], slots: number): DirectoryColumns {
+  const columns = columnsOf(slots);
+  for (const name of COLUMN_NAMES) {
+    for (const [number, page] of pages.entries()) {
+      const first = number * PAGE_SLOTS;
+      if (first < slots) columns[name].set(page[name].subarray(0, slots - first), first);
+    }
+  }
   return columns;
 }

@@ -11,11 +11,16 @@ const HEADER_BYTES = 24;
 /**
  * The saved form: u32 magic, u32 slots, f64 highest stamp, u32 chunk count, u32 0, the columns one after the other, with
  * EXPIRING_MAGIC f64 expiry of each slot,
- * then for each chunk u32 length (0 for a dropped one) and its bytes. The columns are copied now. Chunks of the arena
+ * then for each chunk u32 length (0 for a dropped one) and its bytes. `slots`: those from there on are empty. The columns are copied now. Chunks of the arena
  * only get new bytes at their end, so they are read later without copying.
  */
-export function directoryChunks(pages: readonly DirectoryPage[], { chunks, end }: ReturnType<ByteArena['snapshot']>, facts: { highestStamp: number; expiries: Float64Array | null }): Iterable<Buffer> {
-  const copy = columnsFromPages(pages);
+export function directoryChunks(
+  pages: readonly DirectoryPage[],
+  slots: number,
+  { chunks, end }: ReturnType<ByteArena['snapshot']>,
+  facts: { highestStamp: number; expiries: Float64Array | null },
+): Iterable<Buffer> {
+  const copy = columnsFromPages(pages, slots);
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32LE(facts.expiries === null ? MAGIC : EXPIRING_MAGIC, 0);
   header.writeUInt32LE(copy.flags.length, 4);

@@ -213,8 +213,7 @@ export class Directory {
 
   /** One more than the highest slot that is taken, and the empty slots below it. */
   freeSlots(): { limit: number; free: number[] } {
-    let limit = this.slotCapacity;
-    while (limit > 0 && !this.isTaken(limit - 1)) limit -= 1;
+    const limit = this.slotLimit;
     const free: number[] = [];
     for (let slot = limit - 1; slot >= 0; slot--) if (!this.isTaken(slot)) free.push(slot);
     return { limit, free };
@@ -229,7 +228,8 @@ export class Directory {
 
   /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
   save(): Iterable<Buffer> {
-    return directoryChunks(this.pages, this.arena.snapshot(), { highestStamp: this.highestStamp, expiries: this.expiries.copy(this.slotCapacity) });
+    const slots = this.slotLimit;
+    return directoryChunks(this.pages, slots, this.arena.snapshot(), { highestStamp: this.highestStamp, expiries: this.expiries.copy(slots) });
   }
 
   /**
@@ -277,6 +277,13 @@ export class Directory {
 
   private *takenSlots(): Iterable<number> {
     for (let slot = 0; slot < this.slotCapacity; slot++) if (this.isTaken(slot)) yield slot;
+  }
+
+  /** One more than the highest slot that is taken. */
+  private get slotLimit(): number {
+    let limit = this.slotCapacity;
+    while (limit > 0 && !this.isTaken(limit - 1)) limit -= 1;
+    return limit;
   }
 
   private get slotCapacity(): number {

@@ -37,11 +37,14 @@ export class ExpiryColumn {
     page[place] = expiry;
   }
 
-  /** A copy for so many slots; null if no item expires. */
+  /** A copy for the first `slots` slots; null if no item expires. */
   copy(slots: number): Float64Array | null {
     if (this.pageCount === 0) return null;
     const copy = new Float64Array(slots);
-    this.pages.forEach((page, number) => page !== undefined && copy.set(page, number * PAGE_SLOTS));
+    for (const [number, page] of this.pages.entries()) {
+      const first = number * PAGE_SLOTS;
+      if (page !== undefined && first < slots) copy.set(page.subarray(0, slots - first), first);
+    }
     return copy;
   }
 

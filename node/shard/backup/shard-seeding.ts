@@ -220,7 +220,11 @@ async function installIndex(folder: string, target: BackupTarget, index: SavedIn
       const bytes = await neededBytes(folder, path, checkpoint);
       const file = await open(join(folder, path), 'w', 0o600);
       try {
-        for await (const part of inOrder(target, partsUpTo(parts, bytes))) await file.appendFile(part.bytes);
+        let left = bytes;
+        for await (const part of inOrder(target, partsUpTo(parts, bytes))) {
+          await file.appendFile(part.bytes.subarray(0, left));
+          left -= part.bytes.length;
+        }
         await file.sync();
       } finally {
         await file.close();
