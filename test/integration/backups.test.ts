@@ -111,7 +111,8 @@ test('the next backup writes what changed, and stays whole when the first is del
 });
 
 test('a backup of one item is small, also after a restart', async () => {
-  const other = new EmbeddedProcess({ environment });
+  const place = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
+  const other = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${place}` } });
   const there: AdminCall = (method, path, body) => other.data(method, path, body);
   try {
     await other.start();
@@ -126,6 +127,7 @@ test('a backup of one item is small, also after a restart', async () => {
     expect(await contentOf(there, 'two')).toEqual(await contentOf(there, 'one'));
   } finally {
     await other.destroy();
+    rmSync(place, { recursive: true, force: true });
   }
 });
 
@@ -184,7 +186,8 @@ test('what can not be done is refused with a reason, and nothing is begun', asyn
 test('keys come back only when asked for, and a restored key works', async () => {
   const { key } = await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
   const backup = await takeBackup(call, { collections: ['things'], target: `file:${folder}/with-keys` });
-  const other = new EmbeddedProcess({ environment });
+  const place = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
+  const other = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${place}` } });
   try {
     await other.start();
     const there: AdminCall = (method, path, body) => other.data(method, path, body);

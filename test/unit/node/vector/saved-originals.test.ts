@@ -1,18 +1,18 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BackupRepository } from '../../../../../coordinator/backup/backup-repository';
-import { Shard } from '../../../../../node/shard/shard';
-import type { ShardOptions } from '../../../../../node/shard/shard-options';
-import { WriteBudget } from '../../../../../node/shard/write-queue';
-import { originalsBytes, SAVE_HEAD_BYTES } from '../../../../../node/vector/saved-originals';
-import { type BackedUpShard, contentOf, putChecked, sealedText, type ShardManifest } from '../../../../../shared/backup/backup-format';
-import { SHARD_MANIFEST } from '../../../../../shared/backup/content-schemas';
-import type { ShardBackupState } from '../../../../../shared/shard/shard-backup';
-import type { ShardSpec } from '../../../../../shared/shard/shard-client';
-import { Pace } from '../../../../../shared/time/pace';
-import { MemoryTarget } from '../../../../support/memory-target';
-import { diskFactories, LogMemory, nativeFactories, openRocksStore } from '../../../../support/shard-node';
+import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
+import { Shard } from '../../../../node/shard/shard';
+import type { ShardOptions } from '../../../../node/shard/shard-options';
+import { WriteBudget } from '../../../../node/shard/write-queue';
+import { originalsBytes, SAVE_HEAD_BYTES } from '../../../../node/vector/saved-originals';
+import { type BackedUpShard, contentOf, putChecked, sealedText, type ShardManifest } from '../../../../shared/backup/backup-format';
+import { SHARD_MANIFEST } from '../../../../shared/backup/content-schemas';
+import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
+import type { ShardSpec } from '../../../../shared/shard/shard-client';
+import { Pace } from '../../../../shared/time/pace';
+import { MemoryTarget } from '../../../support/memory-target';
+import { diskFactories, LogMemory, nativeFactories, openRocksStore } from '../../../support/shard-node';
 
 /** What a backup of a shard copies, beside what the shard holds: files have room for more in them, most of it holes. */
 
