@@ -186,8 +186,7 @@ test('what can not be done is refused with a reason, and nothing is begun', asyn
 test('keys come back only when asked for, and a restored key works', async () => {
   const { key } = await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
   const backup = await takeBackup(call, { collections: ['things'], target: `file:${folder}/with-keys` });
-  const place = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
-  const other = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${place}` } });
+  const other = new EmbeddedProcess({ environment });
   try {
     await other.start();
     const there: AdminCall = (method, path, body) => other.data(method, path, body);
