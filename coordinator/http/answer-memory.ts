@@ -256,8 +256,10 @@ export class AnswerMemory {
 /** What one answer holds: what was read for it, and what was given to its connection and is not taken yet. */
 export class RequestHold implements AnswerHold {
   private share: Share | null = null;
-  /** Of what is read, of texts made of it, and of what the connection was given. */
-  private readonly held = { read: 0, text: 0, sent: 0 };
+  /** Bytes of what is read, of texts made of it, and of what the connection was given. */
+  private read = 0;
+  private text = 0;
+  private sent = 0;
   private counted = 0;
 
   constructor(
@@ -280,12 +282,12 @@ export class RequestHold implements AnswerHold {
   }
 
   keep(bytes: number): void {
-    this.held.read = bytes * COPIES;
+    this.read = bytes * COPIES;
     this.settle();
   }
 
   hasRoom(bytes: number): boolean {
-    const more = bytes * COPIES - this.held.read;
+    const more = bytes * COPIES - this.read;
     return more <= 0 || this.memory.hasRoom(this.share, this.asked, more);
   }
 
@@ -304,22 +306,22 @@ export class RequestHold implements AnswerHold {
 
   /** So many bytes are with the connection and not taken by the system. */
   sending(bytes: number): void {
-    this.held.sent = bytes;
+    this.sent = bytes;
     this.settle();
   }
 
   /** Nothing is held any more, but what the connection has. */
   releaseRead(): void {
-    this.held.read = 0;
-    this.held.text = 0;
+    this.read = 0;
+    this.text = 0;
     this.settle();
   }
 
   private resize(part: 'read' | 'text', bytes: number): Promise<void> | undefined {
-    const more = bytes - this.held[part];
+    const more = bytes - this[part];
     const isBehind = this.share !== null && this.share.waiting > 0;
     if (more > 0 && (isBehind || !this.memory.hasRoom(this.share, this.asked, more))) return this.waitFor(part, more);
-    this.held[part] = bytes;
+    this[part] = bytes;
     this.settle();
     return undefined;
   }
@@ -333,15 +335,14 @@ export class RequestHold implements AnswerHold {
       throw error;
     }
     this.counted += more;
-    this.held[part] += more;
+    this[part] += more;
     if (!this.asked.isGone) return;
     this.releaseRead();
     throw new ClientGone();
   }
 
   private settle(): void {
-    const { read, text, sent } = this.held;
-    const bytes = read + text + sent;
+    const bytes = this.read + this.text + this.sent;
     if (bytes === this.counted) return;
     this.share ??= this.memory.open(this.asked);
     this.memory.count(this.share, bytes - this.counted);

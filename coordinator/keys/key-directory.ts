@@ -1,12 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
+import { secretDigest } from './secret';
 
 /** Gets the keys of a directory, and then each change, with its place among all of them. */
 export interface KeyFollower {
   put(record: KeyRecord, place: number): void;
   remove(id: number, place: number): void;
 }
+
+/** Secrets whose digests are remembered, on each thread. */
+const REMEMBERED_MAX = 1_000;
 
 /** More than a store's revisions in one history, so that places in a later one are higher. */
 const HISTORY = 2 ** 42;
@@ -36,6 +40,8 @@ export class KeyDirectory {
   private readonly byId = new Map<number, Known>();
   /** Hexadecimal digest → the secret. */
   private byDigest = new Map<string, Secret>();
+  /** Of secrets that were right, as their callers send them with every request: a digest each time is some percent of a search. */
+  private readonly bySecret = new Map<string, Secret>();
   /** With the place of the deletion. */
   private readonly deleted = new Map<number, number>();
   /** Where the present history of the store begins among the places. */
@@ -88,14 +94,24 @@ export class KeyDirectory {
   }
 
   /**
-   * The key with this digest if it is active and not expired at `wallMs`. The time of the look-up may depend on the
-   * first bytes of the digest. That reveals nothing about a secret, because nobody can find secrets whose SHA-256
-   * approaches a stored one. The decisive comparison takes constant time.
+   * The key with this secret if it is active and not expired at `wallMs`. The time of the look-up may depend on the
+   * first bytes of the secret's digest. That reveals nothing about a secret, because nobody can find secrets whose SHA-256
+   * approaches a stored one. The decisive comparison takes constant time. A secret that was right before is found by a
+   * hash that is keyed anew in each process, and is compared only where all of that is equal.
    */
-  authenticate(digest: Buffer, wallMs: number): KeyRecord | null {
+  authenticate(secret: string, wallMs: number): KeyRecord | null {
+    const known = this.bySecret.get(secret) ?? this.find(secret);
+    return known !== null && known.record.isActive && wallMs < known.expiresMs ? known.record : null;
+  }
+
+  private find(secret: string): Secret | null {
+    const digest = secretDigest(secret);
     const known = this.byDigest.get(digest.toString('hex'));
     if (known === undefined || !timingSafeEqual(known.digest, digest)) return null;
-    return known.record.isActive && wallMs < known.expiresMs ? known.record : null;
+    if (this.bySecret.size >= REMEMBERED_MAX) this.bySecret.clear();
+    // A copy: what a header has may be a part of all that came with it, and would keep that.
+    this.bySecret.set(Buffer.from(secret).toString(), known);
+    return known;
   }
 
   /** Tells `follower` what is here, and from now on what changes. Answers what ends that. */
@@ -124,6 +140,7 @@ export class KeyDirectory {
     // Of equal ones the last counts: a present secret before an earlier one.
     const earlier = byFallingId.flatMap(({ secrets }) => secrets.slice(1));
     const present = byFallingId.map(({ secrets }) => secrets[0]);
+    this.bySecret.clear();
     this.byDigest = new Map([...earlier, ...present].map((secret) => [secret.digest.toString('hex'), secret]));
   }
 }

@@ -92,7 +92,7 @@ export class StoreKeysService implements KeysService {
 
   authenticate(secret: string): KeyInUse | null {
     const nowMs = this.clock.wallMs();
-    const record = this.directory.authenticate(secretDigest(secret), nowMs);
+    const record = this.directory.authenticate(secret, nowMs);
     if (record === null) return null;
     this.lastUsedMs.set(record.id, nowMs);
     return keyInUse(record);

@@ -2,7 +2,6 @@ import type { Clock } from '../../shared/time/clock';
 import type { KeyDirectory, KeyFollower } from '../keys/key-directory';
 import { keyInUse } from '../keys/key-record';
 import type { KeyInUse, KeysService } from '../keys/keys-service';
-import { secretDigest } from '../keys/secret';
 import { remote, type ThreadPeer } from '../../shared/threads/thread-peer';
 
 /** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
@@ -10,7 +9,7 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
   const { list, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
   return {
     authenticate: (secret): KeyInUse | null => {
-      const record = parts.directory.authenticate(secretDigest(secret), parts.clock.wallMs());
+      const record = parts.directory.authenticate(secret, parts.clock.wallMs());
       return record === null ? null : keyInUse(record);
     },
     list,

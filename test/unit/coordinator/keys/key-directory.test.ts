@@ -25,7 +25,7 @@ function story(steps: ((directory: KeyDirectory) => void)[]): (string | undefine
   directory.follow({ put: (key, place) => other.put(key, place), remove: (id, place) => other.remove(id, place) });
   return steps.map((step) => {
     step(directory);
-    const valid = [directory, other].map((one) => SECRETS.find((secret) => one.authenticate(secretDigest(secret), 0) !== null));
+    const valid = [directory, other].map((one) => SECRETS.find((secret) => one.authenticate(secret, 0) !== null));
     expect(valid[1]).toBe(valid[0]);
     return valid[0];
   });
@@ -57,4 +57,28 @@ test('when the store was put back to an earlier state, what the watch tells hold
 
 test('a key that was deleted in the history that is gone is there again', () => {
   expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.apply([put('one', 5)])])).toEqual([undefined, 'one']);
+});
+
+test('a secret that was right is right no longer than its key is active, not expired and not rotated', () => {
+  const directory = new KeyDirectory();
+  const isRight = (secret: string, wallMs = 0): boolean => directory.authenticate(secret, wallMs) !== null;
+  const key = { ...record('one'), expiresAt: new Date(1_000).toISOString() };
+  directory.put(key, 5);
+  expect([isRight('one'), isRight('one', 999), isRight('one', 1_000), isRight('one', 999)]).toEqual([true, true, false, true]);
+  directory.put({ ...key, isActive: false }, 6);
+  expect(isRight('one')).toBe(false);
+  directory.put({ ...key, digest: secretDigest('two').toString('hex'), previous: { digest: key.digest, expiresAt: new Date(500).toISOString() } }, 7);
+  expect([isRight('two', 999), isRight('one', 499), isRight('one', 500), isRight('three')]).toEqual([true, true, false, false]);
+  directory.remove(2);
+  expect([isRight('one'), isRight('two')]).toEqual([false, false]);
+});
+
+test('each of more secrets than are remembered is its own key', () => {
+  const directory = new KeyDirectory();
+  const ids = Array.from({ length: 1_500 }, (_, i) => i + 1);
+  directory.load(
+    ids.map((id) => ({ key: keyPath(id), value: keyToValue(record(`secret ${id}`, id)), revision: id })),
+    1_500,
+  );
+  for (let round = 0; round < 2; round++) expect(ids.every((id) => directory.authenticate(`secret ${id}`, 0)?.id === id)).toBe(true);
 });
