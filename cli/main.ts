@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { CommandError, EXIT_CODES } from './command-error';
 import type { CommandContext } from './command-context';
 import { commandErrorFrom } from './connection/service-error';
+import { describeUnknown, unknownClientSettings } from '../shared/config/unknown-settings';
 import { buildProgram } from './program';
 
 /** They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes away. */
@@ -49,6 +50,7 @@ export async function main(words: string[], version: string): Promise<void> {
 }
 
 async function run(words: string[], context: CommandContext): Promise<void> {
+  for (const unknown of unknownClientSettings(context.environment)) context.messages.write(`${describeUnknown(unknown)}\n`);
   const program = buildProgram(context);
   if (words.length === 0) {
     context.messages.write(`usage: quiver ${program.usage()}\nquiver help lists the commands.\n`);

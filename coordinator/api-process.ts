@@ -13,6 +13,7 @@ import { answerBytesOf } from '../shared/process/capacity';
 import type { Endings } from '../shared/process/endings';
 import { FollowedFiles } from '../shared/process/followed-files';
 import { readMachineLimits } from '../shared/process/machine-limits';
+import { openOpsPort } from '../shared/process/ops-port';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
@@ -22,6 +23,7 @@ import type { TraceOrigin } from '../shared/trace/trace-origin';
 import type { TraceCounts, Tracer } from '../shared/trace/span';
 import type { CollectionCatalog } from './collections/collection-catalog';
 import type { CollectionQuota } from './collections/collection-quota';
+import { fallbackNotice } from './embedding/fallback-notice';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
 import { AnswerMemory } from './http/answer-memory';
@@ -108,6 +110,7 @@ export class ApiProcess {
   /** Whom to tell what becomes of backups. */
   readonly backupMetrics: BackupMetrics;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
+  private opsPort = 0;
   private service: RunningService | null = null;
   private operations: OperationsService | null = null;
 
@@ -147,21 +150,22 @@ export class ApiProcess {
     });
   }
 
-  /** Opens the operations port: alive, not ready. */
-  async openOperationsPort(): Promise<void> {
+  /** Opens the operations port, alive, not ready, and answers it. `isGiven`: whether OPS_PORT is set. */
+  async openOperationsPort({ isGiven }: { isGiven: boolean }): Promise<number> {
     const ops = new OpsServer({
       readiness: () => this.readiness,
       metrics: () => this.metrics.read(),
       onError: (error) => this.log.error({ error }, 'the operations port failed'),
     });
-    await ops.listen(this.config.opsPort, this.config.host);
+    this.opsPort = await openOpsPort(ops, { port: this.config.opsPort, host: this.config.host, isGiven, log: this.log });
     this.endings.defer(() => ops.close());
+    return this.opsPort;
   }
 
   /**
    * Serves the API; resolves when it does. `recover` prepares the service for its first call. `operations` and the
    * limiters depend on the form. Answers the port, and the secret of the first key if it was made now, with the token of a link
-   * by which it can be had once. Errors: unavailable when the process is asked to end meanwhile.
+   * by which it can be had once, and what people should know about the model of texts. Errors: unavailable when the process is asked to end meanwhile.
    */
   async serve(parts: {
     clusterStore: ClusterStore;
@@ -187,7 +191,7 @@ export class ApiProcess {
     idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
-  }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
+  }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
     const { config, clock, log, endings, instanceId } = this;
     const { reached = (attempt) => attempt() } = parts;
     const generated = newSecret();
@@ -302,8 +306,8 @@ export class ApiProcess {
       return close();
     });
     this.readiness = { ready: true };
-    log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
-    return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) } };
+    log.info({ port, opsPort: this.opsPort, dataDir: config.dataDir }, 'ready');
+    return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) }, modelNotice: fallbackNotice(embedding.status()) };
   }
 
   /** Of a process whose main thread serves. */

@@ -13,6 +13,7 @@ import { whenStoreReached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
+import { tellUnknownSettings } from '../shared/process/told-settings';
 import type { QuiverError } from '../shared/errors/quiver-error';
 import type { LineOutput } from '../shared/process/line-output';
 import type { Logger } from '../shared/logs/logger';
@@ -104,7 +105,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
   const httpThreads = Math.min(config.httpThreads, HTTP_THREADS_MAX);
   if (httpThreads < config.httpThreads) log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
   const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics, traces, output });
-  await api.openOperationsPort();
+  tellUnknownSettings(process.env, log);
+  await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
   const etcd = etcdAccess(member);
   const store = memberStore(member, { observer: new EtcdMetrics(metrics), etcd, log });

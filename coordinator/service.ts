@@ -651,6 +651,8 @@ export interface DemoView {
   loaded: boolean;
   dim: number;
   embeddingModel: string | null;
+  /** For people: why its texts are not compared by meaning, where that was wanted; null: they are, or it was not. */
+  notice: string | null;
 }
 
 export interface SearchTiming {

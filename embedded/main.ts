@@ -13,6 +13,7 @@ import { LogShipping } from '../node/shipping/log-shipping';
 import type { ShippableLog } from '../node/shipping/shippable-log';
 import { addShippingMetrics } from '../node/metrics/shipping-metrics';
 import { type Config, readConfig } from '../shared/config/config';
+import { tellUnknownSettings } from '../shared/process/told-settings';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/kv/store-budget';
 import { StoreNotes } from '../node/kv/store-notes';
@@ -27,6 +28,7 @@ import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from '../node/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { opsPortNotice } from '../shared/process/ops-port';
 import { type MachineLimits, readMachineLimits } from '../shared/process/machine-limits';
 import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
@@ -77,7 +79,8 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
   const instanceId = randomUUID();
   const traces = traceOrigin(process.env, { role: 'embedded', member: NODE_ID, instanceId, version: programVersion() }, log);
   const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId: COORDINATOR_ID, metrics, traces, output });
-  await api.openOperationsPort();
+  tellUnknownSettings(process.env, log);
+  const opsPort = await api.openOperationsPort({ isGiven: Boolean(process.env.OPS_PORT) });
 
   const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
   addStoreMetrics(metrics, stores);
@@ -123,7 +126,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
-  const { port, first } = await api.serve({
+  const { port, first, modelNotice } = await api.serve({
     clusterStore,
     openTarget,
     shardClient: shardsOf(host, config, machine),
@@ -166,7 +169,8 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
         log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
-  announce(output, config, port, first);
+  const notices = [config.opsPort === 0 || opsPort === config.opsPort ? null : opsPortNotice(config.opsPort, opsPort), modelNotice];
+  announce(output, config, { port, first, notices: notices.filter((notice) => notice !== null) });
 }
 
 /** Front threads search by themselves. Where there are none and one processor, searches have no other thread to go to either. */
@@ -192,14 +196,15 @@ function backupPlaceOf(config: Config, open: OpenTarget): ShardOptions['backups'
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
-function announce(output: LineOutput, config: Config, port: number, first: { secret: string; token: string } | null): void {
+function announce(output: LineOutput, config: Config, { port, first, notices }: { port: number; first: { secret: string; token: string } | null; notices: string[] }): void {
   const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
   const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${shownHost}:${port}`;
   const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
   if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
   if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);
   if (first !== null && config.apiUi === 'true') lines.push(`Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`);
-  output.write(`${lines.join('\n')}\n`);
+  if (config.rateLimitPerMinute > 0) lines.push(`Each key may make ${config.rateLimitPerMinute} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`);
+  output.write(`${[...lines, ...notices].join('\n')}\n`);
 }
 
 function main(): void {

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustBeKnownFormat } from './files/later-format';
 import { QuiverError } from '../shared/errors/quiver-error';
@@ -41,11 +42,41 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { e
     mkdirSync(folder, { recursive: true, mode: OWN });
     ({ mode } = statSync(folder));
   } catch (error) {
-    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
   }
+  mustBeWritable(folder);
   claimFormat(join(folder, FORMAT_FILE));
   if ((mode & OTHERS) === 0) return;
   log.warn({ dataDir: folder, mode: (mode & 0o777).toString(8) }, 'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx');
+}
+
+/** A full disk is no reason: what is stored can be read, and room may come. */
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+/** What the system says, in words of people. */
+const REASONS: Readonly<Record<string, string>> = {
+  EROFS: 'its file system is read-only',
+  ENOTDIR: 'a part of the path is a file, and no folder',
+  EEXIST: 'there is a file of that name',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'the quota of its disk is used up',
+};
+
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  if (code === 'EACCES' || code === 'EPERM') return `the user of this process${typeof process.getuid === 'function' ? ` (uid ${process.getuid()})` : ''} may not write there (${code})`;
+  return code in REASONS ? `${REASONS[code]} (${code})` : message;
+}
+
+/** Errors: storage_failed, with the reason for people. */
+function mustBeWritable(folder: string): void {
+  const trial = join(folder, `.trial-${randomUUID()}`);
+  try {
+    closeSync(openSync(trial, 'wx', 0o600));
+    rmSync(trial);
+  } catch (error) {
+    if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) return;
+    throw new QuiverError('storage_failed', `the data folder ${folder} cannot be written: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
+  }
 }
 
 function claimFormat(file: string): void {

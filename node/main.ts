@@ -13,6 +13,7 @@ import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
+import { tellUnknownSettings } from '../shared/process/told-settings';
 import { QuiverError } from '../shared/errors/quiver-error';
 import { bootTimeMs } from './kv/boot-time';
 import { RocksKeyValueStore } from './kv/rocks-key-value-store';
@@ -37,6 +38,7 @@ import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
 import { everyoneKnows, OWN_VERSION, READ_FRAMES, READ_THREADS, versionFromFields, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
+import { openOpsPort } from '../shared/process/ops-port';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { PATIENT_KEEPALIVE_MS } from '../shared/rpc/channel-options';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -114,7 +116,8 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
     metrics: () => metrics.read(),
     onError: (error) => log.error({ error }, 'the operations port failed'),
   });
-  await ops.listen(config.opsPort, config.host);
+  tellUnknownSettings(process.env, log);
+  const opsPort = await openOpsPort(ops, { port: config.opsPort, host: config.host, isGiven: Boolean(process.env.OPS_PORT), log });
   endings.defer(() => ops.close());
   const origin = traceOrigin(process.env, { role: 'node', member: nodeId, instanceId: randomUUID(), version: programVersion() }, log);
   const tracer = origin === null ? null : openTracer({ origin, clock, log });
@@ -446,7 +449,7 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
     readiness = catchingUp.look();
     if (!readiness.ready) return;
     clearInterval(looking);
-    log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
+    log.info({ rpcPort, opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
   };
   const looking = setInterval(lookWhetherReady, LOOK_WHETHER_READY_MS);
   endings.defer(async () => {

@@ -37,6 +37,11 @@ export class LocalCluster {
   /** @type {Member[]} */
   #members = [];
   #isStopping = false;
+  /**
+   * Why texts are not compared by meaning, by what coordinators say.
+   * @type {Set<string>}
+   */
+  #modelReasons = new Set();
 
   /** @param {LocalClusterOptions & { log: (line: string) => void }} parts */
   constructor({ log, ...options }) {
@@ -62,6 +67,8 @@ export class LocalCluster {
     for (const member of others) this.#spawn(member);
     for (const coordinator of this.#members.filter(({ role }) => role === 'coordinator')) {
       await this.#until(() => this.#showsAllNodes(coordinator), coordinator.id);
+      const reason = await this.#modelReason(coordinator);
+      if (reason !== null) this.#modelReasons.add(reason);
     }
   }
 
@@ -89,6 +96,7 @@ export class LocalCluster {
       `Dashboard: http://${HOST}:${first.port}/ui`,
       `For its metrics: prometheus --config.file=${this.#scrapeFile} --storage.tsdb.path=${join(this.#folder, 'prometheus')}`,
       process.env.API_KEY ? 'Admin key: that of API_KEY' : `Admin key: ${this.#apiKey}`,
+      ...[...this.#modelReasons].map((reason) => `Texts are compared by words, not by meaning. ${reason}.`),
     ].join('\n');
   }
 
@@ -205,6 +213,16 @@ export class LocalCluster {
     const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
     await member.ended;
     clearTimeout(timer);
+  }
+
+  /**
+   * Why the configured model is not used; null: it is.
+   * @param {Member} member
+   */
+  async #modelReason({ port }) {
+    const answer = await fetch(`http://${HOST}:${port}/v1/health`, { headers: { 'x-api-key': this.#apiKey } });
+    const { data } = /** @type {{ data: { embedding: { fallback_reason: string | null } } | null }} */ (await answer.json());
+    return data?.embedding.fallback_reason ?? null;
   }
 
   /** @param {Member} member */

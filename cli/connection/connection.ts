@@ -22,6 +22,8 @@ type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /** A service, by the client for programs. */
 export class Connection {
   readonly client: QuiverClient;
+  /** Takes what the service says about a request that it carried out; null: nobody is told. */
+  onWarning: ((warning: string) => void) | null = null;
   private readonly transport: Transport;
 
   constructor(
@@ -42,7 +44,7 @@ export class Connection {
       retry: { retries: 1 },
       headers: { 'user-agent': 'quiver-command-line' },
       fetch: fetchUntilStopped,
-      onWarning: null,
+      onWarning: (warning: string) => this.onWarning?.(warning),
       onWait,
     };
     try {

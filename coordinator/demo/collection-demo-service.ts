@@ -1,6 +1,8 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyWriter } from '../keys/quota/key-quota';
+import { BUILTIN_MODEL } from '../embedding/builtin-model';
 import type { EmbeddingProvider } from '../embedding/embedding-provider';
+import { fallbackNotice } from '../embedding/fallback-notice';
 import { type CollectionsService, type CollectionView, type DemoService, type DemoView, UNKNOWN_COUNT, type VectorsService } from '../service';
 import { demoId } from './demo-text';
 import { DEMO_TEXTS } from './demo-texts';
@@ -18,9 +20,9 @@ export class CollectionDemoService implements DemoService {
   private loading: Promise<DemoView> | null = null;
   private readonly collections: Pick<CollectionsService, 'create' | 'get'>;
   private readonly vectors: Pick<VectorsService, 'upsert'>;
-  private readonly embedding: Pick<EmbeddingProvider, 'defaultModel'>;
+  private readonly embedding: Pick<EmbeddingProvider, 'defaultModel' | 'status'>;
 
-  constructor(parts: { collections: Pick<CollectionsService, 'create' | 'get'>; vectors: Pick<VectorsService, 'upsert'>; embedding: Pick<EmbeddingProvider, 'defaultModel'> }) {
+  constructor(parts: { collections: Pick<CollectionsService, 'create' | 'get'>; vectors: Pick<VectorsService, 'upsert'>; embedding: Pick<EmbeddingProvider, 'defaultModel' | 'status'> }) {
     this.collections = parts.collections;
     this.vectors = parts.vectors;
     this.embedding = parts.embedding;
@@ -41,7 +43,15 @@ export class CollectionDemoService implements DemoService {
     const isWhole = vectorCount >= DEMO_TEXTS.length;
     if (!isWhole) await this.fill(writer);
     const { embeddingModel, dim } = await this.collections.get(DEMO_COLLECTION);
-    return { collection: DEMO_COLLECTION, count: DEMO_TEXTS.length, loaded: !isWhole, dim, embeddingModel };
+    return { collection: DEMO_COLLECTION, count: DEMO_TEXTS.length, loaded: !isWhole, dim, embeddingModel, notice: this.noticeOf(embeddingModel) };
+  }
+
+  /** Why its texts are not compared by meaning, where that was wanted. */
+  private noticeOf(model: string | null): string | null {
+    const status = this.embedding.status();
+    if (model !== BUILTIN_MODEL || status.configured === BUILTIN_MODEL) return null;
+    const past = `The texts of "${DEMO_COLLECTION}" are compared by words, not by meaning: ${status.configured} could not be loaded when they were stored. Delete the collection and load the demo again.`;
+    return fallbackNotice(status) ?? past;
   }
 
   private async existing(): Promise<CollectionView | null> {

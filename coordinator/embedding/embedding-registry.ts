@@ -112,8 +112,17 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     if (this.hasWarned) return;
     this.hasWarned = true;
     this.options.log.warn(
-      { configured: this.options.configured, active: BUILTIN_MODEL, error },
+      { configured: this.options.configured, active: BUILTIN_MODEL, ...whatIsKnown(error) },
       `EMBEDDING MODEL "${this.options.configured}" CAN'T BE LOADED: new collections use "builtin", which compares words, not meaning. Set EMBEDDING_MODEL=builtin to silence this.`,
     );
   }
+}
+
+/** Of a failure that its message explains, no stack says more; what the system said of it does. Of a fault of this program, all of it. */
+function whatIsKnown(error: unknown): Record<string, unknown> {
+  const { message, cause } = error as Error;
+  if (cause !== undefined && !isQuiverError(cause)) return { error };
+  let last: unknown = cause;
+  while (last instanceof Error && last.cause instanceof Error) last = last.cause;
+  return last instanceof Error && !message.endsWith(last.message) ? { reason: message, cause: last.message } : { reason: message };
 }

@@ -19,6 +19,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
     isAdministrative: definition.access === 'admin',
     sheds: true,
     isGuarded: false,
+    isWatched: false,
     isOnce: false,
     failsAs: 'envelope',
     description: '',

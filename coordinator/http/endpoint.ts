@@ -26,6 +26,8 @@ export interface Endpoint {
   sheds: boolean;
   /** Whether somebody could guess what it asks for: then the calls of a client's address are limited, like those with a bad key. */
   isGuarded: boolean;
+  /** Whether the dashboard asks for it by itself, to sign in and to keep what it shows up to date. */
+  isWatched: boolean;
   /** How its failures look: the envelope with HTTP 200, or an error of JSON-RPC with the code as HTTP status. */
   failsAs: 'envelope' | 'json-rpc';
   tag: string;
@@ -182,8 +184,11 @@ export interface BareAnswer {
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isOnce' | 'failsAs' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isOnce' | 'failsAs' | 'description' | 'errors'>> {
+    Omit<
+      Endpoint,
+      'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'failsAs' | 'description' | 'errors'
+    >,
+    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };

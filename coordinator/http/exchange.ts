@@ -53,6 +53,7 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   failsAs: Endpoint['failsAs'] = 'envelope';
+  isWatched = false;
   /** The caller; null before it is known, and where there is none. */
   key: Caller | null = null;
   /** `www-authenticate` of an answer 401; null: none. */

@@ -1,5 +1,5 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { nearestName } from './schema/nearest-name';
+import { nearestName } from '../../shared/text/nearest-name';
 
 /**
  * The error as a client should see it: that of a collection that does not exist also says the nearest name there is.

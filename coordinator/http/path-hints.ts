@@ -1,6 +1,6 @@
 import type { EndpointMatcher } from './endpoint-matcher';
 import type { RequestTarget } from './request-target';
-import { nearestName } from './schema/nearest-name';
+import { nearestName } from '../../shared/text/nearest-name';
 
 /** Longest path that a message shows. */
 const SHOWN_MAX = 200;

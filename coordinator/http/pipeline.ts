@@ -125,6 +125,7 @@ export class Pipeline {
         exchange.endpoint = match.endpoint.template;
         exchange.isAdministrative = match.endpoint.isAdministrative;
         exchange.failsAs = match.endpoint.failsAs;
+        exchange.isWatched = match.endpoint.isWatched;
         exchange.access = match.endpoint.access;
       }
       await this.run(arrival, exchange);
@@ -216,7 +217,8 @@ export class Pipeline {
       if (endpoint !== null) mustReach(key, endpoint);
       if (exchange.span !== null) stepSpan(exchange.span, 'authorise', exchange.startedMs, this.parts.clock.monotonicMs());
     } else if (endpoint?.isGuarded) {
-      await this.admitAddress(request, exchange);
+      // Not with bad keys: a program of this address that has one must not shut a person out.
+      await this.admitAddress(request, exchange, 'guarded');
     }
     if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}${this.parts.pathHint(request.method ?? '', target)}`);
 
@@ -326,9 +328,11 @@ export class Pipeline {
 
   private admitKnown(key: Caller, request: IncomingMessage, exchange: Exchange): Caller | Promise<Caller> {
     exchange.key = key;
-    const decision = this.parts.rateLimiter.admit(subjectWithLimit(identityOf(key), key.rateLimitPerMinute));
+    const { rateLimiter } = this.parts;
+    const subject = subjectWithLimit(identityOf(key), key.rateLimitPerMinute);
+    const decision = exchange.isWatched && request.headers[DASHBOARD_HEADER] !== undefined ? admitWatching(rateLimiter, key, subject) : rateLimiter.admit(subject);
     const admitted = (rate: RateDecision): Caller => {
-      mustBeAllowed((exchange.rate = rate));
+      mustBeAllowed((exchange.rate = rate), settingOf(key));
       if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id ?? TOKENS_USAGE_ID, `${request.method} ${exchange.endpoint}`);
       return key;
     };
@@ -349,10 +353,10 @@ export class Pipeline {
     }
   }
 
-  /** Errors: rate_limited. */
-  private async admitAddress(request: IncomingMessage, exchange: Exchange): Promise<void> {
+  /** `window`: what is counted together. Errors: rate_limited. */
+  private async admitAddress(request: IncomingMessage, exchange: Exchange, window = 'address'): Promise<void> {
     const address = clientAddress(request, this.parts.trustedProxies);
-    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${address}`)));
+    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`${window}:${address}`)), 'without a valid key: BAD_KEY_LIMIT_PER_MINUTE');
   }
 
   /** Calls from elsewhere are limited like those with a bad key. Errors: forbidden, rate_limited. */
@@ -464,9 +468,29 @@ function refusalOf({ headers }: IncomingMessage, takesTokens: boolean): string {
   return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
-function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {
-  if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
+/** `setting`: where the limit comes from, for whoever wants another. */
+function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision, setting: string): void {
+  if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute (${setting}); try again in ${resetSeconds} s`);
 }
+
+function settingOf({ rateLimitPerMinute, token }: Caller): string {
+  if (rateLimitPerMinute === null) return 'RATE_LIMIT_PER_MINUTE';
+  return token === undefined ? 'rate_limit_per_minute of this key' : 'of this token, or JWT_RATE_LIMIT_PER_MINUTE';
+}
+
+/** A request of the dashboard itself: in the window that those of each caller have, or else in the usual one. */
+async function admitWatching(limiter: RateLimiter, key: Caller, subject: string): Promise<RateDecision> {
+  const watching = await limiter.admit(subjectWithLimit(`watch:${identityOf(key)}`, WATCHED_PER_MINUTE));
+  return watching.allowed ? watching : limiter.admit(subject);
+}
+
+/** What the dashboard sends with what it asks by itself. */
+const DASHBOARD_HEADER = 'x-quiver-dashboard';
+/**
+ * Requests of the dashboard itself that a caller may make in any 60 seconds, besides those of its limit. Two tabs of a cluster
+ * make half of it. Anybody can send the header, so these are bounded too, and are questions that cost little.
+ */
+const WATCHED_PER_MINUTE = 300;
 
 /** Headers in which other products take a key. */
 const OTHER_KEY_HEADERS = ['api-key', 'apikey', 'x-chroma-token'];

@@ -3,6 +3,7 @@ import { QuiverError } from '../errors/quiver-error';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from './config';
 import { readersOf, type ProcessRole } from './setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from './settings';
+import { describeUnknown, type UnknownSetting, unknownSettings } from './unknown-settings';
 
 /** One variable with the value that a process of some role uses. */
 export interface SettingInForce {
@@ -16,6 +17,8 @@ export interface SettingsInForce {
   settings: SettingInForce[];
   /** Quiver variables that are set but have no effect in this role. */
   unread: string[];
+  /** Variables that are most likely misspelt. */
+  unknown: UnknownSetting[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -42,15 +45,17 @@ export function settingsInForce(role: ProcessRole, environment: Environment, mac
       source: isSet(setting) ? 'environment' : 'default',
     })),
     unread: all.filter(([field, setting]) => isSet(setting) && !readersOf(field).includes(role)).map(([, setting]) => setting.name),
+    unknown: unknownSettings(environment),
   };
 }
 
 /** The same as text, one line per variable, in columns; ends with a line break. */
-export function describeSettings(role: ProcessRole, { settings, unread }: SettingsInForce): string {
+export function describeSettings(role: ProcessRole, { settings, unread, unknown }: SettingsInForce): string {
   const nameWidth = Math.max(...settings.map(({ name }) => name.length));
   const valueWidth = Math.max(...settings.map(({ value }) => value.length));
   const lines = settings.map(({ name, value, source }) => `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${source}`);
   if (unread.length > 0) lines.push(`set, but not read by ${role}: ${unread.join(', ')}`);
+  lines.push(...unknown.map(describeUnknown));
   return `${lines.join('\n')}\n`;
 }
 

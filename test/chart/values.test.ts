@@ -5,17 +5,20 @@ import { parse } from 'yaml';
 import packageJson from '../../package.json';
 import { caseNames, caseValues, CHART, ROOT } from '../support/chart/chart-files';
 import { configSchema } from '../support/chart/config-schema';
-import { KUBERNETES_VERSIONS } from '../support/chart/helm';
+import { helm, KUBERNETES_VERSIONS, testWithHelm } from '../support/chart/helm';
 import { valuesTable } from '../support/chart/values-table';
 
 const read = (path: string): string => readFileSync(join(CHART, path), 'utf8');
 const SCHEMA_FILE = join(CHART, 'values.schema.json');
 const README_FILE = join(CHART, 'README.md');
+/** How the schema describes them: it lets them through to templates/checks.yaml, which says where to go. */
+const MOVED = 'Moved: ';
 const UPDATE_HINT = 'UPDATE=1 npx jest test/chart/values.test.ts';
 
 if (process.env.UPDATE === '1') {
   const schema = JSON.parse(read('values.schema.json'));
-  schema.properties.config = configSchema();
+  Object.assign(schema.properties, movedSchema(''));
+  schema.properties.config = withMoved(configSchema());
   writeFileSync(SCHEMA_FILE, `${JSON.stringify(schema, null, 2)}\n`);
   writeFileSync(
     README_FILE,
@@ -25,6 +28,16 @@ if (process.env.UPDATE === '1') {
 
 const schema = JSON.parse(read('values.schema.json'));
 const validate = new Ajv({ allErrors: true, strict: false }).compile(schema);
+
+/** Names that other charts have, by where the value is in this one. */
+function movedSchema(under: string): Record<string, object> {
+  const moved = Object.entries<string>(parse(read('files/moved-values.yaml'))).filter(([path]) => (under === '' ? !path.includes('.') : path.startsWith(under)));
+  return Object.fromEntries(moved.map(([path, place]) => [path.slice(under.length), { description: `${MOVED}${place}` }]));
+}
+
+function withMoved(config: { properties: object }): object {
+  return { ...config, properties: { ...config.properties, ...movedSchema('config.') } };
+}
 
 /** Where a set of values is wrong, '' when it is not. */
 function refusal(values: unknown): string {
@@ -45,7 +58,7 @@ describe('values', () => {
 
   test('every value of values.yaml is in the schema by its name, and the other way round', () => {
     const named = (properties: any, values: any, path: string): void => {
-      const keys = Object.keys(properties).filter((key) => path !== '' || key !== 'global');
+      const keys = Object.keys(properties).filter((key) => (path !== '' || key !== 'global') && !properties[key].description?.startsWith(MOVED));
       expect({ path, keys: keys.sort() }).toEqual({ path, keys: Object.keys(values).sort() });
       for (const key of keys) {
         const resolved = properties[key].$ref ? schema.definitions[properties[key].$ref.split('/').pop()] : properties[key];
@@ -58,11 +71,11 @@ describe('values', () => {
   });
 
   test("what config may hold is what the program's settings say", () => {
-    expect({ config: schema.properties.config, hint: UPDATE_HINT }).toEqual({ config: JSON.parse(JSON.stringify(configSchema())), hint: UPDATE_HINT });
+    expect({ config: schema.properties.config, hint: UPDATE_HINT }).toEqual({ config: JSON.parse(JSON.stringify(withMoved(configSchema()))), hint: UPDATE_HINT });
   });
 
   test.each([
-    ['replicas', 3, '/ must NOT have additional properties'],
+    ['replica', 3, '/ must NOT have additional properties'],
     ['node.replica', 3, '"additionalProperty":"replica"'],
     ['node.replicas', 0, '/node/replicas must be >= 1'],
     ['node.replicas', '3', '/node/replicas must be integer'],
@@ -85,8 +98,7 @@ describe('values', () => {
     ['config.LOG_LEVEL', 'verbose', '/config/LOG_LEVEL must be equal to one of'],
     ['config.DEFAULT_REPLICAS', 6, '/config/DEFAULT_REPLICAS must be <= 5'],
     ['config.MAX_BODY_BYTES', '64Mi', '/config/MAX_BODY_BYTES must be integer'],
-    ['config.PORT', 80, '"additionalProperty":"PORT"'],
-    ['config.API_KEY', 'secret', '"additionalProperty":"API_KEY"'],
+    ['config.PROT', 80, '"additionalProperty":"PROT"'],
     ['config.default_shards', 3, '"additionalProperty":"default_shards"'],
     ['etcd.replicas', 2, '/etcd/replicas must be equal to one of'],
     ['image.tag', 'latest', '/image/tag must NOT be valid'],
@@ -106,6 +118,27 @@ describe('values', () => {
     ['metrics.podMonitor.interval', 30, '/metrics/podMonitor/interval must be string'],
   ])('%s = %j is refused by name', (path, value, message) => {
     expect(refusal(at(path, value)).replace(/^ /gm, '/ ')).toContain(message);
+  });
+});
+
+describe('values by the names of other charts', () => {
+  const moved = Object.entries<string>(parse(read('files/moved-values.yaml')));
+
+  test('lead to values that this chart has', () => {
+    const values = parse(read('values.yaml'));
+    for (const [path, place] of moved) {
+      const named = [...place.matchAll(/\b(?:[a-z]\w*\.)+\w+/g)].map(([name]) => name);
+      for (const name of named) expect({ path, name, value: name.split('.').reduce((inner, part) => inner?.[part], values) }).not.toEqual({ path, name, value: undefined });
+      expect(path.split('.').reduce((inner, part) => inner?.[part], values)).toBeUndefined();
+      expect(refusal(at(path, 1))).toBe('');
+    }
+    expect(movedSchema('')).toEqual(Object.fromEntries(Object.entries(schema.properties).filter(([, { description }]: [string, any]) => description?.startsWith(MOVED))));
+  });
+
+  testWithHelm('are refused with the place, all at once', () => {
+    const { status, stderr } = helm('template', 'x', CHART, '--kube-version', KUBERNETES_VERSIONS[0], '--set', 'ingress.enabled=true,serviceMonitor.enabled=true,config.PORT=80');
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('config.PORT is no value of this chart; in its place: coordinator.service.port; ingress is no value of this chart; in its place: coordinator.ingress; serviceMonitor is');
   });
 });
 

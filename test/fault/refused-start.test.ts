@@ -43,7 +43,7 @@ test.each<[string, () => { dataDir: string; environment?: Record<string, string>
   expect((await running.call('GET', '/v1/health')).status).toBe('success');
 });
 
-test('an operations port in use stops the start with one line', async () => {
+test('an operations port that was asked for and is in use stops the start with one line', async () => {
   const output = await new Promise<string>((done, fail) => {
     const env = { ...process.env, PORT: '0', HOST: '127.0.0.1', OPS_PORT: String(running.opsPort), DATA_DIR: join(folder, 'b'), EMBEDDING_MODEL: 'builtin' };
     execFile(process.execPath, [join(__dirname, '../../scripts/quiver.cjs'), 'embedded'], { env }, (error, _stdout, stderr) => (error === null ? fail(new Error('it started')) : done(stderr)));

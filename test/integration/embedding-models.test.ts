@@ -76,12 +76,16 @@ describe('embedding models of a service', () => {
     const model = 'Xenova/all-MiniLM-L6-v2';
     const service = await start({ EMBEDDING_MODEL: model, EMBEDDING_HUB: 'http://127.0.0.1:9' });
     const { embedding } = await service.data('GET', '/v1/health');
-    expect(embedding).toEqual({ configured: model, active: 'builtin', fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached`, dim: null });
+    expect(embedding).toEqual({ configured: model, active: 'builtin', fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached at 127.0.0.1:9`, dim: null });
     await service.data('POST', '/v1/collections', { name: 'lexical', dim: 7 });
     await service.data('POST', '/v1/collections/lexical/bulk_upsert', texts(0, 3));
     await service.data('POST', '/v1/collections/lexical/search', { text: 'cat' });
     expect((await service.data('GET', '/v1/collections/lexical')).embedding_model).toBe('builtin');
     expect(service.output.match(/CAN'T BE LOADED/g)).toHaveLength(1);
+    // No stack, and a sentence in the closing lines.
+    expect(service.output).not.toMatch(/\bat .*\.js:\d+/);
+    expect(service.output).toContain(`\nTexts are compared by words, not by meaning. ${embedding.fallback_reason}.\n`);
+    expect(await service.call('POST', '/v1/demo')).toMatchObject({ status: 'success', warnings: [`Texts are compared by words, not by meaning. ${embedding.fallback_reason}.`] });
   });
 
   test('a stop while a model is being fetched does not wait for it', async () => {

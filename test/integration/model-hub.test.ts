@@ -233,7 +233,7 @@ describe('models of a hub', () => {
   });
 
   test('no hub, no such model, no network wanted', async () => {
-    await expect(emptyCache({ hub: 'http://127.0.0.1:9' }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ message: "the hub can't be reached" });
+    await expect(emptyCache({ hub: 'http://127.0.0.1:9' }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ message: "the hub can't be reached at 127.0.0.1:9" });
     await expect(emptyCache().cache.folderOf('quiver/none', 'auto')).rejects.toMatchObject({ message: 'the hub has no config.json of it' });
     await expect(emptyCache({ isOffline: true }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ message: expect.stringContaining('EMBEDDING_OFFLINE') });
   });

@@ -8,7 +8,7 @@ const CALL_DEADLINE_MS = 30_000;
 /** Whether the server answered the last call. */
 export const isReachable = signal(true);
 
-/** What is left of the key's requests in this minute; null before the first answer, or without a limit. */
+/** What is left of the requests that the page may make by itself in this minute; null before the first answer, or without a limit. */
 export const quota = signal<{ limit: number; remaining: number } | null>(null);
 
 /** What the service said no with, by its code. */
@@ -34,6 +34,8 @@ export interface CallOptions {
   key?: string | null;
   signal?: AbortSignal;
   deadlineMs?: number;
+  /** Whether a person wrote it. */
+  isRaw?: boolean;
 }
 
 interface Envelope {
@@ -58,7 +60,7 @@ export async function call<Data>(method: string, path: string, options: CallOpti
 
 /** The answer as it came, of whatever status: for the console. */
 export async function callRaw(method: string, path: string, body: string | undefined, stop: AbortSignal): Promise<{ status: number; type: string; text: string }> {
-  const response = await request(method, path, { key: session.value?.key ?? null, signal: stop }, body);
+  const response = await request(method, path, { key: session.value?.key ?? null, signal: stop, isRaw: true }, body);
   return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() };
 }
 
@@ -81,14 +83,17 @@ async function send(method: string, path: string, options: CallOptions): Promise
 }
 
 async function request(method: string, path: string, options: CallOptions, body: string | undefined): Promise<Response> {
+  // What only looks, and is not the console's, has a limit of its own.
+  const isWatching = method === 'GET' && options.isRaw !== true;
   const deadline = AbortSignal.timeout(options.deadlineMs ?? CALL_DEADLINE_MS);
   const headers = new Headers({ accept: 'application/json' });
   if (typeof options.key === 'string') headers.set(...credential(options.key));
+  if (isWatching) headers.set('x-quiver-dashboard', 'true');
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
     const response = await fetch(path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });
     isReachable.value = true;
-    noteQuota(response.headers);
+    if (isWatching) noteQuota(response.headers);
     return response;
   } catch (error) {
     if (options.signal?.aborted) throw error;

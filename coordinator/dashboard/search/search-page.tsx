@@ -7,6 +7,7 @@ import { Busy, Failure } from '../parts/notice';
 import { replaceQuery, route } from '../state/route';
 import { ComparedAnswers } from './compared-answers';
 import { HitList } from './hit-list';
+import { ModelNotice } from './model-notice';
 import { SearchForm } from './search-form';
 import { MODES, type Mode, runSearch, type SearchOutcome, type SearchPlan } from './search-request';
 
@@ -76,6 +77,7 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
   const fields = [...new Set(outcome?.calibrated.hits.flatMap(({ metadata }) => Object.keys(metadata)) ?? [])];
   return (
     <div class="stack">
+      <ModelNotice collection={collection} />
       <section class="card card-body stack" aria-label="Search">
         <SearchForm plan={plan} isBusy={isBusy} onChange={setPlan} onSearch={(next) => void search(next)} />
         <FilterBar conditions={plan.conditions} fields={fields} onChange={(conditions) => void search({ ...plan, conditions })} />

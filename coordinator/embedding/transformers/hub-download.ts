@@ -178,7 +178,7 @@ async function follow(address: string, signal: AbortSignal): Promise<{ response:
   let url = address;
   let announced: Announced | null = null;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    const response = await fetch(url, { signal, redirect: 'manual' });
+    const response = await fetch(url, { signal, redirect: 'manual' }).catch((error: unknown) => throwUnreached(url, signal, error));
     announced ??= announcedBy(response.headers);
     const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
     if (location === null) return { response, announced };
@@ -188,6 +188,13 @@ async function follow(address: string, signal: AbortSignal): Promise<{ response:
     url = next.href;
   }
   throw modelFailure('the hub sends on and on');
+}
+
+/** Names the host, which may be another than that of EMBEDDING_HUB. */
+function throwUnreached(url: string, signal: AbortSignal, error: unknown): never {
+  if (signal.aborted || !URL.canParse(url)) throw error;
+  const { code } = ((error as Error).cause ?? {}) as { code?: unknown };
+  throw modelFailure(`the hub can't be reached at ${new URL(url).host}${typeof code === 'string' ? ` (${code})` : ''}`, error);
 }
 
 function announcedBy(headers: Headers): Announced {

@@ -21,6 +21,7 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
     defineEndpoint({
       method: 'GET',
       template: '/v1/metrics/summary',
+      isWatched: true,
       access: 'readonly',
       collections: { type: 'own' },
       sheds: false,

@@ -131,6 +131,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
     defineEndpoint({
       method: 'GET',
       template: '/v1/collections',
+      isWatched: true,
       access: 'readonly',
       collections: { type: 'own' },
       tag,
@@ -141,6 +142,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
     defineEndpoint({
       method: 'GET',
       template: '/v1/collections/{name}',
+      isWatched: true,
       access: 'readonly',
       tag,
       summary: 'Show one collection',
@@ -152,6 +154,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
     defineEndpoint({
       method: 'GET',
       template: '/v1/collections/{name}/stats',
+      isWatched: true,
       access: 'readonly',
       tag,
       summary: 'Show how far the index of a collection is built',

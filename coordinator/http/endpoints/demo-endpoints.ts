@@ -29,8 +29,9 @@ export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
         'Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).',
       answer: { type: 'data', schema: demoAnswer },
       errors: [409],
-      handle: async ({ key }) => {
-        const { collection, count, loaded, dim, embeddingModel } = await demo.load(writerOf(key));
+      handle: async ({ key, warnings }) => {
+        const { collection, count, loaded, dim, embeddingModel, notice } = await demo.load(writerOf(key));
+        if (notice !== null) warnings.tell(notice);
         return dataAnswer({ collection, count, loaded, dim, embedding_model: embeddingModel });
       },
     }),

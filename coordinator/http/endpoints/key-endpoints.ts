@@ -63,6 +63,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
     defineEndpoint({
       method: 'GET',
       template: '/v1/admin/keys',
+      isWatched: true,
       access: 'admin',
       tag,
       summary: 'List API keys',
@@ -139,6 +140,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
     defineEndpoint({
       method: 'GET',
       template: '/v1/admin/keys/{id}/usage',
+      isWatched: true,
       access: 'admin',
       tag,
       summary: 'Requests made with one key, and what it has stored of its quota',
@@ -153,6 +155,7 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage; keyQuo
     defineEndpoint({
       method: 'GET',
       template: '/v1/admin/keys/usage/summary',
+      isWatched: true,
       access: 'admin',
       tag,
       summary: 'Requests made with all keys',

@@ -45,6 +45,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
     defineEndpoint({
       method: 'GET',
       template: '/v1/health',
+      isWatched: true,
       access: 'readonly',
       collections: { type: 'own' },
       sheds: false,
@@ -69,6 +70,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
     defineEndpoint({
       method: 'GET',
       template: '/v1/cluster',
+      isWatched: true,
       access: 'admin',
       tag,
       summary: 'Nodes, shards, moves and reshards',

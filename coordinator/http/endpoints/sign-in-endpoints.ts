@@ -46,6 +46,7 @@ export function signInEndpoints({ signIn, keyQuotas }: { signIn: SignIn; keyQuot
     defineEndpoint({
       method: 'GET',
       template: '/v1/me',
+      isWatched: true,
       access: 'readonly',
       collections: { type: 'own' },
       sheds: false,

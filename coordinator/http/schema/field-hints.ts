@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bareName, nearestName } from './nearest-name';
+import { bareName, nearestName } from '../../../shared/text/nearest-name';
 
 /** What fields and values are called elsewhere: in other vector stores, and in other endpoints of this one. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {

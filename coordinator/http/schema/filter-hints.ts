@@ -2,7 +2,7 @@ import type { AskedDate, AskedField } from './asked-fields';
 import { DATE_ONLY, LOCAL_TIME } from '../../../shared/filter/date-form';
 import type { JsonValue } from '../../../shared/filter/filter';
 import { shownName } from './field-hints';
-import { bareName, nearestName } from './nearest-name';
+import { bareName, nearestName } from '../../../shared/text/nearest-name';
 
 /** What operators are called without their `$`, and what others call them. */
 const OPERATORS: Readonly<Record<string, string>> = {

@@ -4,7 +4,12 @@
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -61,6 +66,26 @@ bool is_corruption(const rocksdb::Status& status) {
 
 }  // namespace
 
+/**
+ * Throws InUseError when another has the lock of a folder, and StorageError when it could not be asked for: RocksDB's status is
+ * the same for both, and only the system tells them apart.
+ */
+[[noreturn]] static void refuse_unlocked(const std::string& file, const rocksdb::Status& status) {
+  // Another database of this process: to open the file and close it again would end that lock.
+  if (status.ToString().find("lock hold by current process") != std::string::npos) throw InUseError(file + " is in use");
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) throw StorageError(file + ": " + std::strerror(errno));
+  struct flock wanted = {};
+  wanted.l_type = F_WRLCK;
+  wanted.l_whence = SEEK_SET;
+  const int result = ::fcntl(fd, F_SETLK, &wanted);
+  const int reason = errno;
+  ::close(fd);
+  // It has ended since: then the folder was in use, and is not any more.
+  if (result == 0 || reason == EAGAIN || reason == EACCES) throw InUseError(file + " is in use");
+  throw StorageError(file + " cannot be locked: " + std::strerror(reason));
+}
+
 void require(const rocksdb::Status& status) {
   if (status.ok()) return;
   if (is_corruption(status)) throw DamagedError(status.ToString());
@@ -91,7 +116,8 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   if (!must_exist) require(env.CreateDirIfMissing(folder));
   // Nobody may write to the log while it is examined.
   rocksdb::FileLock* lock = nullptr;
-  if (!env.LockFile(folder + "/LOCK", &lock).ok()) throw InUseError(folder + " is in use");
+  const rocksdb::Status locked = env.LockFile(folder + "/LOCK", &lock);
+  if (!locked.ok()) refuse_unlocked(folder + "/LOCK", locked);
   uint64_t synced = 0;
   try {
     synced = SyncedMark::read(folder + kMarkName);

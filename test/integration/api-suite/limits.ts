@@ -39,6 +39,26 @@ export function describeLimits(name: string, startTarget: StartTarget): void {
       expect(stranger.headers['retry-after']).toBeTruthy();
       dataOf(await api.get('/v1/collections', { key: dataOf(first).key }));
     });
+
+    test('what the dashboard asks by itself has a bounded window of its own, and a 429 names the setting', async () => {
+      const { api } = service;
+      const watching = { 'x-quiver-dashboard': 'true' };
+      // The key of the service has made its five requests.
+      expect(errorOf(await api.get('/v1/collections'), 429)).toContain('at most 5 requests per minute (RATE_LIMIT_PER_MINUTE)');
+      const me = await api.get('/v1/me', { headers: watching });
+      expect(me.headers).toMatchObject({ 'ratelimit-limit': '300', 'ratelimit-remaining': '299' });
+      dataOf(me);
+      for (const path of ['/v1/health', '/v1/collections', '/v1/cluster', '/v1/metrics/summary', '/v1/admin/keys', '/v1/admin/keys/usage/summary']) dataOf(await api.get(path, { headers: watching }));
+      // The header opens nothing but that.
+      errorOf(await api.post('/v1/collections', { name: 'more', dim: 3 }, { headers: watching }), 429);
+      errorOf(await api.get('/v1/unknown', { headers: watching }), 429);
+      // 7 of 300 were made; what comes after the rest finds the usual window full.
+      for (let i = 7; i < 300; i++) dataOf(await api.get('/v1/me', { headers: watching }));
+      expect(errorOf(await api.get('/v1/me', { headers: watching }), 429)).toContain('at most 5 requests');
+      // An address that sent too many bad keys may redeem a link.
+      errorOf(await api.get('/v1/collections', { key: 'guess' }), 429);
+      expect(errorOf(await api.post('/v1/sign_in', { token: 'guessed' }, { key: null }), 401)).toContain('sign in with an API key');
+    });
   });
 
   describe(`limits of sizes to ${name}`, () => {

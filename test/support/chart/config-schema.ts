@@ -37,7 +37,7 @@ const OF_EXTRA_ENV = ['BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 
 export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(({ name }) => ![...OF_THE_CHART, ...OF_EXTRA_ENV].includes(name));
 
 /** The part of values.schema.json about `config`, made from the program's table of settings. */
-export function configSchema(): object {
+export function configSchema(): { type: string; additionalProperties: boolean; properties: object } {
   const properties = Object.fromEntries(CONFIGURABLE.map((setting) => [setting.name, { description: setting.meaning, ...valueOf(setting) }]));
   return { type: 'object', additionalProperties: false, properties };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareDataFolder } from '../../../node/data-folder';
@@ -49,6 +49,25 @@ test('where data are expected, a folder without any is refused and not made', ()
   }
   prepareDataFolder(path, log);
   start();
+});
+
+test('one that this user may not write to is refused with that reason, and left as it is', () => {
+  const path = join(folder, 'data');
+  mkdirSync(path, { mode: 0o500 });
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) {
+    chmodSync(folder, 0o755);
+    chmodSync(path, 0o755);
+    process.seteuid?.(65_534);
+  }
+  try {
+    expect(() => prepareDataFolder(path, log)).toThrow(
+      expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/data cannot be written: the user of this process \(uid \d+\) may not write there \(EACCES\)/) }),
+    );
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+  expect(readdirSync(path)).toEqual([]);
 });
 
 test('one that cannot be made is refused in one line', () => {

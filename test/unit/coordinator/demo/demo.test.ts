@@ -36,7 +36,7 @@ describe('the texts of the demo', () => {
 describe('loading the demo', () => {
   test('makes the collection, stores every text, and changes nothing when it is asked again', async () => {
     const { service } = await plainService();
-    expect(await service.demo.load()).toEqual({ collection: 'demo', count: DEMO_TEXTS.length, loaded: true, dim: 384, embeddingModel: 'builtin' });
+    expect(await service.demo.load()).toEqual({ collection: 'demo', count: DEMO_TEXTS.length, loaded: true, dim: 384, embeddingModel: 'builtin', notice: null });
     expect((await service.collections.get('demo')).vectorCount).toBe(DEMO_TEXTS.length);
     expect(await service.demo.load()).toMatchObject({ loaded: false, count: DEMO_TEXTS.length });
     const { hits } = await service.search.query('demo', { text: 'a mammal that lays eggs', k: 3, filter: null });
@@ -69,11 +69,23 @@ describe('loading the demo', () => {
     service.close();
   });
 
+  test('says that its texts are compared by words where the model could not be loaded, then and now', async () => {
+    const model = new BuiltinModel();
+    const embedding = new PlainEmbedding([model]);
+    let fallbackReason: string | null = 'The embedding model "m" can\'t be loaded: the hub can\'t be reached';
+    embedding.status = () => ({ configured: 'm', active: fallbackReason === null ? 'm' : 'builtin', fallbackReason, dim: null });
+    const { service } = await plainService({ embedding });
+    expect((await service.demo.load()).notice).toBe(`Texts are compared by words, not by meaning. ${fallbackReason}.`);
+    fallbackReason = null;
+    expect((await service.demo.load()).notice).toMatch(/m could not be loaded when they were stored\. Delete the collection/);
+    service.close();
+  });
+
   test('passes on why the collection can not be read', async () => {
     const broken = new CollectionDemoService({
       collections: { get: () => Promise.reject(new Error('broken')), create: () => Promise.reject(new Error('not to be called')) },
       vectors: { upsert: () => Promise.reject(new Error('not to be called')) },
-      embedding: { defaultModel: async () => new BuiltinModel() },
+      embedding: { defaultModel: async () => new BuiltinModel(), status: () => ({ configured: 'builtin', active: 'builtin', fallbackReason: null, dim: null }) },
     });
     await expect(broken.load()).rejects.toThrow('broken');
   });

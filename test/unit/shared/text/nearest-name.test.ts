@@ -1,4 +1,4 @@
-import { editsBetween, nearestName } from '../../../../../coordinator/http/schema/nearest-name';
+import { editsBetween, nearestName } from '../../../../shared/text/nearest-name';
 import { runSeed, seededRandom } from '../../../../support/random';
 
 /** The whole matrix, as the definition has it. */
