@@ -65,7 +65,7 @@ export const SETTINGS = {
   },
   opsPort: {
     name: 'OPS_PORT', kind: 'integer', fallback: 9090, minimum: 0, maximum: 65535,
-    meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one',
+    meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one, and so does a default that another program has',
   },
   dataDir: { name: 'DATA_DIR', kind: 'text', fallback: 'data', meaning: 'Folder that holds everything stored; one process at a time' },
   dataExpected: {

@@ -22,6 +22,8 @@ const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//;
 /** Shorter names have too many neighbours that are words of others: of these, only letters in another order count. */
 const TYPED_WRONG_LENGTH_MIN = 8;
 
+const OWNER_LENGTH_MAX = 5;
+
 const SETTING_NAMES: readonly string[] = Object.values<Setting>({ ...SETTINGS, ...CLUSTER_SETTINGS }).flatMap(({ name, kind }) => (kind === 'secret' ? [name, `${name}_FILE`] : [name]));
 const KNOWN: ReadonlySet<string> = new Set([...SETTING_NAMES, ...CLIENT_NAMES, 'ETCD_ROOT_PASSWORD']);
 
@@ -67,7 +69,7 @@ function nearestOf(given: string, names: readonly string[]): string | null {
     if (name === other || (words.includes(' ') && words === wordsOf(known))) return known;
     const most = isShort ? 1 : editsAllowed(other.length);
     const edits = editsBetween(name, other, most);
-    if (edits > most || edits >= fewest || (isShort && !isSwapped(name, other))) continue;
+    if (edits > most || edits >= fewest || ((isShort || isOfAnother(given, known)) && !isSwapped(name, other))) continue;
     nearest = known;
     fewest = edits;
   }
@@ -76,6 +78,12 @@ function nearestOf(given: string, names: readonly string[]): string | null {
 
 function editsAllowed(length: number): number {
   return length < 10 ? 1 : length < 16 ? 2 : 3;
+}
+
+/** Whether a name differs in a short first word alone, which says whose it is: `SSL_CERT_FILE`, `TCP_PORT`. */
+function isOfAnother(given: string, known: string): boolean {
+  const at = given.indexOf('_');
+  return at > 0 && at < OWNER_LENGTH_MAX && known.endsWith(given.slice(at)) && !known.startsWith(given.slice(0, at + 1));
 }
 
 /** Whether a short name has the letters of another in an order that is one swap away. */

@@ -1,5 +1,5 @@
 import { editsBetween, nearestName } from '../../../../shared/text/nearest-name';
-import { runSeed, seededRandom } from '../../../../support/random';
+import { runSeed, seededRandom } from '../../../support/random';
 
 /** The whole matrix, as the definition has it. */
 function plainEdits(a: string, b: string): number {
