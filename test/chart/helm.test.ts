@@ -42,7 +42,8 @@ testWithHelm('the chart packs, and renders the same from the package', () => {
 const REFUSED: [values: string[], message: string][] = [
   [['node.replicaz=3'], "additional properties 'replicaz' not allowed"],
   [['etcd.replicas=2'], "at '/etcd/replicas'"],
-  [['config.PORT=1'], "additional properties 'PORT' not allowed"],
+  [['config.PROT=1'], "additional properties 'PROT' not allowed"],
+  [['config.PORT=1'], 'config.PORT is no value of this chart; in its place: coordinator.service.port'],
   [['externalEtcd.endpoints={http://a:2379}'], 'externalEtcd.endpoints is set while etcd.enabled is true'],
   [['etcd.enabled=false'], 'a cluster needs an etcd'],
   [['etcd.enabled=false', 'externalEtcd.endpoints={http://a:2379}', 'externalEtcd.username=u'], 'externalEtcd.username is set without externalEtcd.passwordSecret'],
