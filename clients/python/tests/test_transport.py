@@ -349,7 +349,10 @@ def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(secret: st
 
 @pytest.mark.parametrize("secret", ["my-secret\ntoken", "my-secret-token\x00", "my-secret-жетон", "my-secret-clé"])
 async def test_a_token_of_a_provider_that_no_header_can_hold_is_refused_without_being_shown(secret: str) -> None:
-    with QuiverClient("http://localhost:1", token=lambda _: secret) as client, pytest.raises(ValueError, match="the token has a character") as caught:
+    with (
+        QuiverClient("http://localhost:1", token=lambda _: secret) as client,
+        pytest.raises(ValueError, match="the token has a character") as caught,
+    ):
         client.health()
     assert "my-secret" not in repr(caught.value)
     async with AsyncQuiverClient("http://localhost:1", token=lambda _: secret) as other:

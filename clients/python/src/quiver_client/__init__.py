@@ -26,6 +26,7 @@ from .errors import (
     BulkWriteError,
     ConflictError,
     ForbiddenError,
+    InvalidValueError,
     NotFoundError,
     QuiverConnectionError,
     QuiverError,
@@ -38,6 +39,7 @@ from .errors import (
     VersionConflict,
     VersionConflictError,
 )
+from .ids import ExternalId
 from .models import (
     BulkSearchQuery,
     CollectionInfo,
@@ -52,7 +54,9 @@ from .models import (
     StorageQuota,
     StoredVector,
 )
+from .notices import WarningMode
 from .retries import NO_RETRIES, RetryPolicy
+from .tables import Rows
 from .uploads import UploadProgress
 from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, encode_vector
 
@@ -75,10 +79,12 @@ __all__ = [
     "Collection",
     "CollectionInfo",
     "ConflictError",
+    "ExternalId",
     "Filters",
     "ForbiddenError",
     "Hit",
     "HybridHit",
+    "InvalidValueError",
     "Item",
     "ItemLike",
     "KeyQuota",
@@ -93,6 +99,7 @@ __all__ = [
     "QuiverWarning",
     "RateLimitError",
     "RetryPolicy",
+    "Rows",
     "ServerError",
     "StorageQuota",
     "StoredVector",
@@ -103,6 +110,7 @@ __all__ = [
     "VectorLike",
     "VersionConflict",
     "VersionConflictError",
+    "WarningMode",
     "__version__",
     "decode_array",
     "decode_vector",

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from .errors import BadAnswerError, QuiverConnectionError, QuiverError, QuiverTimeoutError, QuiverWarning, api_error
+from .errors import BadAnswerError, QuiverConnectionError, QuiverError, QuiverTimeoutError, api_error
+from .notices import Notices
 
 SHOWN_CHARACTERS = 200
 """Of a foreign answer, in its error."""
 
 
-def data_of(response: httpx.Response) -> Any:
+def data_of(response: httpx.Response, notices: Notices) -> Any:
     """The data of a success; raises the error of an envelope, or ``BadAnswerError`` where there is no envelope."""
-    return envelope_data(response.content, status=response.status_code, headers=response.headers)
+    return envelope_data(response.content, notices, status=response.status_code, headers=response.headers)
 
 
-def envelope_data(content: bytes | str, *, status: int, headers: Mapping[str, str]) -> Any:
+def envelope_data(content: bytes | str, notices: Notices, *, status: int, headers: Mapping[str, str]) -> Any:
     """The same of a body and a head."""
     try:
         envelope = json.loads(content)
@@ -31,7 +29,7 @@ def envelope_data(content: bytes | str, *, status: int, headers: Mapping[str, st
     retry_after = _retry_after(headers)
     if isinstance(envelope, dict) and envelope.get("status") == "success" and "data" in envelope:
         for warning in envelope.get("warnings") or []:
-            _warn(str(warning))
+            notices.tell(str(warning))
         return envelope["data"]
     error = envelope.get("error") if isinstance(envelope, dict) and envelope.get("status") == "error" else None
     if not isinstance(error, dict):
@@ -71,11 +69,3 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < float("inf") else None
-
-
-def _warn(text: str) -> None:
-    # At the line that called the client, where Python can tell.
-    if sys.version_info >= (3, 12):
-        warnings.warn(text, QuiverWarning, skip_file_prefixes=(os.path.dirname(__file__),))
-    else:
-        warnings.warn(text, QuiverWarning, stacklevel=2)

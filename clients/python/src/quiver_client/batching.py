@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 
 from .bodies import item_body, json_bytes
 from .errors import BulkWriteError, QuiverError
+from .ids import CallIds
 from .models import BulkUpsertAnswer, ItemLike
 
 __all__ = ["BATCH_BYTES", "BATCH_ITEMS", "BulkProgress", "BulkWriteResult"]
@@ -19,6 +21,8 @@ BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of one request, of the 64 MiB that the service takes by default: larger ones are not faster."""
 
 _HEAD, _TAIL = b'{"items":[', b"]}"
+_NAMED_ITEM = re.compile(r"\bitems\[(\d+)\]")
+"""How the service names an item of a request."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Batch:
     ids: list[str] = field(default_factory=list)
     pieces: list[bytes] = field(default_factory=list)
     size: int = len(_HEAD) + len(_TAIL)
+    start: int = 0
+    """The number of its first item in the call."""
 
     def body(self) -> bytes:
         """The body of the request."""
@@ -63,16 +69,23 @@ class Batch:
     def halves(self) -> tuple[Batch, Batch]:
         """The same items in two batches."""
         middle = len(self.ids) // 2
-        return _batch(self.ids[:middle], self.pieces[:middle]), _batch(self.ids[middle:], self.pieces[middle:])
+        first = _batch(self.ids[:middle], self.pieces[:middle], self.start)
+        return first, _batch(self.ids[middle:], self.pieces[middle:], self.start + middle)
 
     def error(self, cause: QuiverError, written: int) -> BulkWriteError:
         """That the batch was not stored."""
-        message = f"a batch of {len(self.ids)} items, {self.ids[0]!r} the first of them, was not stored: {cause}"
+        message = f"a batch of {len(self.ids)} items, {self.ids[0]!r} the first of them, was not stored: {cause}{self._meant(str(cause))}"
         return BulkWriteError(message, written=written, failed_ids=self.ids)
 
+    def _meant(self, message: str) -> str:
+        """The item of the call that a message of the service names by its place in the request."""
+        found = _NAMED_ITEM.search(message)
+        place = len(self.ids) if found is None else int(found[1])
+        return "" if place >= len(self.ids) else f" (items[{place}] is {self.ids[place]!r}, item {self.start + place} of the call)"
 
-def _batch(ids: list[str], pieces: list[bytes]) -> Batch:
-    return Batch(ids, pieces, len(_HEAD) + len(_TAIL) + sum(len(piece) + 1 for piece in pieces))
+
+def _batch(ids: list[str], pieces: list[bytes], start: int) -> Batch:
+    return Batch(ids, pieces, len(_HEAD) + len(_TAIL) + sum(len(piece) + 1 for piece in pieces), start)
 
 
 class Batcher:
@@ -84,17 +97,23 @@ class Batcher:
         self._items_max = batch_items
         self._bytes_max = batch_bytes
         self._batch = Batch()
+        self._ids = CallIds()
+        self._count = 0
 
     def add(self, item: ItemLike) -> Batch | None:
-        """Takes an item; answers the batch that was full without it."""
-        body = item_body(item)
+        """Takes an item; answers the batch that was full without it. ``InvalidValueError`` for one that can't be sent."""
+        position = self._count
+        self._count += 1
+        body = item_body(item, position, self._ids)
         piece = json_bytes(body)
         batch = self._batch
         full = None
         if batch.ids and (len(batch.ids) >= self._items_max or batch.size + len(piece) + 1 > self._bytes_max):
             full, batch = batch, Batch()
             self._batch = batch
-        batch.ids.append(str(body.get("external_id")))
+        if not batch.ids:
+            batch.start = position
+        batch.ids.append(body["external_id"])
         batch.pieces.append(piece)
         batch.size += len(piece) + 1
         return full
@@ -142,11 +161,12 @@ class Tally:
             if self._on_progress is not None:
                 self._on_progress(BulkProgress(items=self.written, bytes=self.bytes, rejected=self.rejected, elapsed_s=self._elapsed()))
 
-    def rejected_one(self, batch: Batch) -> None:
-        """The one item of the batch was refused."""
+    def rejected_one(self, batch: Batch | None) -> None:
+        """The one item of the batch was refused; None: an item that could not be sent."""
         with self._lock:
             self.rejected += 1
-            self._ids_in_flight.difference_update(batch.ids)
+            if batch is not None:
+                self._ids_in_flight.difference_update(batch.ids)
 
     @property
     def written(self) -> int:

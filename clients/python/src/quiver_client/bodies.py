@@ -7,8 +7,18 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any
 
-from .models import KEPT, BulkSearchQuery, Item, ItemLike, KeyScope, KeyScopeLike
+from .errors import InvalidValueError
+from .ids import CallIds, id_text
+from .models import KEPT, BulkSearchQuery, BulkSearchQueryLike, Filters, Item, ItemLike, KeyScope, KeyScopeLike, Metadata
+from .values import FILTERS, METADATA, checked_text, is_nothing, named
 from .vectors import VectorLike, encode_vector
+
+_ITEM_HINTS = {
+    "DataFrame": "upsert_frame",
+    "LazyFrame": "upsert_frame of what collect() gives",
+    "ndarray": "upsert_arrays",
+    "Table": "upsert_frame",
+}
 
 
 def given(**fields: Any) -> dict[str, Any]:
@@ -16,9 +26,36 @@ def given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def encoded(vector: VectorLike | None) -> str | None:
+def encoded(vector: VectorLike | None, field: str = "vector") -> str | None:
     """A vector as it goes over the wire."""
-    return None if vector is None else encode_vector(vector)
+    if vector is None:
+        return None
+    try:
+        return encode_vector(vector)
+    except InvalidValueError as error:
+        raise error.below(field) from None
+
+
+def metadata_body(metadata: Metadata | None, field: str = "metadata") -> dict[str, Any] | None:
+    """Metadata, with the values of numpy, pandas and the like as JSON has them; what is no value (NaN) is null."""
+    return None if metadata is None else METADATA.object_of(metadata, field)
+
+
+def filters_body(filters: Filters | None, field: str = "filters") -> dict[str, Any] | None:
+    """Filters, with values as they are in metadata. ``InvalidValueError`` for NaN and the like, which nothing equals."""
+    return None if filters is None else FILTERS.object_of(filters, field)
+
+
+def text_body(text: object, field: str = "text") -> str | None:
+    """A text; what is no value (NaN) is none."""
+    if isinstance(text, str):
+        try:
+            return checked_text(str(text))
+        except InvalidValueError as error:
+            raise error.below(field) from None
+    if is_nothing(text):
+        return None
+    raise InvalidValueError(f"is {named(text)}, not a text", field=field)
 
 
 def moment(until: datetime | Mapping[str, Iterable[int]] | None) -> Any:
@@ -35,32 +72,85 @@ def json_bytes(body: object) -> bytes:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def item_body(item: ItemLike) -> dict[str, Any]:
-    """An item as the API takes it; fields of mappings that this version does not know go along."""
-    if isinstance(item, Item):
-        return given(
-            external_id=item.external_id,
-            vector=encoded(item.vector),
-            text=item.text,
-            metadata=item.metadata,
-            if_version=item.if_version,
-            only_if=item.only_if,
-        ) | expiry_body(item.expires_at)
-    body = dict(item)
-    if isinstance(body.get("expires_at"), datetime):
-        body |= expiry_body(body["expires_at"])
-    vector = body.get("vector")
-    if vector is not None:
-        body["vector"] = encode_vector(vector)
+def item_body(item: ItemLike, position: int | None = None, ids: CallIds | None = None) -> dict[str, Any]:
+    """An item as the API takes it; fields of mappings that this version does not know go along.
+
+    ``position`` is its number in the call, ``ids`` those before it. ``InvalidValueError`` names the item and the field.
+    """
+    external_id: str | None = None
+    try:
+        fields = _fields_of(item)
+        if "external_id" not in fields:
+            raise InvalidValueError("an item needs an external_id")
+        external_id = id_text(fields["external_id"])
+        body: dict[str, Any] = {
+            "external_id": external_id if ids is None or position is None else ids.text_of(fields["external_id"], position)
+        }
+        for name, value in fields.items():
+            if name != "external_id" and value is not KEPT and (value is None or not is_nothing(value)):
+                body[name] = value if value is None else _field_body(name, value)
+    except InvalidValueError as error:
+        raise error.of_item(position, external_id) from None
     return body
 
 
+def items_body(items: Iterable[ItemLike]) -> list[dict[str, Any]]:
+    """Several items of one call."""
+    ids = CallIds()
+    return [item_body(item, i, ids) for i, item in enumerate(listed_items(items))]
+
+
+def listed_items(items: Any) -> Any:
+    """The items; ``InvalidValueError`` for what is one item, or a table."""
+    hint = _ITEM_HINTS.get(type(items).__name__)
+    if hint is not None:
+        raise InvalidValueError(f"items are given one by one, not as {named(items)}: use {hint}")
+    if isinstance(items, (Item, Mapping, str)):
+        raise InvalidValueError(f"this is {'one item' if not isinstance(items, str) else 'a text'}, not several: use upsert")
+    return items
+
+
+def listed_queries(queries: Any) -> Any:
+    """The queries; ``InvalidValueError`` for what is one query."""
+    if isinstance(queries, (BulkSearchQuery, Mapping, str)):
+        raise InvalidValueError(f"this is one query ({named(queries)}), not several: use search", field="queries")
+    if getattr(queries, "ndim", 2) == 1 and getattr(getattr(queries, "dtype", None), "kind", "O") in "fiub":
+        raise InvalidValueError("this is one vector, not several: use search", field="queries")
+    return queries
+
+
+def _fields_of(item: ItemLike) -> Mapping[str, Any]:
+    if isinstance(item, Item):
+        return given(**{**vars(item), "expires_at": None}) | unkept(expires_at=item.expires_at)
+    if isinstance(item, Mapping):
+        return item
+    raise InvalidValueError(
+        f"is {named(item)}, not an Item or a mapping such as {{'external_id': 'a', 'vector': [0.5, 1], 'metadata': {{}}}}"
+    )
+
+
+def _field_body(name: str, value: Any) -> Any:
+    if name == "vector":
+        return encoded(value)
+    if name == "metadata":
+        return METADATA.object_of(value, name)
+    if name == "text":
+        return text_body(value)
+    if name == "expires_at":
+        return expiry_body(value).get(name)
+    return METADATA.value_of(value, name)
+
+
 def expiry_body(expires_at: datetime | str | None) -> dict[str, Any]:
-    """When an item expires, as the API takes it; nothing for ``KEPT``. ``ValueError`` for a time without a zone."""
+    """When an item expires, as the API takes it; nothing for ``KEPT``. ``InvalidValueError`` for a time without a zone."""
     if isinstance(expires_at, datetime):
+        if is_nothing(expires_at):
+            return {"expires_at": None}
         if expires_at.tzinfo is None:
-            raise ValueError("expires_at needs a time zone")
+            raise InvalidValueError("a moment needs a time zone", field="expires_at")
         return {"expires_at": expires_at.isoformat(timespec="milliseconds")}
+    if expires_at is not None and not isinstance(expires_at, str):
+        raise InvalidValueError(f"is {named(expires_at)}, not a datetime with a time zone or its text", field="expires_at")
     return unkept(expires_at=expires_at)
 
 
@@ -79,14 +169,24 @@ def scopes_body(scopes: Iterable[KeyScopeLike]) -> list[dict[str, Any]]:
     return [given(**(vars(scope) if isinstance(scope, KeyScope) else scope)) for scope in scopes]
 
 
-def query_body(query: BulkSearchQuery | Mapping[str, Any]) -> dict[str, Any]:
-    """One of several searches as the API takes it."""
+def query_body(query: BulkSearchQueryLike, position: int, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """One of several searches as the API takes it: a mapping, or a bare vector or text with what all of those share."""
+    field = f"queries[{position}]"
+    if isinstance(query, str):
+        return {"text": text_body(query, field), **shared}
+    if not isinstance(query, (BulkSearchQuery, Mapping)):
+        return {"vector": encoded(query, field), **shared}
     body = given(**vars(query)) if isinstance(query, BulkSearchQuery) else dict(query)
-    if body.get("vector") is not None:
-        body["vector"] = encode_vector(body["vector"])
+    for name, value in body.items():
+        if name == "vector":
+            body[name] = encoded(value, f"{field}.vector")
+        elif name == "filters":
+            body[name] = filters_body(value, f"{field}.filters")
+        else:
+            body[name] = FILTERS.value_of(value, f"{field}.{name}")
     return body
 
 
-def vectors_body(vectors: Iterable[VectorLike] | None) -> list[str] | None:
+def vectors_body(vectors: Iterable[VectorLike] | None) -> list[str | None] | None:
     """A list of vectors, such as the rows of a matrix."""
-    return None if vectors is None else [encode_vector(vector) for vector in vectors]
+    return None if vectors is None else [encoded(vector, f"queries[{i}]") for i, vector in enumerate(vectors)]

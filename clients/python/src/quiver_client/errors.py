@@ -13,6 +13,7 @@ __all__ = [
     "BulkWriteError",
     "ConflictError",
     "ForbiddenError",
+    "InvalidValueError",
     "NotFoundError",
     "QuiverConnectionError",
     "QuiverError",
@@ -182,6 +183,50 @@ class BadAnswerError(QuiverError):
         super().__init__(message)
         self.http_status = http_status
         self.retry_after = retry_after
+
+
+class InvalidValueError(QuiverError, ValueError):
+    """Something that was given can't be sent, and was not. The message names the item and the field."""
+
+    code = 422
+    """As the service would have it."""
+
+    def __init__(self, reason: str, *, field: str = "", position: int | None = None, external_id: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.field = field
+        """Its place within the item or request, such as ``metadata.tags[2]``."""
+        self.position = position
+        """The number of the item among those given, from 0; None where one was given."""
+        self.external_id = external_id
+
+    @property
+    def message(self) -> str:
+        """The place and the reason."""
+        places = []
+        if self.position is not None:
+            places.append(f"item {self.position}" + ("" if self.external_id is None else f" ({self.external_id!r})"))
+        elif self.external_id is not None:
+            places.append(f"{self.external_id!r}")
+        if self.field:
+            places.append(self.field)
+        return f"{', '.join(places)}: {self.reason}" if places else self.reason
+
+    def __str__(self) -> str:
+        return self.message
+
+    def below(self, part: str | int) -> InvalidValueError:
+        """The same error with the name or number of what its place is in."""
+        if part == "":
+            return self
+        inner = self.field if self.field.startswith("[") or not self.field else f".{self.field}"
+        self.field = f"[{part}]{inner}" if isinstance(part, int) else f"{part}{inner}"
+        return self
+
+    def of_item(self, position: int | None, external_id: str | None) -> InvalidValueError:
+        """The same error with the item that it is about."""
+        self.position, self.external_id = position, external_id
+        return self
 
 
 class BulkWriteError(QuiverError):

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .ids import ExternalId
+from .tables import Table
 from .vectors import VectorLike, decode_array, decode_vector
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ __all__ = [
     "BatchDeleted",
     "BulkSearchAnswer",
     "BulkSearchQuery",
+    "BulkSearchQueryLike",
     "BulkUpsertAnswer",
     "BulkUpsertResult",
     "Caller",
@@ -98,8 +101,8 @@ __all__ = [
     "WriteTiming",
 ]
 
-Metadata: TypeAlias = Mapping[str, Any]
-"""Any JSON object."""
+Metadata: TypeAlias = Mapping[Any, Any]
+"""An object of names and values. Values of numpy and pandas, dates, decimals, sets and the like become those of JSON."""
 
 Filters: TypeAlias = Mapping[str, Any]
 """Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
@@ -119,7 +122,7 @@ KEPT: Any = "KEPT"
 class Item:
     """Something to store. Needs a vector or a text; where it has both, the text serves keyword search."""
 
-    external_id: str
+    external_id: ExternalId
     vector: VectorLike | None = None
     text: str | None = None
     metadata: Metadata | None = None
@@ -412,7 +415,7 @@ class BulkUpsertResult:
 
 
 @dataclass(frozen=True)
-class BulkUpsertAnswer:
+class BulkUpsertAnswer(Table[BulkUpsertResult]):
     """What became of each item, in the order given."""
 
     results: list[BulkUpsertResult]
@@ -429,7 +432,7 @@ class BatchDeleted:
 
 
 @dataclass(frozen=True)
-class ScrollPage:
+class ScrollPage(Table[StoredVector], rows="vectors"):
     """One page of a collection; ``next_cursor`` is None at the end."""
 
     vectors: list[StoredVector]
@@ -449,7 +452,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class SearchAnswer:
+class SearchAnswer(Table[Hit]):
     """Hits, best first. ``total_count`` counts the collection, whatever the filters say."""
 
     results: list[Hit]
@@ -491,6 +494,10 @@ class BulkSearchQuery:
     min_score: float | None = None
 
 
+BulkSearchQueryLike: TypeAlias = BulkSearchQuery | Mapping[str, Any] | VectorLike
+"""One of several searches, or only its vector or text."""
+
+
 @dataclass(frozen=True)
 class HybridHit:
     """Something found by meaning, by words, or both; the ranks come with ``explain``."""
@@ -505,7 +512,7 @@ class HybridHit:
 
 
 @dataclass(frozen=True)
-class HybridAnswer:
+class HybridAnswer(Table[HybridHit]):
     """Hits of both lists, fused by rank, best first."""
 
     results: list[HybridHit]
@@ -514,7 +521,7 @@ class HybridAnswer:
 
 
 @dataclass(frozen=True)
-class RerankAnswer:
+class RerankAnswer(Table[Hit]):
     """Exact scores of the candidates that exist, best first."""
 
     results: list[Hit]
@@ -523,7 +530,7 @@ class RerankAnswer:
 
 
 @dataclass(frozen=True)
-class RecommendAnswer:
+class RecommendAnswer(Table[Hit]):
     """What is like a stored vector, best first, without itself."""
 
     results: list[Hit]
@@ -554,7 +561,7 @@ class QueryHit:
 
 
 @dataclass(frozen=True)
-class QueryAnswer:
+class QueryAnswer(Table[QueryHit]):
     """Texts that answer a question, best first."""
 
     query: str
@@ -650,7 +657,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Sample:
+class Sample(Table[SampleItem], rows="items"):
     """A uniform sample of what matches; the same seed draws the same one."""
 
     size: int

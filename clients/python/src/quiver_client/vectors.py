@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import math
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
+
+from .errors import InvalidValueError
+from .values import is_nothing, named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,25 +25,91 @@ VectorFormat: TypeAlias = Literal["array", "base64"]
 """How vectors come back: JSON numbers, or base64, which is shorter and much faster to read."""
 
 _IS_BIG_ENDIAN = sys.byteorder == "big"
+_FLOAT32_BYTES = 4
+_SHOWN_CHARACTERS = 40
 
 
 def encode_vector(vector: VectorLike) -> str:
-    """Base64 of the vector's little-endian float32 values."""
-    if isinstance(vector, str):
-        return vector
-    if isinstance(vector, (bytes, bytearray)) or (isinstance(vector, memoryview) and vector.format == "B"):
-        return _base64(bytes(vector))
-    if hasattr(vector, "__array__"):
-        import numpy as np
+    """Base64 of the vector's little-endian float32 values. ``InvalidValueError``, a ValueError, for what is no vector."""
+    return vector if type(vector) is str else _base64(vector_bytes(vector))
 
-        values = np.asarray(vector)
-        if values.ndim != 1:
-            raise ValueError(f"a vector has one dimension, not the shape {values.shape}")
-        return _base64(np.ascontiguousarray(values, dtype="<f4").tobytes())
-    numbers = array("f", vector)
+
+def vector_bytes(vector: VectorLike) -> bytes:
+    """Little-endian float32 values. ``InvalidValueError`` names the number that is none, or is not finite."""
+    if isinstance(vector, str):
+        try:
+            return vector_bytes(base64.b64decode(vector, validate=True))
+        except ValueError as error:
+            if isinstance(error, InvalidValueError):
+                raise
+            raise InvalidValueError("is a text that is no base64; a text to be embedded is given as text") from None
+    if isinstance(vector, (bytes, bytearray)) or (isinstance(vector, memoryview) and vector.format == "B"):
+        if len(vector) % _FLOAT32_BYTES:
+            raise InvalidValueError(f"has {len(vector)} bytes, which is no whole number of float32 values")
+        return bytes(vector)
+    if hasattr(vector, "__array__"):
+        return _bytes_of_array(vector)
+    if isinstance(vector, (Mapping, Set)) or not hasattr(vector, "__iter__"):
+        hint = "; metadata are given as metadata" if isinstance(vector, Mapping) else ""
+        raise InvalidValueError(f"is {named(vector)}, not a list of numbers{hint}")
+    return _bytes_of_numbers(vector)
+
+
+def _bytes_of_numbers(vector: Any) -> bytes:
+    given = vector if isinstance(vector, (list, tuple, array)) else list(vector)
+    try:
+        numbers = array("f", given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _wrong_number(given, error) from None
+    if not math.isfinite(sum(numbers)):
+        place = next(i for i, one in enumerate(numbers) if not math.isfinite(one))
+        raise _not_finite(place, given[place])
     if _IS_BIG_ENDIAN:
         numbers.byteswap()
-    return _base64(numbers.tobytes())
+    return numbers.tobytes()
+
+
+def _wrong_number(values: Sequence[Any], error: Exception) -> InvalidValueError:
+    for i, one in enumerate(values):
+        if is_nothing(one):
+            return _not_finite(i, one)
+        if isinstance(one, (list, tuple)) or getattr(one, "shape", ()) not in ((), None):
+            return InvalidValueError("is a list of lists, not one vector")
+        try:
+            array("f", [one])
+        except OverflowError:
+            return _not_finite(i, one)
+        except (TypeError, ValueError):
+            return InvalidValueError(f"number {i} is {repr(one)[:_SHOWN_CHARACTERS]}, {named(one)}")
+    return InvalidValueError(str(error))
+
+
+def _not_finite(place: int, value: object) -> InvalidValueError:
+    if is_nothing(value):
+        return InvalidValueError(f"number {place} is {value}")
+    return InvalidValueError(f"number {place} is {repr(value)[:_SHOWN_CHARACTERS]}, beyond what float32 holds")
+
+
+def _bytes_of_array(vector: Any) -> bytes:
+    import numpy as np
+
+    try:
+        values = np.asarray(vector)
+    except (TypeError, ValueError, RuntimeError) as error:
+        # Of a tensor on another device, say.
+        raise InvalidValueError(f"numpy can't make an array of it: {error}") from None
+    if values.ndim != 1:
+        raise InvalidValueError(f"a vector has one dimension, not the shape {values.shape}")
+    if values.dtype.kind == "O":
+        return _bytes_of_numbers(values.tolist())
+    if values.dtype.kind not in "fiub":
+        raise InvalidValueError(f"is an array of {values.dtype}, not of real numbers")
+    with np.errstate(over="ignore"):
+        numbers = np.ascontiguousarray(values, dtype="<f4")
+    if not np.isfinite(numbers).all():
+        place = int(np.argmin(np.isfinite(numbers)))
+        raise _not_finite(place, values[place].item())
+    return numbers.tobytes()
 
 
 def _base64(data: bytes) -> str:

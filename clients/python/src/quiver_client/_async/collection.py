@@ -10,14 +10,31 @@ from typing import Any, Literal, overload
 
 from .. import operations
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
-from ..bodies import encoded, expiry_body, given, is_conditional, item_body, query_body, unkept, vectors_body
-from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
+from ..bodies import (
+    encoded,
+    expiry_body,
+    filters_body,
+    given,
+    is_conditional,
+    item_body,
+    items_body,
+    listed_items,
+    listed_queries,
+    metadata_body,
+    query_body,
+    text_body,
+    unkept,
+    vectors_body,
+)
+from ..errors import BadRequestError, InvalidValueError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
+from ..frames import ArrayLike, FrameLike, rows_of_arrays, rows_of_frame
+from ..ids import ExternalId, id_text, id_texts
 from ..models import (
     KEPT,
     BatchDeleted,
     BulkSearchAnswer,
-    BulkSearchQuery,
+    BulkSearchQueryLike,
     BulkUpsertAnswer,
     CollectionInfo,
     CollectionStats,
@@ -38,10 +55,13 @@ from ..models import (
     Sample,
     ScrollPage,
     SearchAnswer,
+    SearchProfile,
     Similarity,
     StoredVector,
     Upserted,
 )
+from ..progress import shown_progress
+from ..tables import Rows
 from ..uploads import UploadForm, UploadProgress, UploadSource
 from ..vectors import VectorFormat, VectorLike
 from .runtime import AsyncLanes, Source, each
@@ -54,12 +74,19 @@ BULK_SEARCH_LIMIT = 20
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
+OnProgress = Callable[[BulkProgress], None]
+OnRejected = Callable[[dict[str, Any], BadRequestError | ValidationError | InvalidValueError], None]
+"""Takes an item that was not stored, and why; an ``InvalidValueError`` where it could not be sent."""
+
 
 class AsyncCollection:
     """The way to one collection.
 
     Where a text may stand in the place of a vector, the service embeds it; a vector wins where both are given. ``filters``
     are pairs of metadata that must all match, with operators such as ``{"year": {"$gte": 1900}}``.
+
+    Ids may be whole numbers or UUIDs, and values in metadata and filters those of numpy, pandas and Python's own types. What
+    can't be sent is an ``InvalidValueError``, which names the item and the field.
     """
 
     def __init__(self, transport: AsyncTransport, name: str) -> None:
@@ -72,6 +99,9 @@ class AsyncCollection:
     @property
     def _path(self) -> dict[str, object]:
         return {"name": self.name}
+
+    def _item(self, external_id: ExternalId) -> dict[str, object]:
+        return {"name": self.name, "id": id_text(external_id)}
 
     async def info(self) -> CollectionInfo:
         """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
@@ -94,7 +124,7 @@ class AsyncCollection:
 
     async def upsert(
         self,
-        external_id: str,
+        external_id: ExternalId,
         vector: VectorLike | None = None,
         *,
         text: str | None = None,
@@ -110,15 +140,8 @@ class AsyncCollection:
         None the time at which the item expires. With
         ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``.
         """
-        body = given(
-            external_id=external_id,
-            vector=encoded(vector),
-            text=text,
-            metadata=metadata,
-            if_version=if_version,
-            only_if=only_if,
-            include_timing=include_timing or None,
-        ) | expiry_body(expires_at=expires_at)
+        item = given(external_id=external_id, vector=vector, text=text, metadata=metadata, if_version=if_version, only_if=only_if)
+        body = item_body(item | unkept(expires_at=expires_at)) | given(include_timing=include_timing or None)
         return await self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
     async def bulk_upsert(
@@ -128,7 +151,7 @@ class AsyncCollection:
 
         With ``on_error="skip"``, items that are not valid or conflict are left out, and the results say why.
         """
-        bodies = [item_body(item) for item in items]
+        bodies = items_body(items)
         body = given(items=bodies, on_error=on_error, include_timing=include_timing or None)
         # Done twice, the second answer would tell of conflicts with what the first one wrote, and of no error.
         is_safe = on_error != "skip" or not any(map(is_conditional, bodies))
@@ -141,25 +164,32 @@ class AsyncCollection:
         batch_items: int = BATCH_ITEMS,
         batch_bytes: int = BATCH_BYTES,
         in_flight: int = 4,
-        on_progress: Callable[[BulkProgress], None] | None = None,
-        on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None = None,
+        on_progress: OnProgress | None = None,
+        on_rejected: OnRejected | None = None,
     ) -> BulkWriteResult:
         """Inserts or updates any number of items, in requests of at most ``batch_items`` and ``batch_bytes``.
 
         ``in_flight`` requests are on their way at once, and no more items are taken from ``items`` than these need. An id
         that comes again is written after what came before it. ``on_progress`` hears of each request that was acknowledged.
 
-        With ``on_rejected``, an item that the service refuses (400, 422) is handed over with the error and the others are
-        written: a refused batch is halved until the item is alone. Without it, and for other errors, ``BulkWriteError`` is
-        raised when a request fails for good; those in flight have ended then.
+        With ``on_rejected``, an item that the service refuses (400, 422), or that can't be sent, is handed over with the error
+        and the others are written: a refused batch is halved until the item is alone. Without it, and for other errors,
+        ``BulkWriteError`` is raised when a request fails for good; those in flight have ended then.
         """
         batcher = Batcher(batch_items=batch_items, batch_bytes=batch_bytes)
         tally = Tally(on_progress)
         write = partial(self._write_batch, tally, on_rejected)
         async with AsyncLanes(in_flight) as lanes:
             goes_on = True
-            async for item in each(items):
-                batch = batcher.add(item)
+            async for item in each(listed_items(items)):
+                try:
+                    batch = batcher.add(item)
+                except InvalidValueError as error:
+                    if on_rejected is None:
+                        raise
+                    tally.rejected_one(None)
+                    on_rejected(dict(item) if isinstance(item, Mapping) else vars(item), error)
+                    continue
                 if batch is not None:
                     goes_on = await self._start_batch(batch, tally, write, lanes)
                     if not goes_on:
@@ -171,15 +201,84 @@ class AsyncCollection:
             raise lanes.failure
         return tally.result()
 
+    async def upsert_frame(
+        self,
+        frame: FrameLike,
+        *,
+        id: str | None = None,
+        vector: str | Sequence[str] | Literal[False] | None = None,
+        text: str | Literal[False] | None = None,
+        metadata: Sequence[str] | Literal[False] | None = None,
+        batch_items: int = BATCH_ITEMS,
+        batch_bytes: int = BATCH_BYTES,
+        in_flight: int = 4,
+        on_progress: OnProgress | None = None,
+        on_rejected: OnRejected | None = None,
+        show_progress: bool = False,
+    ) -> BulkWriteResult:
+        """Inserts or updates the rows of a frame of pandas or polars, a table of Arrow, or columns by their names.
+
+        ``id`` names the column of the ids, or the index of a frame of pandas (``"index"`` where it has no name); ``vector`` a
+        column of lists or arrays, or the columns that have a number each, as a list or as ``"dim_*"``; ``text`` the column of
+        the texts. Left out, they are found by what columns are mostly called (``id``, ``embedding``, ``text``, …), and an index
+        that does not merely count the rows is the ids; False: there is none. All other columns become metadata, or those
+        that ``metadata`` names; a column ``metadata`` that holds mappings is the metadata itself. What is no value (None, NaN,
+        NA, NaT) is left out.
+
+        The whole frame is checked before anything is sent, unless ``on_rejected`` takes bad rows. The result says how many
+        were new (``inserted``) and how many replaced others (``updated``). ``show_progress`` shows how far it is.
+        """
+        rows = rows_of_frame(frame, id=id, vector=vector, text=text, metadata=metadata)
+        if on_rejected is None:
+            rows.check()
+        with shown_progress(len(rows), on_progress, is_shown=show_progress) as tell:
+            return await self.upsert_many(
+                rows,
+                batch_items=batch_items,
+                batch_bytes=batch_bytes,
+                in_flight=in_flight,
+                on_progress=tell,
+                on_rejected=on_rejected,
+            )
+
+    async def upsert_arrays(
+        self,
+        ids: ArrayLike,
+        vectors: ArrayLike | None = None,
+        *,
+        texts: ArrayLike | None = None,
+        metadata: FrameLike | Sequence[Metadata | None] | None = None,
+        batch_items: int = BATCH_ITEMS,
+        batch_bytes: int = BATCH_BYTES,
+        in_flight: int = 4,
+        on_progress: OnProgress | None = None,
+        on_rejected: OnRejected | None = None,
+        show_progress: bool = False,
+    ) -> BulkWriteResult:
+        """Inserts or updates items by their ids, vectors (an array with a row each, or a list), texts and metadata.
+
+        ``metadata`` is a list of mappings, a frame, or a mapping of columns. All have the same length. See ``upsert_frame``.
+        """
+        rows = rows_of_arrays(ids, vectors, texts=texts, metadata=metadata)
+        if on_rejected is None:
+            rows.check()
+        with shown_progress(len(rows), on_progress, is_shown=show_progress) as tell:
+            return await self.upsert_many(
+                rows,
+                batch_items=batch_items,
+                batch_bytes=batch_bytes,
+                in_flight=in_flight,
+                on_progress=tell,
+                on_rejected=on_rejected,
+            )
+
     async def _start_batch(self, batch: Batch, tally: Tally, write: Callable[[Batch], Awaitable[None]], lanes: AsyncLanes) -> bool:
         if tally.overlaps(batch):
             await lanes.idle()
         tally.sent(batch)
         return await lanes.start(partial(write, batch))
 
-    async def _write_batch(
-        self, tally: Tally, on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None, batch: Batch
-    ) -> None:
+    async def _write_batch(self, tally: Tally, on_rejected: OnRejected | None, batch: Batch) -> None:
         try:
             answer = await self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, content=batch.body())
         except (BadRequestError, ValidationError) as error:
@@ -198,7 +297,7 @@ class AsyncCollection:
 
     async def patch(
         self,
-        external_id: str,
+        external_id: ExternalId,
         *,
         metadata: Metadata | None = None,
         metadata_mode: Literal["merge", "replace"] | None = None,
@@ -216,14 +315,14 @@ class AsyncCollection:
         this version; otherwise ``VersionConflictError``.
         """
         body = given(
-            metadata=metadata,
+            metadata=metadata_body(metadata),
             metadata_mode=metadata_mode,
-            text=text,
+            text=text_body(text),
             embed=embed,
             vector=encoded(vector),
             if_version=if_version,
         ) | expiry_body(expires_at=expires_at)
-        return await self._transport.call(operations.PATCH, ItemChanged, path={**self._path, "id": external_id}, body=body)
+        return await self._transport.call(operations.PATCH, ItemChanged, path=self._item(external_id), body=body)
 
     async def update_by_filter(
         self,
@@ -237,16 +336,17 @@ class AsyncCollection:
 
         Each is changed once. Repeated after an answer that was lost, it counts what still matched.
         """
-        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset)) | expiry_body(expires_at=expires_at)
+        changes = given(set=metadata_body(set, "set"), unset=None if unset is None else list(unset)) | expiry_body(expires_at=expires_at)
+        body = given(filters=filters_body(filters)) | changes
         data = await self._transport.call(operations.UPDATE_BY_FILTER, dict[str, int], path=self._path, body=body)
         return data["updated_count"]
 
-    async def delete(self, external_id: str, *, if_version: int | None = None) -> None:
+    async def delete(self, external_id: ExternalId, *, if_version: int | None = None) -> None:
         """Deletes one item; ``NotFoundError`` where there is none.
 
         With ``if_version``, only if it has this version; otherwise, and where there is none, ``VersionConflictError``.
         """
-        path = {**self._path, "id": external_id}
+        path = self._item(external_id)
         try:
             await self._transport.call(operations.DELETE, dict[str, Any], path=path, query={"if_version": if_version})
         except NotFoundError as error:
@@ -254,17 +354,17 @@ class AsyncCollection:
             if not error.after_lost_answer:
                 raise
 
-    async def delete_batch(self, external_ids: Sequence[str], *, if_versions: Sequence[int | None] | None = None) -> BatchDeleted:
+    async def delete_batch(self, external_ids: Sequence[ExternalId], *, if_versions: Sequence[int | None] | None = None) -> BatchDeleted:
         """Deletes up to 1,000 items; ids that do not exist are skipped.
 
         ``if_versions`` are the versions that they must have, in the order of the ids; None: any.
         """
-        body = given(external_ids=list(external_ids), if_versions=None if if_versions is None else list(if_versions))
+        body = given(external_ids=id_texts(external_ids, "external_ids"), if_versions=None if if_versions is None else list(if_versions))
         return await self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body=body)
 
-    async def delete_many(self, external_ids: Iterable[str], *, batch_items: int = BATCH_ITEMS) -> int:
+    async def delete_many(self, external_ids: Iterable[ExternalId], *, batch_items: int = BATCH_ITEMS) -> int:
         """Deletes any number of items, in requests of at most ``batch_items``; answers how many were there."""
-        ids = list(dict.fromkeys(external_ids))
+        ids = list(dict.fromkeys(id_texts(external_ids, "external_ids")))
         count = 0
         for start in range(0, len(ids), batch_items):
             count += (await self.delete_batch(ids[start : start + batch_items])).deleted_count
@@ -272,7 +372,8 @@ class AsyncCollection:
 
     async def delete_by_filter(self, filters: Filters) -> int:
         """Deletes everything that matches; answers how many that were."""
-        data = await self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
+        body = given(filters=filters_body(filters))
+        data = await self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body=body)
         return data["deleted_count"]
 
     async def upload_document(
@@ -296,16 +397,17 @@ class AsyncCollection:
 
     # Reading
 
-    async def get(self, external_id: str, *, vector_format: VectorFormat | None = None) -> StoredVector:
+    async def get(self, external_id: ExternalId, *, vector_format: VectorFormat | None = None) -> StoredVector:
         """One item; ``NotFoundError`` where there is none."""
         query = {"vector_format": self._format(vector_format)}
-        return await self._transport.call(operations.GET, StoredVector, path={**self._path, "id": external_id}, query=query)
+        return await self._transport.call(operations.GET, StoredVector, path=self._item(external_id), query=query)
 
     async def fetch(
-        self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
-    ) -> list[StoredVector]:
+        self, ids: Iterable[ExternalId], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
+    ) -> Rows[StoredVector]:
         """Items by their ids, in the order asked; those that do not exist are left out. Any number, in requests of 100."""
-        asked, found = list(ids), []
+        asked = id_texts(ids)
+        found: Rows[StoredVector] = Rows()
         for start in range(0, len(asked), FETCH_LIMIT):
             body = {
                 "ids": asked[start : start + FETCH_LIMIT],
@@ -329,7 +431,7 @@ class AsyncCollection:
         body = given(
             cursor=cursor,
             limit=limit,
-            filters=filters,
+            filters=filters_body(filters),
             include_vectors=include_vectors,
             vector_format=self._format(vector_format),
         )
@@ -389,7 +491,7 @@ class AsyncCollection:
         body = given(
             size=size,
             seed=seed,
-            filters=filters,
+            filters=filters_body(filters),
             metadata_fields=None if metadata_fields is None else list(metadata_fields),
             include_vectors=include_vectors,
             projection=None if projection_dimensions is None else {"method": "pca", "dimensions": projection_dimensions},
@@ -422,7 +524,7 @@ class AsyncCollection:
             text=text,
             k=k,
             offset=offset or None,
-            filters=filters,
+            filters=filters_body(filters),
             ef=ef,
             exact=exact or None,
             min_score=min_score,
@@ -432,31 +534,34 @@ class AsyncCollection:
 
     @overload
     async def bulk_search(
-        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, profile: Literal[False] = False
-    ) -> list[list[Hit]]: ...
+        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: Literal[False] = False
+    ) -> list[Rows[Hit]]: ...
 
     @overload
     async def bulk_search(
-        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, profile: Literal[True]
+        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: Literal[True]
     ) -> ProfiledBulkSearch: ...
 
     async def bulk_search(
-        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, profile: bool = False
-    ) -> list[list[Hit]] | ProfiledBulkSearch:
+        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: bool = False
+    ) -> list[Rows[Hit]] | ProfiledBulkSearch:
         """Several searches at once; a list of hits for each. Any number, in requests of 20.
 
-        ``profile`` also tells where the time went, of each of these requests.
+        A query is a ``BulkSearchQuery``, a mapping, or only a vector or a text, such as the rows of an array; ``k`` and
+        ``filters`` are for these. ``profile`` also tells where the time went, of each of the requests.
         """
-        asked = [query_body(query) for query in queries]
-        found = ProfiledBulkSearch(results=[], profiles=[])
+        shared = given(k=k, filters=filters_body(filters))
+        asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]
+        found: list[Rows[Hit]] = []
+        profiles: list[SearchProfile] = []
         for start in range(0, len(asked), BULK_SEARCH_LIMIT):
             body = {"queries": asked[start : start + BULK_SEARCH_LIMIT]}
             query = given(profile=profile or None)
             answer = await self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
-            found.results.extend(answer.results)
+            found.extend(map(Rows, answer.results))
             if answer.profile is not None:
-                found.profiles.append(answer.profile)
-        return found if profile else found.results
+                profiles.append(answer.profile)
+        return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found
 
     async def hybrid_search(
         self,
@@ -482,7 +587,7 @@ class AsyncCollection:
             k=k,
             offset=offset or None,
             alpha=alpha,
-            filters=filters,
+            filters=filters_body(filters),
             min_score=min_score,
             explain=explain or None,
             include_timing=include_timing or None,
@@ -493,7 +598,7 @@ class AsyncCollection:
 
     async def rerank(
         self,
-        candidates: Sequence[str],
+        candidates: Sequence[ExternalId],
         vector: VectorLike | None = None,
         *,
         text: str | None = None,
@@ -501,21 +606,25 @@ class AsyncCollection:
         profile: bool = False,
     ) -> RerankAnswer:
         """Exact scores of listed items; those that do not exist are left out."""
-        body = given(vector=encoded(vector), text=text, candidates=list(candidates), include_timing=include_timing or None)
+        body = given(
+            vector=encoded(vector), text=text, candidates=id_texts(candidates, "candidates"), include_timing=include_timing or None
+        )
         return await self._transport.call(operations.RERANK, RerankAnswer, path=self._path, query=given(profile=profile or None), body=body)
 
     async def recommend(
         self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None, profile: bool = False
     ) -> RecommendAnswer:
         """What is like a stored item, without itself."""
-        body = given(k=k, offset=offset or None, filters=filters)
+        body = given(k=k, offset=offset or None, filters=filters_body(filters))
         return await self._transport.call(
-            operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, query=given(profile=profile or None), body=body
+            operations.RECOMMEND, RecommendAnswer, path=self._item(external_id), query=given(profile=profile or None), body=body
         )
 
-    async def similarity(self, id1: str, id2: str) -> Similarity:
+    async def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""
-        return await self._transport.call(operations.SIMILARITY, Similarity, path=self._path, query={"id1": id1, "id2": id2})
+        return await self._transport.call(
+            operations.SIMILARITY, Similarity, path=self._path, query={"id1": id_text(id1, "id1"), "id2": id_text(id2, "id2")}
+        )
 
     async def query(
         self,
@@ -532,7 +641,7 @@ class AsyncCollection:
             query=query,
             collection_name=self.name,
             top_k=top_k,
-            filters=filters,
+            filters=filters_body(filters),
             min_score=min_score,
             include_timing=include_timing or None,
         )
@@ -548,7 +657,7 @@ class AsyncCollection:
         filters: Filters | None = None,
     ) -> RecallReport:
         """Measures the recall: calibrated and exact searches side by side, for given vectors or for some of the collection."""
-        body = given(queries=vectors_body(queries), samples=samples, seed=seed, k=k, filters=filters)
+        body = given(queries=vectors_body(queries), samples=samples, seed=seed, k=k, filters=filters_body(filters))
         return await self._transport.call(operations.RECALL_CHECK, RecallReport, path=self._path, body=body)
 
     # Its index and shards

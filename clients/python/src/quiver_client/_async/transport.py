@@ -17,6 +17,7 @@ from ..bodies import json_bytes
 from ..credentials import credential
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError, UnauthorizedError
+from ..notices import Notices
 from ..operations import Operation
 from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
@@ -42,6 +43,7 @@ class Settings:
     idempotency_keys: bool = False
     """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
     tokens: TokenSource | None = field(default=None, repr=False)
+    notices: Notices = field(default_factory=lambda: Notices("once"), repr=False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class AsyncTransport:
         payload = json_bytes(body) if body is not None else content
 
         async def attempt() -> Any:
-            return data_of(await self._send(method, path, query=query, content=payload, headers=headers))
+            return data_of(await self._send(method, path, query=query, content=payload, headers=headers), self.settings.notices)
 
         return await self._repeated(attempt, is_safe=is_safe)
 
@@ -99,7 +101,7 @@ class AsyncTransport:
             response = await self._send(operation.method, operation.path())
             if response.is_success and not response.text.startswith('{"status":"error"'):
                 return response.text
-            return str(data_of(response))
+            return str(data_of(response, self.settings.notices))
 
         return await self._repeated(attempt, is_safe=True)
 
@@ -132,7 +134,8 @@ class AsyncTransport:
                         operation.path(),
                         content=_pieces(form, file, size, on_progress),
                         headers=headers,
-                    )
+                    ),
+                    self.settings.notices,
                 )
             finally:
                 if is_ours:
@@ -157,7 +160,7 @@ class AsyncTransport:
             try:
                 response = await self.http.send(request, stream=True)
                 try:
-                    return response, *await _begun(response)
+                    return response, *await _begun(response, self.settings.notices)
                 except BaseException:
                     await response.aclose()
                     raise
@@ -255,7 +258,7 @@ async def _pieces(
     yield form.tail
 
 
-async def _begun(response: httpx.Response) -> tuple[bytes, AsyncIterator[bytes]]:
+async def _begun(response: httpx.Response, notices: Notices) -> tuple[bytes, AsyncIterator[bytes]]:
     """What has come when it is known that the answer is a success, and the pieces after that. Raises the error of any other."""
     head = b""
     pieces = response.aiter_bytes()
@@ -263,7 +266,7 @@ async def _begun(response: httpx.Response) -> tuple[bytes, AsyncIterator[bytes]]
         head += piece
         if head.startswith(_SUCCESS_HEAD):
             return head, pieces
-    envelope_data(head, status=response.status_code, headers=response.headers)
+    envelope_data(head, notices, status=response.status_code, headers=response.headers)
     return head, pieces
 
 

@@ -15,8 +15,11 @@ from .. import operations
 from .._version import __version__
 from ..bodies import given
 from ..credentials import credential
+from ..errors import ConflictError, NotFoundError
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
+from ..notices import Notices, WarningMode
 from ..retries import RetryPolicy
+from ..tables import Rows
 from ..vectors import VectorFormat
 from .backups import Backups
 from .cluster import Cluster
@@ -40,7 +43,8 @@ class QuiverClient:
     of httpx, with proxies, certificates or limits; it is not closed here. ``vector_format`` is how vectors are sent back:
     as base64 of float32 values, or with ``"array"`` as JSON numbers, which are slower and have the fewest digits
     (0.1, where base64 gives 0.10000000149011612, the float32 nearest to it). With ``strict``, the service refuses what it
-    would else warn of as a likely mistake: a field that it does not know, a filter by a field that no item has.
+    would else warn of as a likely mistake: a field that it does not know, a filter by a field that no item has. ``warnings``:
+    each kind of them is given ``"once"`` by Python's ``warnings``, or ``"always"``, or ``"never"``.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class QuiverClient:
         vector_format: VectorFormat = "base64",
         idempotency_keys: bool = False,
         strict: bool = False,
+        warnings: WarningMode = "once",
         http_client: HttpClient | None = None,
     ) -> None:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
@@ -79,6 +84,7 @@ class QuiverClient:
                 retries=RetryPolicy() if retries is None else retries,
                 vector_format=vector_format,
                 idempotency_keys=idempotency_keys,
+                notices=Notices(warnings),
             ),
         )
 
@@ -181,10 +187,66 @@ class QuiverClient:
         )
         return self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
 
-    def list_collections(self) -> list[CollectionInfo]:
+    def get_or_create(
+        self,
+        name: str,
+        dim: int,
+        *,
+        distance_metric: DistanceMetric = "cosine",
+        description: str | None = None,
+        language: str | None = None,
+        quantization: str | None = None,
+        metadata: str | None = None,
+        vectors: str | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+        min_in_sync: int | None = None,
+        ttl_seconds: int | None = None,
+        quota: Mapping[str, int] | None = None,
+    ) -> Collection:
+        """The way to a collection, which is created as ``create_collection`` does it where there is none.
+
+        ``ConflictError`` where there is one with other dimensions or another metric, or where one of ``language``,
+        ``quantization``, ``metadata`` and ``vectors`` is given and differs: these can't be changed. What else is given is for
+        a new collection only.
+        """
+        fixed = {"dim": dim, "distance_metric": distance_metric}
+        fixed |= given(language=language, quantization=quantization, metadata=metadata, vectors=vectors)
+        collection = self.collection(name)
+        try:
+            found = collection.info()
+        except NotFoundError:
+            try:
+                self.create_collection(
+                    name,
+                    dim,
+                    distance_metric=distance_metric,
+                    description=description,
+                    language=language,
+                    quantization=quantization,
+                    metadata=metadata,
+                    vectors=vectors,
+                    shards=shards,
+                    replicas=replicas,
+                    min_in_sync=min_in_sync,
+                    ttl_seconds=ttl_seconds,
+                    quota=quota,
+                )
+                return collection
+            except ConflictError:
+                # Somebody else was first.
+                found = collection.info()
+        differences = [
+            f"its {field} is {getattr(found, field)}, not {wanted}" for field, wanted in fixed.items() if getattr(found, field) != wanted
+        ]
+        if differences:
+            raise ConflictError(409, f'collection "{name}" is there, but {"; ".join(differences)}')
+        return collection
+
+    def list_collections(self) -> Rows[CollectionInfo]:
         """All collections."""
         data = self._transport.call(operations.LIST_COLLECTIONS, dict[str, list[CollectionInfo]])
-        return data["collections"]
+        return Rows(data["collections"])
 
     # The service
 

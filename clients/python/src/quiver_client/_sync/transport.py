@@ -18,6 +18,7 @@ from ..bodies import json_bytes
 from ..credentials import credential
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError, UnauthorizedError
+from ..notices import Notices
 from ..operations import Operation
 from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
@@ -43,6 +44,7 @@ class Settings:
     idempotency_keys: bool = False
     """Whether each write has a random ``Idempotency-Key``, the same for all its attempts."""
     tokens: TokenSource | None = field(default=None, repr=False)
+    notices: Notices = field(default_factory=lambda: Notices("once"), repr=False)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class Transport:
         payload = json_bytes(body) if body is not None else content
 
         def attempt() -> Any:
-            return data_of(self._send(method, path, query=query, content=payload, headers=headers))
+            return data_of(self._send(method, path, query=query, content=payload, headers=headers), self.settings.notices)
 
         return self._repeated(attempt, is_safe=is_safe)
 
@@ -100,7 +102,7 @@ class Transport:
             response = self._send(operation.method, operation.path())
             if response.is_success and not response.text.startswith('{"status":"error"'):
                 return response.text
-            return str(data_of(response))
+            return str(data_of(response, self.settings.notices))
 
         return self._repeated(attempt, is_safe=True)
 
@@ -133,7 +135,8 @@ class Transport:
                         operation.path(),
                         content=_pieces(form, file, size, on_progress),
                         headers=headers,
-                    )
+                    ),
+                    self.settings.notices,
                 )
             finally:
                 if is_ours:
@@ -158,7 +161,7 @@ class Transport:
             try:
                 response = self.http.send(request, stream=True)
                 try:
-                    return response, *_begun(response)
+                    return response, *_begun(response, self.settings.notices)
                 except BaseException:
                     response.close()
                     raise
@@ -256,7 +259,7 @@ def _pieces(
     yield form.tail
 
 
-def _begun(response: httpx.Response) -> tuple[bytes, Iterator[bytes]]:
+def _begun(response: httpx.Response, notices: Notices) -> tuple[bytes, Iterator[bytes]]:
     """What has come when it is known that the answer is a success, and the pieces after that. Raises the error of any other."""
     head = b""
     pieces = response.iter_bytes()
@@ -264,7 +267,7 @@ def _begun(response: httpx.Response) -> tuple[bytes, Iterator[bytes]]:
         head += piece
         if head.startswith(_SUCCESS_HEAD):
             return head, pieces
-    envelope_data(head, status=response.status_code, headers=response.headers)
+    envelope_data(head, notices, status=response.status_code, headers=response.headers)
     return head, pieces
 
 

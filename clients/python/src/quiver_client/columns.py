@@ -1,0 +1,141 @@
+"""Columns of frames of pandas and polars, tables of Arrow, and mappings of lists, all in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import InvalidValueError
+from .values import named
+
+_INDEX = "index"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of which parts can be taken, with the name that errors have for it."""
+
+    name: str
+    length: int
+    take: Callable[[int, int], Sequence[Any]]
+    is_checked: bool = False
+    """Whether every value of it can be sent: numbers, truth values and moments of a typed column."""
+    array: Callable[[int, int], Any] | None = None
+    """The same part as an array of numpy, of a column of numbers that is one."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of a table, by their names; ``index`` is the index of a frame of pandas that does not merely count."""
+
+    by_name: Mapping[str, Column]
+    length: int
+    index: Column | None = None
+    any_index: Column | None = None
+    """The index in any case."""
+
+    def named(self, name: object) -> Column:
+        """A column, or the index. ``InvalidValueError`` where there is none."""
+        found = self.by_name.get(name) if isinstance(name, str) else self.by_name.get(str(name))
+        if found is None and self.any_index is not None and name in (self.any_index.name, _INDEX):
+            found = self.any_index
+        if found is None:
+            raise InvalidValueError(f"there is no column {name!r}; there is: {', '.join(self.by_name)}")
+        return found
+
+
+def columns_of(table: Any) -> Columns:
+    """The columns. ``InvalidValueError`` for what has none."""
+    if isinstance(table, Mapping):
+        return _checked({_name(name): _of_values(_name(name), values) for name, values in table.items()})
+    if hasattr(table, "iloc") and hasattr(table, "columns"):
+        return _of_pandas(table)
+    if hasattr(table, "collect") and hasattr(table, "lazy"):
+        raise InvalidValueError("a lazy frame has no rows yet: give what collect() answers")
+    if hasattr(table, "get_column") and hasattr(table, "columns"):
+        return _checked({name: _of_polars(name, table.get_column(name)) for name in table.columns})
+    if hasattr(table, "column_names") and hasattr(table, "column"):
+        names = list(table.column_names)
+        _refuse_doubles(names)
+        return _checked({name: _of_arrow(name, table.column(name)) for name in names})
+    raise InvalidValueError(f"is {named(table)}, not a frame of pandas or polars, a table of Arrow, or a mapping of columns")
+
+
+def column_of(name: str, values: Any) -> Column:
+    """A column of values: a list, an array, a series, an index. ``InvalidValueError`` for what has no length."""
+    if type(values).__module__.startswith("pandas") and hasattr(values, "iloc"):
+        return _of_series(name, values)
+    if hasattr(values, "get_column") or hasattr(values, "columns"):
+        raise InvalidValueError(f"is {named(values)}, of which one column is wanted", field=name)
+    return _of_values(name, values)
+
+
+def _checked(by_name: dict[str, Column]) -> Columns:
+    lengths = {column.length for column in by_name.values()}
+    if len(lengths) > 1:
+        counts = ", ".join(f"{name} {column.length}" for name, column in by_name.items())
+        raise InvalidValueError(f"columns have different lengths: {counts}")
+    return Columns(by_name, next(iter(lengths), 0))
+
+
+def _of_pandas(frame: Any) -> Columns:
+    names = [_name(name) for name in frame.columns]
+    _refuse_doubles(names)
+    by_name = {name: _of_series(name, frame.iloc[:, i]) for i, name in enumerate(names)}
+    index = frame.index
+    if getattr(index, "nlevels", 1) > 1:
+        return Columns(by_name, len(frame))
+    name = _INDEX if index.name is None else _name(index.name)
+    column = Column(name, len(frame), lambda start, stop: index[start:stop].tolist())
+    counts_rows = type(index).__name__ == "RangeIndex" and index.name is None
+    return Columns(by_name, len(frame), index=None if counts_rows else column, any_index=column)
+
+
+def _of_series(name: str, series: Any) -> Column:
+    kind = getattr(series.dtype, "kind", "O")
+    is_numpy = type(series.dtype).__module__.startswith("numpy")
+    array = (lambda start, stop: series.iloc[start:stop].to_numpy()) if is_numpy and kind in "fiu" else None
+    return Column(name, len(series), lambda start, stop: series.iloc[start:stop].tolist(), is_checked=kind in "fiubM", array=array)
+
+
+def _of_polars(name: str, series: Any) -> Column:
+    is_number = series.dtype.is_numeric() or series.dtype.is_temporal()
+    return Column(name, len(series), lambda start, stop: series.slice(start, stop - start).to_list(), is_checked=is_number)
+
+
+def _of_arrow(name: str, column: Any) -> Column:
+    kind = str(column.type)
+    if kind.startswith(("list<", "large_list<", "fixed_size_list<")):
+        # Arrays of their own type, and not lists of Python's numbers.
+        return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
+    return Column(name, len(column), lambda start, stop: column.slice(start, stop - start).to_pylist())
+
+
+def _of_values(name: str, values: Any) -> Column:
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__len__"):
+        raise InvalidValueError(f"is {named(values)}, not a column of values", field=name)
+    kind = getattr(getattr(values, "dtype", None), "kind", None)
+    if kind is not None and hasattr(values, "__getitem__"):
+        is_flat = getattr(values, "ndim", 1) == 1
+        # Moments of numpy are read one by one: as a list they would be counts.
+        as_list = is_flat and kind in "fiubOUS" and hasattr(values, "tolist")
+        return Column(
+            name,
+            len(values),
+            lambda start, stop: values[start:stop].tolist() if as_list else list(values[start:stop]),
+            is_checked=is_flat and kind in "fiub",
+            array=(lambda start, stop: values[start:stop]) if is_flat and kind in "fiu" else None,
+        )
+    listed = values if isinstance(values, (list, tuple)) or hasattr(values, "__getitem__") else list(values)
+    return Column(name, len(listed), lambda start, stop: list(listed[start:stop]))
+
+
+def _name(name: object) -> str:
+    return name if isinstance(name, str) else str(name)
+
+
+def _refuse_doubles(names: Sequence[str]) -> None:
+    double = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if double is not None:
+        raise InvalidValueError(f"two columns are named {double!r}")
