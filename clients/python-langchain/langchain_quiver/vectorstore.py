@@ -189,19 +189,26 @@ class QuiverVectorStore(VectorStore):
         return await self.aadd_texts(*_parts(documents), ids=ids or [document.id for document in documents], **kwargs)
 
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
-        """Deletes documents by their ids, or all that match a filter, or all; ids that do not exist are skipped."""
-        if ids is not None:
-            self.collection.delete_many(ids)
-        else:
-            self.collection.delete_by_filter(filter or _EVERYTHING)
+        """Deletes documents by their ids, or all that match a filter, or without either all; ids that do not exist are skipped.
+
+        ``ValueError`` for a filter without conditions: a caller that made it of optional ones does not mean everything.
+        """
+        chosen = _to_delete(ids, filter)
+        with suppress(NotFoundError):
+            if ids is not None:
+                self.collection.delete_many(ids)
+            else:
+                self.collection.delete_by_filter(chosen)
         return True
 
     async def adelete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
         """The same, async."""
-        if ids is not None:
-            await self.async_collection.delete_many(ids)
-        else:
-            await self.async_collection.delete_by_filter(filter or _EVERYTHING)
+        chosen = _to_delete(ids, filter)
+        with suppress(NotFoundError):
+            if ids is not None:
+                await self.async_collection.delete_many(ids)
+            else:
+                await self.async_collection.delete_by_filter(chosen)
         return True
 
     # Reading

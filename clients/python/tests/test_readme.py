@@ -56,14 +56,16 @@ def test_the_main_page_has_the_same_program() -> None:
 
 
 def test_all_examples_run_one_after_another(server: Server) -> None:
-    first, asynchronous, bulk, condition, options = examples("python")
+    pytest.importorskip("pandas")
+    first, asynchronous, bulk, frame, condition, options = examples("python")
     # With the change of the version that was read done already, the same is refused.
     again = condition.split("try:")[1]
-    steps = [first, asynchronous, "import asyncio\nasyncio.run(main())", bulk, condition, f"print('again')\ntry:{again}", options]
+    steps = [first, asynchronous, "import asyncio\nasyncio.run(main())", bulk, frame, condition, f"print('again')\ntry:{again}", options]
     printed = run("\n".join(steps), server, "planets")
     assert "saturn 384" in printed
     assert "2000 written" in printed
     assert "2000 in 4 requests" in printed
+    assert "2 new, 0 replaced" in printed
     assert printed.count("somebody else was faster") == printed.split("again\n")[1].count("VersionConflict(external_id='mars'") == 1
 
 

@@ -31,7 +31,8 @@ _SHOWN_CHARACTERS = 40
 
 def encode_vector(vector: VectorLike) -> str:
     """Base64 of the vector's little-endian float32 values. ``InvalidValueError``, a ValueError, for what is no vector."""
-    return vector if type(vector) is str else _base64(vector_bytes(vector))
+    data = vector_bytes(vector)
+    return vector if isinstance(vector, str) else _base64(data)
 
 
 def vector_bytes(vector: VectorLike) -> bytes:
