@@ -279,7 +279,7 @@ def test_arrays_of_every_kind_of_number_are_vectors() -> None:
 
 def test_items_that_are_none_are_told_from_items() -> None:
     with pytest.raises(InvalidValueError, match="this is one item, not several"):
-        items_body({"external_id": "a"})  # type: ignore[arg-type]
+        items_body({"external_id": "a"})  # type: ignore[dict-item]
     with pytest.raises(InvalidValueError, match="use upsert_arrays"):
         items_body(np.zeros((2, 2)))
     with pytest.raises(InvalidValueError, match="item 0: is a tuple, not an Item or a mapping"):
