@@ -38,14 +38,44 @@ const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
 const SHOWN_KEY_MAX = 80;
 
 /**
- * Parses a client's `filters` member; null when it restricts nothing (absent, null or `{}`). The filter keeps
+ * Parses a client's `filters` member; null when it restricts nothing, whatever the metadata are: absent, null, `{}`, and also
+ * `{"$or": [{}, …]}` or `{"year": {"$nin": []}}`, which a program makes of conditions that are optional. The filter keeps
  * references to the values in `json`, which must not change afterwards. Errors: schema_violation that names the
  * offending key or operator; limit_exceeded that names the setting.
  */
 export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
   if (json === undefined || json === null) return null;
   const filter = new FilterParser(bounds).filter(json, 'filters', 1);
-  return filter.type === 'and' && filter.filters.length === 0 ? null : filter;
+  return matchesAll(filter) ? null : filter;
+}
+
+/** Whether the form of a filter says that everything matches. */
+function matchesAll(filter: Filter): boolean {
+  switch (filter.type) {
+    case 'and':
+      return filter.filters.every(matchesAll);
+    case 'or':
+      return filter.filters.some(matchesAll);
+    case 'not':
+      return matchesNothing(filter.filter);
+    default:
+      return false;
+  }
+}
+
+function matchesNothing(filter: Filter): boolean {
+  switch (filter.type) {
+    case 'and':
+      return filter.filters.some(matchesNothing);
+    case 'or':
+      return filter.filters.every(matchesNothing);
+    case 'not':
+      return matchesAll(filter.filter);
+    case 'in':
+      return filter.values.length === 0;
+    default:
+      return false;
+  }
 }
 
 class FilterParser {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from haystack import Document, Pipeline
 from haystack.dataclasses import ByteStream, SparseEmbedding
+from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 from haystack.utils import Secret
@@ -107,3 +109,35 @@ def test_policies_count_what_they_wrote(store: QuiverDocumentStore) -> None:
 def test_what_has_no_counterpart_is_refused(filters: dict) -> None:
     with pytest.raises(FilterError):
         filters_from_haystack(filters)
+
+
+@pytest.mark.parametrize("nothing", [{}, None, {"operator": "AND", "conditions": []}, {"operator": "OR", "conditions": [{}]}])
+def test_filters_that_restrict_nothing_delete_nothing(store: QuiverDocumentStore, nothing: Any) -> None:
+    with pytest.raises(FilterError):
+        store.delete_by_filter(nothing)
+    with pytest.raises(FilterError):
+        asyncio.run(store.delete_by_filter_async(nothing))
+    assert store.count_documents() == 3
+
+
+def test_before_the_first_write_nothing_is_found(server) -> None:
+    name = f"haystack-{uuid.uuid4().hex[:12]}"
+    store = QuiverDocumentStore(url=server.url, api_key=Secret.from_token(server.api_key), collection_name=name, embedding_dim=2)
+    assert store.embedding_retrieval([1, 0]) == store.hybrid_retrieval("x") == store.filter_documents() == []
+    store.collection.drop()
+
+
+@pytest.mark.parametrize(
+    ("operator", "value"),
+    [(operator, value) for operator in ("in", "not in") for value in ([None], [1, None], [None, "a"], [1], [])]
+    + [("==", None), ("!=", None)],
+)
+def test_none_in_a_list_means_what_it_means_to_haystacks_own_store(store: QuiverDocumentStore, operator: str, value: Any) -> None:
+    metas: list[dict] = [{"x": 1}, {"x": None}, {}, {"x": "a"}, {"x": 2}]
+    documents = [Document(id=f"d{i}", content="x", meta=meta) for i, meta in enumerate(metas)]
+    own = InMemoryDocumentStore()
+    own.write_documents(documents)
+    store.delete_all_documents()
+    store.write_documents(documents)
+    asked = {"field": "meta.x", "operator": operator, "value": value}
+    assert sorted(one.id for one in store.filter_documents(asked)) == sorted(one.id for one in own.filter_documents(asked))

@@ -20,6 +20,19 @@ _COMPARATORS = {
 }
 
 
+_OF_NONE = {"$eq", "$ne", "$in", "$nin"}
+
+
+def _with_none(attribute: str, operator: str, value: Any) -> dict[str, Any]:
+    """A condition in which None stands for what is missing, too."""
+    is_list = isinstance(value, (list, tuple, set))
+    if operator not in _OF_NONE or (None not in value if is_list else value is not None):
+        return {attribute: {operator: value}}
+    listed = list(value) if is_list else [value]
+    found = {"$or": [{attribute: {"$exists": False}}, {attribute: {"$in": listed}}]}
+    return {"$not": found} if operator in ("$ne", "$nin") else found
+
+
 class QuiverTranslator(Visitor):
     """Translates the queries of a ``SelfQueryRetriever``; ``like`` has no counterpart and is refused."""
 
@@ -34,7 +47,10 @@ class QuiverTranslator(Visitor):
         return {"$and" if operation.operator == Operator.AND else "$or": parts}
 
     def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
-        """One attribute compared with one value; dates are compared as ISO 8601 text, as metadata hold them."""
+        """One attribute compared with one value; dates are compared as ISO 8601 text, as metadata hold them.
+
+        None equals an attribute that is None or missing, also within the list of ``in`` and ``nin``.
+        """
         operator = _COMPARATORS.get(comparison.comparator)
         if operator is None:
             raise ValueError(f"Quiver's filters have no counterpart of {comparison.comparator.value!r}")
@@ -43,7 +59,7 @@ class QuiverTranslator(Visitor):
         value = comparison.value
         if isinstance(value, dict) and "date" in value:
             value = value["date"]
-        return {comparison.attribute: {operator: value}}
+        return _with_none(comparison.attribute, operator, value)
 
     def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
         """The text to search by, and the arguments of the search."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -61,6 +61,9 @@ class QuiverVectorStore(VectorStore):
         self._distance_metric = distance_metric
         self._options = dict(collection_options or {})
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.collection_name!r})"
+
     @property
     def embeddings(self) -> Embeddings:
         """The model that embeds documents and queries."""
@@ -97,7 +100,7 @@ class QuiverVectorStore(VectorStore):
     def ensure_collection(self, dim: int | None = None) -> None:
         """Creates the collection where there is none; without ``dim`` a text is embedded to learn it."""
         try:
-            self.collection.info()
+            self._distance_metric = self.collection.info().distance_metric
         except NotFoundError:
             size = dim or len(self._embedding.embed_query(_PROBE))
             with suppress(ConflictError):  # Somebody else was first.
@@ -106,7 +109,7 @@ class QuiverVectorStore(VectorStore):
     async def aensure_collection(self, dim: int | None = None) -> None:
         """The same, async."""
         try:
-            await self.async_collection.info()
+            self._distance_metric = (await self.async_collection.info()).distance_metric
         except NotFoundError:
             size = dim or len(await self._embedding.aembed_query(_PROBE))
             with suppress(ConflictError):  # Somebody else was first.
@@ -143,6 +146,15 @@ class QuiverVectorStore(VectorStore):
         store = cls(embedding, **kwargs)
         await store.aadd_texts(texts, metadatas, ids=ids)
         return store
+
+    @contextmanager
+    def _before_the_first_write(self) -> Iterator[None]:
+        """Passes over that there is no collection yet, where this store would make it."""
+        try:
+            yield
+        except NotFoundError:
+            if not self._creates:
+                raise
 
     # Writing
 
@@ -191,35 +203,37 @@ class QuiverVectorStore(VectorStore):
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
         """Deletes documents by their ids, or all that match a filter, or without either all; ids that do not exist are skipped.
 
-        ``ValueError`` for a filter without conditions: a caller that made it of optional ones does not mean everything.
+        A filter that restricts nothing, such as ``{}``, is refused: who makes it of optional conditions does not mean all.
         """
-        chosen = _to_delete(ids, filter)
-        with suppress(NotFoundError):
+        with self._before_the_first_write():
             if ids is not None:
                 self.collection.delete_many(ids)
             else:
-                self.collection.delete_by_filter(chosen)
+                self.collection.delete_by_filter(_to_delete(filter))
         return True
 
     async def adelete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
         """The same, async."""
-        chosen = _to_delete(ids, filter)
-        with suppress(NotFoundError):
+        with self._before_the_first_write():
             if ids is not None:
                 await self.async_collection.delete_many(ids)
             else:
-                await self.async_collection.delete_by_filter(chosen)
+                await self.async_collection.delete_by_filter(_to_delete(filter))
         return True
 
     # Reading
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents of these ids, in their order; those that do not exist are left out."""
-        return [_document(item) for item in self.collection.fetch(ids, include_vectors=False)]
+        with self._before_the_first_write():
+            return [_document(item) for item in self.collection.fetch(ids, include_vectors=False)]
+        return []
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The same, async."""
-        return [_document(item) for item in await self.async_collection.fetch(ids, include_vectors=False)]
+        with self._before_the_first_write():
+            return [_document(item) for item in await self.async_collection.fetch(ids, include_vectors=False)]
+        return []
 
     # Searching. A hit has no text, so the texts are fetched by id.
 
@@ -267,28 +281,36 @@ class QuiverVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """The ``k`` nearest documents to a vector, with their scores."""
-        return self._found(self.collection.search(embedding, k=k, filters=_checked(filter), **kwargs).results)
+        with self._before_the_first_write():
+            return self._found(self.collection.search(embedding, k=k, filters=_checked(filter), **kwargs).results)
+        return []
 
     async def asimilarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """The same, async."""
-        return await self._afound((await self.async_collection.search(embedding, k=k, filters=_checked(filter), **kwargs)).results)
+        with self._before_the_first_write():
+            return await self._afound((await self.async_collection.search(embedding, k=k, filters=_checked(filter), **kwargs)).results)
+        return []
 
     def hybrid_search(
         self, query: str, k: int = 4, filter: Filter | None = None, *, alpha: float = 0.5, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """By meaning (``alpha`` 1) and words (``alpha`` 0) together, fused by rank, with scores."""
         vector = self._embedding.embed_query(query)
-        return self._found(self.collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs).results)
+        with self._before_the_first_write():
+            return self._found(self.collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs).results)
+        return []
 
     async def ahybrid_search(
         self, query: str, k: int = 4, filter: Filter | None = None, *, alpha: float = 0.5, **kwargs: Any
     ) -> list[tuple[Document, float]]:
         """The same, async."""
         vector = await self._embedding.aembed_query(query)
-        answer = await self.async_collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs)
-        return await self._afound(answer.results)
+        with self._before_the_first_write():
+            answer = await self.async_collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs)
+            return await self._afound(answer.results)
+        return []
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, filter: Filter | None = None, **kwargs: Any
@@ -313,9 +335,11 @@ class QuiverVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The same for a vector."""
-        hits = self.collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs).results
-        stored = self.collection.fetch([hit.external_id for hit in hits])
-        return _diverse(embedding, stored, k, lambda_mult)
+        with self._before_the_first_write():
+            hits = self.collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs).results
+            stored = self.collection.fetch([hit.external_id for hit in hits])
+            return _diverse(embedding, stored, k, lambda_mult)
+        return []
 
     async def amax_marginal_relevance_search_by_vector(
         self,
@@ -327,13 +351,24 @@ class QuiverVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """The same, async."""
-        hits = (await self.async_collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs)).results
-        stored = await self.async_collection.fetch([hit.external_id for hit in hits])
-        return _diverse(embedding, stored, k, lambda_mult)
+        with self._before_the_first_write():
+            hits = (await self.async_collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs)).results
+            stored = await self.async_collection.fetch([hit.external_id for hit in hits])
+            return _diverse(embedding, stored, k, lambda_mult)
+        return []
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        # Scores of l2 are from 0 to 1 already; cosines, and inner products of unit vectors, from -1 to 1.
-        return (lambda score: score) if self._distance_metric == "l2" else (lambda score: (score + 1) / 2)
+        # Scores of l2 are from 0 to 1 already; cosines, and inner products of unit vectors, from -1 to 1. Inner products of
+        # longer ones have no bound: what is beyond is as good, or as bad, as can be.
+        return _within_bounds if self._distance_metric == "l2" else (lambda score: _within_bounds((score + 1) / 2))
+
+
+def _within_bounds(relevance: float) -> float:
+    return min(1.0, max(0.0, relevance))
+
+
+def _to_delete(filter: Filter | None) -> Filter:
+    return _EVERYTHING if filter is None else _checked(filter) or {}
 
 
 def _items(

@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery
 from langchain_quiver import QuiverTranslator, QuiverVectorStore
 
-from quiver_client import BulkWriteError, QuiverClient
+from quiver_client import BulkWriteError, NotFoundError, QuiverClient, ValidationError
 
 
 class ByLength(Embeddings):
@@ -134,3 +134,71 @@ def test_structured_queries_are_translated(store: QuiverVectorStore) -> None:
     assert ids(store.similarity_search(text, **arguments)) == ["c"]
     with pytest.raises(ValueError, match="like"):
         QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="x", value="y"))
+
+
+@pytest.mark.parametrize("nothing", [{}, {"$and": [{}, {}]}, {"$or": [{"year": 1900}, {}]}, {"year": {"$nin": []}}])
+def test_a_filter_that_restricts_nothing_deletes_nothing(store: QuiverVectorStore, nothing: dict) -> None:
+    with pytest.raises(ValidationError, match="must not be empty"):
+        store.delete(filter=nothing)
+    with pytest.raises(ValidationError, match="must not be empty"):
+        asyncio.run(store.adelete(filter=nothing))
+    store.delete(ids=[])
+    assert len(store.similarity_search("x", k=5)) == 3
+
+
+def test_before_the_first_write_nothing_is_found(server) -> None:
+    with QuiverClient(server.url, server.api_key) as client:
+        name = f"none-{uuid.uuid4().hex[:12]}"
+        store = QuiverVectorStore(ByLength(), collection_name=name, client=client, url=server.url, api_key=server.api_key)
+        assert store.similarity_search("fig") == []
+        assert store.similarity_search_with_relevance_scores("fig", score_threshold=0.1) == []
+        assert store.max_marginal_relevance_search("fig") == []
+        assert store.hybrid_search("fig") == []
+        assert store.get_by_ids(["a"]) == []
+        assert store.delete(["a"])
+        assert store.delete()
+        assert store.as_retriever().invoke("fig") == []
+
+        async def read() -> list:
+            found = [
+                await store.asimilarity_search("fig"),
+                await store.amax_marginal_relevance_search("fig"),
+                await store.ahybrid_search("fig"),
+            ]
+            assert await store.adelete(["a"])
+            return [*found, await store.aget_by_ids(["a"])]
+
+        assert asyncio.run(read()) == [[], [], [], []]
+        bare = QuiverVectorStore(ByLength(), collection_name=name, client=client, create_collection=False)
+        with pytest.raises(NotFoundError):
+            bare.similarity_search("fig")
+
+
+@pytest.mark.parametrize("metric", ["ip", "l2", "cosine"])
+def test_relevance_is_from_0_to_1_for_vectors_of_any_length(server, metric: str) -> None:
+    name = f"far-{uuid.uuid4().hex[:12]}"
+    with QuiverClient(server.url, server.api_key) as client:
+        client.create_collection(name, 2, distance_metric=metric)
+        # What the collection has counts, not what the store would make.
+        store = QuiverVectorStore(ByLength(), collection_name=name, client=client)
+        store.add_texts(["x" * 50, "y" * 500, ""], ids=["a", "b", "c"])
+        client.collection(name).upsert("d", [-50, -50], text="d")
+        found = store.similarity_search_with_relevance_scores("x" * 50, k=4)
+        relevance = [score for _, score in found]
+        assert len(found) == 4
+        assert all(0 <= score <= 1 for score in relevance), relevance
+        assert relevance == sorted(relevance, reverse=True)
+        client.collection(name).drop()
+
+
+def test_none_in_a_structured_query_is_what_is_missing_too(store: QuiverVectorStore) -> None:
+    store.add_documents([Document(id="n", page_content="none", metadata={"year": None}), Document(id="m", page_content="missing")])
+
+    def found(comparator: Comparator, value: object) -> list:
+        filter = QuiverTranslator().visit_comparison(Comparison(comparator=comparator, attribute="year", value=value))
+        return sorted(ids(store.similarity_search("x", k=9, filter=filter)))
+
+    assert found(Comparator.EQ, None) == ["m", "n"]
+    assert found(Comparator.NE, None) == ["a", "b", "c"]
+    assert found(Comparator.IN, [None, 1900]) == ["b", "m", "n"]
+    assert found(Comparator.NIN, [1900, None]) == ["a", "c"]

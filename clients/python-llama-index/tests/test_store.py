@@ -23,7 +23,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from llama_index.vector_stores.quiver import QuiverVectorStore, filters_from_llama_index
 
-from quiver_client import QuiverClient
+from quiver_client import NotFoundError, QuiverClient, ValidationError
 
 
 def node(node_id: str, text: str, vector: list[float], document: str = "doc-0", **metadata: Any) -> TextNode:
@@ -239,3 +239,50 @@ def test_an_index_is_built_and_asked(server) -> None:
         index.delete_ref_doc(documents[1].doc_id)
         assert [one.get_content() for one in index.as_retriever(similarity_top_k=2).retrieve("anything")] == ["Whales swim."]
         client.collection(name).drop()
+
+
+EMPTY = MetadataFilters(filters=[])
+
+
+@pytest.mark.parametrize("nothing", [None, EMPTY, MetadataFilters(filters=[EMPTY]), MetadataFilters(filters=[EMPTY, EMPTY])])
+def test_filters_that_restrict_nothing_delete_nothing(store: QuiverVectorStore, nothing: Any) -> None:
+    with pytest.raises(ValidationError, match="must not be empty"):
+        store.delete_nodes(filters=nothing)
+    with pytest.raises(ValidationError, match="must not be empty"):
+        asyncio.run(store.adelete_nodes(filters=nothing))
+    store.delete_nodes([], nothing)
+    assert len(store.get_nodes()) == 3
+    store.delete_nodes(["whale"], nothing)
+    assert len(store.get_nodes()) == 2
+
+
+def test_before_the_first_write_nothing_is_found(server) -> None:
+    with QuiverClient(server.url, server.api_key) as client:
+        name = f"none-{uuid.uuid4().hex[:12]}"
+        store = QuiverVectorStore(name, client=client, url=server.url, api_key=server.api_key)
+        both = Both(store)
+        assert both.query(query([1, 0])) == []
+        assert both.query(query([1, 0], mode=VectorStoreQueryMode.MMR)) == []
+        assert both.query(query([1, 0], query_str="x", mode=VectorStoreQueryMode.HYBRID)) == []
+        assert both.get_nodes() == both.get_nodes(["a"]) == []
+        store.delete("doc")
+        store.delete_nodes(["a"])
+        store.clear()
+        asyncio.run(store.aclear())
+        with pytest.raises(NotFoundError):
+            QuiverVectorStore(name, client=client, create_collection=False).get_nodes()
+
+
+def test_none_in_filters_means_what_it_means_to_llama_indexs_own_store(store: QuiverVectorStore) -> None:
+    store.clear()
+    metadata: dict[str, dict[str, Any]] = {"a": {"x": 1}, "b": {"x": 2}, "none": {"x": None}, "missing": {}}
+    store.add([TextNode(id_=one, text=one, embedding=[1, 0], metadata=fields) for one, fields in metadata.items()])
+    for operator, value in [
+        *((operator, None) for operator in (FilterOperator.EQ, FilterOperator.NE)),
+        *((operator, value) for operator in (FilterOperator.IN, FilterOperator.NIN) for value in ([None], [1, None], [1], [])),
+    ]:
+        # As it was built by a program: the class itself takes no None in a list.
+        part = MetadataFilter.model_construct(key="x", value=value, operator=operator)
+        filters = MetadataFilters.model_construct(filters=[part], condition=FilterCondition.AND)
+        passes = build_metadata_filter_fn(lambda one: metadata[one], filters)
+        assert sorted(one.node_id for one in store.get_nodes(filters=filters)) == sorted(filter(passes, metadata)), (operator, value)

@@ -72,9 +72,9 @@ def test_all_examples_run_one_after_another(server: Server) -> None:
 @pytest.mark.parametrize(
     ("package", "module", "collection", "expected"),
     [
-        ("python-langchain", "langchain_quiver", "books", "moby-dick A captain hunts a white whale.\n"),
-        ("python-llama-index", "llama_index.vector_stores.quiver", "books", "A captain hunts a white whale.\n"),
-        ("python-haystack", "haystack_integrations.document_stores.quiver", "books", "moby-dick A captain hunts a white whale.\n"),
+        ("python-langchain", "langchain_quiver", "langchain-books", "moby-dick A captain hunts a white whale.\n"),
+        ("python-llama-index", "llama_index.vector_stores.quiver", "llama-index-books", "A captain hunts a white whale.\n"),
+        ("python-haystack", "haystack_integrations.document_stores.quiver", "haystack-books", "moby-dick A captain hunts a white whale.\n"),
     ],
 )
 def test_the_first_example_of_each_framework_runs(server: Server, package: str, module: str, collection: str, expected: str) -> None:

@@ -58,6 +58,20 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
         await got(collection.info())
 
 
+async def test_a_collection_is_got_or_created(quiver: Any) -> None:
+    name = f"got-{uuid.uuid4().hex[:12]}"
+    made = await got(quiver.get_or_create(name, 3, distance_metric="l2", language="en"))
+    assert (made.name, (await got(made.info())).distance_metric) == (name, "l2")
+    await got(made.upsert(1, np.ones(3, dtype=np.float64)))
+    again = await got(quiver.get_or_create(name, 3, distance_metric="l2", description="of a later program"))
+    assert (await got(again.get(1))).vector == [1, 1, 1]
+    with pytest.raises(ConflictError, match=f'"{name}" is there, but its dim is 3, not 4; its distance_metric is l2, not cosine'):
+        await got(quiver.get_or_create(name, 4))
+    with pytest.raises(ConflictError, match="its language is en, not de"):
+        await got(quiver.get_or_create(name, 3, distance_metric="l2", language="de"))
+    await got(made.drop())
+
+
 async def test_items_are_written_read_and_deleted(items: Any) -> None:
     assert (await got(items.upsert("a", [0.1, 2], metadata={"n": 1}, include_timing=True))).timing_ms.total_ms >= 0
     answer = await got(items.bulk_upsert([Item("b", np.array([3.0, 4.0])), {"external_id": "a", "vector": [0.1, 2], "text": "words"}]))

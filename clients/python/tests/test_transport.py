@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from quiver_client import (
     BadAnswerError,
     BulkWriteError,
     ConflictError,
+    InvalidValueError,
     Item,
     NotFoundError,
     QuiverClient,
@@ -109,6 +111,42 @@ async def test_what_the_service_doubts_is_a_warning(played: Played) -> None:
     answer = httpx.Response(200, json={"status": "success", "data": ME, "error": None, "warnings": ["unknown field vecotr"]})
     with pytest.warns(QuiverWarning, match="vecotr"):
         await got(played.script(answer).me())
+
+
+@pytest.mark.parametrize(("mode", "told"), [("once", ["items[0] is long", "unknown field"]), ("never", []), ("always", None)])
+async def test_each_kind_of_warning_is_given_as_often_as_the_client_says(played: Played, mode: str, told: list[str] | None) -> None:
+    texts = ["items[0] is long", "unknown field", "items[1], items[12] is long", "unknown field"]
+    answers = [httpx.Response(200, json={"status": "success", "data": ME, "error": None, "warnings": [text]}) for text in texts]
+    quiver = played.script(*answers, warnings=mode)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        for _ in texts:
+            await got(quiver.me())
+    assert [str(one.message) for one in given] == (texts if told is None else told)
+    with pytest.raises(ValueError, match="once"):
+        QuiverClient("http://x", "k", warnings="often")  # type: ignore[arg-type]
+
+
+async def test_an_item_that_the_service_names_by_its_place_is_named_by_its_id(played: Played) -> None:
+    items = played.script(failure(422, "items[1].vector: has 3 numbers")).collection("c")
+    with pytest.raises(BulkWriteError, match=r"items\[1\] is 'b', item 1 of the call"):
+        await got(items.upsert_many([Item("a", [1, 2]), Item("b", [1, 2, 3])]))
+
+
+async def test_nothing_is_sent_of_items_of_which_one_can_not_be(played: Played) -> None:
+    items = played.script().collection("c")
+    bad = [Item("a", [1, 2]), Item("b", [1, float("nan")])]
+    with pytest.raises(InvalidValueError, match=r"item 1 \('b'\), vector: number 1 is nan"):
+        await got(items.bulk_upsert(bad))
+    with pytest.raises(InvalidValueError, match=r"item 1 \('b'\), vector: number 1 is nan"):
+        await got(items.upsert_many(bad))
+    with pytest.raises(InvalidValueError, match=r"'a', metadata.x: is a complex"):
+        await got(items.upsert("a", [1], metadata={"x": 1j}))
+    with pytest.raises(InvalidValueError, match=r"filters\.x: nan is no value"):
+        await got(items.search([1, 2], filters={"x": float("nan")}))
+    with pytest.raises(InvalidValueError, match=r"ids\[1\]: there is none"):
+        await got(items.fetch(["a", None]))
+    assert played.requests == []
 
 
 async def test_a_retry_after_is_honoured(played: Played) -> None:

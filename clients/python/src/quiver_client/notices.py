@@ -32,7 +32,8 @@ class Notices:
         if self._mode == "never":
             return
         if self._mode == "once":
-            kind = re.sub(r"\d+", "#", text)
+            # "items[3], items[9] are …" is "items[1] is …" again.
+            kind = re.sub(r"(\w*\[#\])(?:, \1)+", r"\1", re.sub(r"\d+", "#", text))
             if kind in self._told:
                 return
             if len(self._told) >= _REMEMBERED_MAX:

@@ -12,10 +12,28 @@ function refusalOf(json: unknown): unknown {
   }
 }
 
-test.each([undefined, null, {}, { $and: [{}] }, { $and: [{}, {}] }].map((json) => [json]))('%j asks for nothing', (json) => {
-  const parsed = parseFilter(json);
-  expect(parsed === null || (parsed.type === 'and' && parsed.filters.every((part) => part.type === 'and'))).toBe(true);
+const VOID = [
+  undefined,
+  null,
+  {},
+  { $and: [{}] },
+  { $and: [{}, {}] },
+  { $or: [{ a: 1 }, {}] },
+  { $or: [{ $and: [{}] }, { a: 1 }] },
+  { $not: { $and: [{ a: 1 }, { b: { $in: [] } }] } },
+  { $not: { $not: {} } },
+  { a: { $nin: [] } },
+];
+test.each(VOID.map((json) => [json]))('%j restricts nothing', (json) => {
+  expect(parseFilter(json)).toBeNull();
 });
+
+test.each([{ $not: {} }, { a: { $in: [] } }, { $or: [{ a: 1 }, { a: { $in: [] } }] }, { $and: [{}, { a: 1 }] }, { a: { $nin: [null] } }].map((json) => [json]))(
+  '%j restricts something',
+  (json) => {
+    expect(parseFilter(json)).not.toBeNull();
+  },
+);
 
 test('the tree says what the JSON says', () => {
   expect(parseFilter({ a: 1 })).toEqual({ type: 'equals', path: 'a', value: 1 });

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -141,55 +141,77 @@ class QuiverVectorStore(BasePydanticVectorStore):
             with suppress(ConflictError):  # Somebody else was first.
                 await self.aclient.create_collection(self.collection_name, dim, **self._creation)
 
+    @contextmanager
+    def _before_the_first_write(self) -> Iterator[None]:
+        """Passes over that there is no collection yet, where this store would make it."""
+        try:
+            yield
+        except NotFoundError:
+            if not self.create_collection:
+                raise
+
     @property
     def _creation(self) -> dict[str, Any]:
         return {"distance_metric": self.distance_metric, **self.collection_options}
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Deletes all nodes of a document."""
-        self._collection.delete_by_filter({REF_DOC_ID: ref_doc_id})
+        with self._before_the_first_write():
+            self._collection.delete_by_filter({REF_DOC_ID: ref_doc_id})
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """The same, async."""
-        await self._async_collection.delete_by_filter({REF_DOC_ID: ref_doc_id})
+        with self._before_the_first_write():
+            await self._async_collection.delete_by_filter({REF_DOC_ID: ref_doc_id})
 
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any) -> None:
-        """Deletes nodes by their ids, all that match a filter, or those of the ids that match."""
-        if node_ids is not None and filters is None:
-            self._collection.delete_many(node_ids)
-        else:
-            self._collection.delete_by_filter(_all_of(filters, node_ids) or _EVERYTHING)
+        """Deletes nodes by their ids, all that match a filter, or those of the ids that match.
+
+        Filters that restrict nothing are refused where there are no ids: ``clear`` deletes all.
+        """
+        with self._before_the_first_write():
+            if node_ids is not None and filters is None:
+                self._collection.delete_many(node_ids)
+            else:
+                self._collection.delete_by_filter(_all_of(filters, node_ids) or {})
 
     async def adelete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any) -> None:
         """The same, async."""
-        if node_ids is not None and filters is None:
-            await self._async_collection.delete_many(node_ids)
-        else:
-            await self._async_collection.delete_by_filter(_all_of(filters, node_ids) or _EVERYTHING)
+        with self._before_the_first_write():
+            if node_ids is not None and filters is None:
+                await self._async_collection.delete_many(node_ids)
+            else:
+                await self._async_collection.delete_by_filter(_all_of(filters, node_ids) or {})
 
     def clear(self) -> None:
         """Deletes all nodes."""
-        self._collection.delete_by_filter(_EVERYTHING)
+        with self._before_the_first_write():
+            self._collection.delete_by_filter(_EVERYTHING)
 
     async def aclear(self) -> None:
         """The same, async."""
-        await self._async_collection.delete_by_filter(_EVERYTHING)
+        with self._before_the_first_write():
+            await self._async_collection.delete_by_filter(_EVERYTHING)
 
     # Reading
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Nodes by their ids, all that match a filter, or those of the ids that match; with their embeddings."""
-        if node_ids is not None and filters is None:
-            return [node_from_stored(item) for item in self._collection.fetch(node_ids)]
-        chosen = _all_of(filters, node_ids) or _EVERYTHING
-        return [node_from_stored(item) for item in self._collection.scroll(filters=chosen)]
+        with self._before_the_first_write():
+            if node_ids is not None and filters is None:
+                return [node_from_stored(item) for item in self._collection.fetch(node_ids)]
+            chosen = _all_of(filters, node_ids) or _EVERYTHING
+            return [node_from_stored(item) for item in self._collection.scroll(filters=chosen)]
+        return []
 
     async def aget_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """The same, async."""
-        if node_ids is not None and filters is None:
-            return [node_from_stored(item) for item in await self._async_collection.fetch(node_ids)]
-        chosen = _all_of(filters, node_ids) or _EVERYTHING
-        return [node_from_stored(item) async for item in self._async_collection.scroll(filters=chosen)]
+        with self._before_the_first_write():
+            if node_ids is not None and filters is None:
+                return [node_from_stored(item) for item in await self._async_collection.fetch(node_ids)]
+            chosen = _all_of(filters, node_ids) or _EVERYTHING
+            return [node_from_stored(item) async for item in self._async_collection.scroll(filters=chosen)]
+        return []
 
     # Searching. A hit has no text, so the nodes are fetched by id.
 
@@ -200,23 +222,27 @@ class QuiverVectorStore(BasePydanticVectorStore):
         """
         plan = SearchPlan(query, kwargs)
         hits: Sequence[Hit | HybridHit]
-        if plan.words is None:
-            hits = self._collection.search(plan.vector, **plan.arguments).results
-        else:
-            hits = self._collection.hybrid_search(plan.words, plan.vector, **plan.arguments).results
-        ids = [hit.external_id for hit in hits]
-        return plan.result(hits, self._collection.fetch(ids, include_vectors=plan.is_diverse))
+        with self._before_the_first_write():
+            if plan.words is None:
+                hits = self._collection.search(plan.vector, **plan.arguments).results
+            else:
+                hits = self._collection.hybrid_search(plan.words, plan.vector, **plan.arguments).results
+            ids = [hit.external_id for hit in hits]
+            return plan.result(hits, self._collection.fetch(ids, include_vectors=plan.is_diverse))
+        return plan.result([], [])
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """The same, async."""
         plan = SearchPlan(query, kwargs)
         hits: Sequence[Hit | HybridHit]
-        if plan.words is None:
-            hits = (await self._async_collection.search(plan.vector, **plan.arguments)).results
-        else:
-            hits = (await self._async_collection.hybrid_search(plan.words, plan.vector, **plan.arguments)).results
-        ids = [hit.external_id for hit in hits]
-        return plan.result(hits, await self._async_collection.fetch(ids, include_vectors=plan.is_diverse))
+        with self._before_the_first_write():
+            if plan.words is None:
+                hits = (await self._async_collection.search(plan.vector, **plan.arguments)).results
+            else:
+                hits = (await self._async_collection.hybrid_search(plan.words, plan.vector, **plan.arguments)).results
+            ids = [hit.external_id for hit in hits]
+            return plan.result(hits, await self._async_collection.fetch(ids, include_vectors=plan.is_diverse))
+        return plan.result([], [])
 
 
 def _all_of(filters: MetadataFilters | None, node_ids: Sequence[str] | None) -> dict[str, Any] | None:

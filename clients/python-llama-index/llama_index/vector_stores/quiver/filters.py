@@ -23,6 +23,7 @@ _PLAIN = {
     FilterOperator.CONTAINS: "$eq",
     FilterOperator.ANY: "$in",
 }
+_OF_VALUES = {FilterOperator.EQ, FilterOperator.NE, FilterOperator.IN, FilterOperator.NIN}
 _WITH_LIST = {FilterOperator.IN, FilterOperator.NIN, FilterOperator.ANY, FilterOperator.ALL}
 
 
@@ -58,7 +59,16 @@ def _condition(part: MetadataFilter) -> dict[str, Any]:
     name = _PLAIN.get(operator)
     if name is None:
         raise ValueError(f"Quiver's filters have no counterpart of {operator.value!r}, which looks inside of texts; hybrid search does")
+    if operator in _OF_VALUES:
+        return _of_values(key, operator, value)
     return {key: {name: value}}
+
+
+def _of_values(key: str, operator: FilterOperator, value: Any) -> dict[str, Any]:
+    """A comparison in which a missing value, and None, equals nothing, not even None: as LlamaIndex's own store has it."""
+    wanted = [one for one in (value if operator in _WITH_LIST else [value]) if one is not None]
+    found = {key: {"$eq": wanted[0]}} if operator not in _WITH_LIST and wanted else {key: {"$in": wanted}}
+    return found if operator in (FilterOperator.EQ, FilterOperator.IN) else {"$not": found}
 
 
 def combined(*filters: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -11,9 +11,20 @@ from typing import Any
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from haystack.utils import Secret
 
-from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, Item, NotFoundError, QuiverClient, QuiverError, StoredVector
+from quiver_client import (
+    AsyncCollection,
+    AsyncQuiverClient,
+    Collection,
+    ConflictError,
+    Item,
+    NotFoundError,
+    QuiverClient,
+    QuiverError,
+    StoredVector,
+)
 from quiver_client.models import CollectionInfo, Hit, HybridHit
 
 from .documents import WITHOUT_EMBEDDING, document_from_stored, item_from_document
@@ -151,12 +162,12 @@ class QuiverDocumentStore:
         await (await self.async_collection()).delete_many(document_ids)
 
     def delete_by_filter(self, filters: Filters) -> int:
-        """Deletes all documents that match; answers how many."""
-        return self.collection.delete_by_filter(filters_from_haystack(filters) or _EVERYTHING)
+        """Deletes all documents that match; answers how many. Filters that restrict nothing are refused (``FilterError``)."""
+        return self.collection.delete_by_filter(_restricting(filters))
 
     async def delete_by_filter_async(self, filters: Filters) -> int:
         """The same, async."""
-        return await (await self.async_collection()).delete_by_filter(filters_from_haystack(filters) or _EVERYTHING)
+        return await (await self.async_collection()).delete_by_filter(_restricting(filters))
 
     def delete_all_documents(self, recreate_collection: bool = False) -> None:
         """Deletes all documents, one by one or with the collection, which then is made anew with the options of this store."""
@@ -391,6 +402,14 @@ class _Batch:
 
     def items(self, dim: int) -> list[Item]:
         return [item_from_document(document, dim) for document in self._documents.values()]
+
+
+def _restricting(filters: Filters | None) -> Filters:
+    """Filters to delete by: who makes them of optional conditions does not mean all by none."""
+    chosen = filters_from_haystack(filters)
+    if chosen is None:
+        raise FilterError("filters that restrict nothing would delete all documents; that is what delete_all_documents does")
+    return chosen
 
 
 def _counted(info: CollectionInfo) -> int:

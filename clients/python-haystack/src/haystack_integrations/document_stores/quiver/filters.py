@@ -90,7 +90,12 @@ def _listed(operator: str) -> Callable[[str, Any], Translated]:
     def translate(path: str, value: Any) -> Translated:
         if not isinstance(value, list):
             raise FilterError(f"in and not in need a list, not {value!r}")
-        return {path: {operator: [_json(one) for one in value]}}
+        listed = [_json(one) for one in value]
+        if None not in listed:
+            return {path: {operator: listed}}
+        # What is missing is None.
+        found = {"$or": [{path: {"$exists": False}}, {path: {"$in": listed}}]}
+        return found if operator == "$in" else {"$not": found}
 
     return translate
 
