@@ -114,7 +114,7 @@ async function runImport(context: CommandContext, sources: string[], options: Im
   const before = existing === null ? null : (resumeOf(existing)?.read() ?? null);
   const start = before?.mark ?? { file: 0, inner: null, mapping: null };
   const { first, chunks } = await begun(
-    list.read(start, (source, columns, records) => mapColumns(columns, source.known, options, (column) => (vectorLengthOf(records[0]?.fields[column]) ?? 0) > 1)),
+    list.read(start, (source, columns, records, ofFolders) => mapColumns(columns, source.known, options, { ofFolders, isVector: (column) => (vectorLengthOf(records[0]?.fields[column]) ?? 0) > 1 })),
     options.maxRejects,
     existing === null,
   );

@@ -30,14 +30,21 @@ const TEXT_NAMES = ['text', 'content', 'document', 'body', 'chunk', 'passage', '
 const LIKE_VECTOR = /(?:vector|embedding|emb)s?$/i;
 const METADATA_NAMES = ['metadata', 'payload', 'meta'];
 
+export interface ColumnHints {
+  /** Columns that names of folders say (partitions.ts): every row of a file has the same there, so they are never guessed to be ids. */
+  ofFolders?: string[];
+  isVector?: (column: string) => boolean;
+}
+
 /**
  * Decides what each column is: as the user says, as the format says, else by what columns are mostly called. `columns` are those
  * that were seen. Throws a CommandError when a named column is not there, or nothing could be a vector or a text.
  */
-export function mapColumns(columns: string[], known: KnownFields, options: MappingOptions, isVector: (column: string) => boolean = () => false): ColumnMapping {
+export function mapColumns(columns: string[], known: KnownFields, options: MappingOptions, { ofFolders = [], isVector = () => false }: ColumnHints = {}): ColumnMapping {
+  const all = [...columns, ...ofFolders];
   const find = (names: string[]): string | null => names.map((name) => columns.find((column) => column.toLowerCase() === name)).find((column) => column !== undefined) ?? null;
   const checked = (name: string): string => {
-    if (!columns.includes(name)) throw new CommandError(`there is no column "${name}"; there is: ${columns.join(', ')}`, EXIT_CODES.usage);
+    if (!all.includes(name)) throw new CommandError(`there is no column "${name}"; there is: ${all.join(', ')}`, EXIT_CODES.usage);
     return name;
   };
   const vector =

@@ -7,6 +7,7 @@ import { itemsPathOf } from '../formats/paired-items';
 import type { RecordChunk, RecordSource, SourceRecord } from '../formats/record-source';
 import type { CommandContext } from '../command-context';
 import { type ColumnMapping, wantedColumns } from './column-mapping';
+import { inPartition, partitionsOf } from './partitions';
 
 /** Where reading goes on: in which file, and where in it. */
 export interface ListMark {
@@ -40,8 +41,8 @@ export interface FailedFile {
   share: number | null;
 }
 
-/** Decides what the columns of a file are; throws a CommandError when they can't be used. */
-export type MapColumns = (source: RecordSource, columns: string[], records: SourceRecord[]) => ColumnMapping;
+/** Decides what the columns of a file are, and of the folders above it; throws a CommandError when they can't be used. */
+export type MapColumns = (source: RecordSource, columns: string[], records: SourceRecord[], ofFolders: string[]) => ColumnMapping;
 
 /** Of the ends of a file, so that one that was changed in place is noticed, too. */
 const PEEK_BYTES = 65_536;
@@ -110,11 +111,16 @@ export class SourceList {
 
   private async *readFile(start: ListMark, mapColumns: MapColumns): AsyncGenerator<Omit<ListedChunk, 'file' | 'share'>> {
     const source = this.files === null ? await openStream(this.context.input, this.options) : await openFile(this.files[start.file], this.options);
+    // Of a table of texts, numbers are made later, if that is wanted.
+    const partitions = this.files === null ? {} : partitionsOf(this.files[start.file].name, !source.hasTextOnly);
+    const ofFolders = Object.keys(partitions);
     let { mapping } = start;
-    if (mapping === null && source.columns !== null) mapping = mapColumns(source, source.columns, []);
-    for await (const chunk of source.read(start.inner, mapping === null ? null : wantedColumns(mapping))) {
-      const columns = source.columns ?? [...new Set(chunk.records.flatMap(({ fields }) => Object.keys(fields)))];
-      if (mapping === null && chunk.records.length > 0) mapping = mapColumns(source, columns, chunk.records);
+    if (mapping === null && source.columns !== null) mapping = mapColumns(source, source.columns, [], ofFolders);
+    for await (const read of source.read(start.inner, mapping === null ? null : wantedColumns(mapping))) {
+      const own = source.columns ?? [...new Set(read.records.flatMap(({ fields }) => Object.keys(fields)))];
+      if (mapping === null && read.records.length > 0) mapping = mapColumns(source, own, read.records, ofFolders);
+      const chunk = { ...read, records: inPartition(read.records, partitions) };
+      const columns = [...new Set([...own, ...ofFolders])];
       yield { chunk, source, mapping, columns, mark: { file: start.file, inner: chunk.mark, mapping } };
     }
   }

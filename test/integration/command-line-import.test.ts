@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { CommandLine } from '../support/command-line';
 import { EmbeddedProcess } from '../support/embedded-process';
@@ -191,6 +191,26 @@ describe('quiver import', () => {
     writeFileSync(cli.path('mixed/3.csv'), 'id,vector\nMüller,1 2 3 4\n');
     const again = await cli.run(['import', 'mixed', '--into', 'mixed']);
     expect(again).toMatchObject({ code: 2, messages: expect.stringContaining('1 new, 3 replaced') });
+  });
+
+  test('takes columns from folders whose names say them, as tables are laid out, but never as ids', async () => {
+    const files = {
+      'parts/lang=en/key=7/a.jsonl': '{"title":"one","vector":[1,0,0,0]}\n{"title":"two","lang":"own","vector":[0,1,0,0]}\n',
+      'parts/lang=S%C3%A3o Tom%C3%A9/key=__HIVE_DEFAULT_PARTITION__/b.csv': 'title,vector\nthree,"[0,0,1,0]"\n',
+      'parts/plain/c.jsonl': '{"title":"four","vector":[0,0,0,1]}\n',
+    };
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(cli.path(name)), { recursive: true });
+      writeFileSync(cli.path(name), content);
+    }
+    await cli.succeed(['import', 'parts', '--into', 'parts', '--create', '--no-text']);
+    const metadata = (await stored('parts')).map((item) => item.metadata as { title: string });
+    expect(metadata.sort((a, b) => (a.title < b.title ? -1 : 1))).toEqual([
+      { title: 'four' },
+      { title: 'one', lang: 'en', key: 7 },
+      { title: 'three', lang: 'São Tomé' },
+      { title: 'two', lang: 'own', key: 7 },
+    ]);
   });
 
   test('ends with one sentence where vectors have another dimension than the collection', async () => {
