@@ -88,7 +88,12 @@ function claimFormat(file: string): void {
     return noteFormat(file);
   }
   const format = /^\{"format":(\d{1,9})[,}]/.exec(text)?.[1];
-  if (format === undefined) throw new QuiverError('storage_failed', `${file} is damaged: it does not begin with {"format":${FORMAT}}`);
+  if (format === undefined) {
+    throw new QuiverError(
+      'storage_failed',
+      `${file} is damaged: it does not begin with {"format":${FORMAT}}; put it back, or remove it unless a later version has been there: a folder without it is of format 1`,
+    );
+  }
   mustBeKnownFormat(file, Number(format), FORMAT);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import type { Logger } from '../../shared/logs/logger';
@@ -26,7 +27,7 @@ interface Note {
  * that it was changed since. So data that are gone, or an earlier copy that was put in their place, are not taken for a new store
  * or for the latest state. An earlier copy that lacks nothing is as good as the latest.
  *
- * `<folder>/<name>` is a Note as JSON, written with the first change after an opening and after the last one: a store that is
+ * `<folder>/<name>` is a Note as JSON, with a checksum, written with the first change after an opening and after the last one: a store that is
  * only read costs the reading of it. Nothing is synced but an accepted loss: after a loss of power a note may be of before, or be
  * missing, which refuses nothing that is sound. What can't be noted, on a full disk, say, is logged and stops nothing.
  */
@@ -148,9 +149,10 @@ export class StoreNotes {
     if (known !== undefined) return known;
     let note: Note = {};
     try {
-      note = noteOf(JSON.parse(await readFile(join(this.folder, name), 'utf8')));
-    } catch {
-      // Torn by a loss of power, or gone: what it was for is known by its name.
+      note = noteIn(await readFile(join(this.folder, name), 'utf8'));
+    } catch (error) {
+      // Torn by a loss of power, damaged, or gone: what it was for is known by its name, and it is written anew.
+      this.log.warn({ error, store: name }, 'the note of how far a store was cannot be used: an earlier copy of it may not be told');
     }
     this.notes.set(name, note);
     return note;
@@ -158,15 +160,21 @@ export class StoreNotes {
 }
 
 function textOf(note: Note): string {
-  return `${JSON.stringify(note)}\n`;
+  return `${JSON.stringify({ ...note, crc: crc32(JSON.stringify(note)) })}\n`;
+}
+
+/** Throws where it is not as it was written. Those of the first versions have no checksum. */
+function noteIn(text: string): Note {
+  const { crc, ...note } = JSON.parse(text) as { crc?: unknown };
+  if (crc !== undefined && crc !== crc32(JSON.stringify(note))) throw new Error('it does not match its checksum');
+  return noteOf(note);
 }
 
 function earlier(details: Record<string, unknown>): QuiverError {
   return new QuiverError('storage_damaged', 'its data are an earlier copy, and lack what was stored since', { details });
 }
 
-function noteOf(json: unknown): Note {
-  if (typeof json !== 'object' || json === null) return {};
+function noteOf(json: object): Note {
   const { stamp, operation, isWritten, acceptLoss } = json as { stamp?: Partial<StoreStamp>; operation?: unknown; isWritten?: unknown; acceptLoss?: unknown };
   return {
     ...(typeof stamp?.store === 'string' && Number.isSafeInteger(stamp.opening) && { stamp: stamp as StoreStamp }),

@@ -126,7 +126,9 @@ napi_value vectors(napi_env env, const Arguments& arguments) {
   for (size_t i = 0; i < slots.size; i++) {
     const uint32_t row = rows.row_of(slots.data[i]);
     if (row == kNoRow) throw std::invalid_argument("slot " + std::to_string(slots.data[i]) + " has no vector");
-    std::memcpy(static_cast<float*>(data) + i * rows.dim, rows.original(row), rows.dim * sizeof(float));
+    float* const vector = static_cast<float*>(data) + i * rows.dim;
+    std::memcpy(vector, rows.original(row), rows.dim * sizeof(float));
+    rows.originals().require_match(row, vector);
   }
   rows.require_sound();
   return value;
@@ -300,7 +302,6 @@ NAPI_MODULE_INIT() {
       method("makeCells", guarded<run_threaded<make_cells_task, false>>),
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("seal", guarded<run_threaded<seal_task, false>>),
-      method("check", guarded<run_threaded<check_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),
       method("rest", guarded<rest>),

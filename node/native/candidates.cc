@@ -1,6 +1,7 @@
 #include "candidates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace quiver {
@@ -30,6 +31,8 @@ std::vector<Hit> Candidates::rescore(const RowStore& rows) {
       for (size_t line = 0; line < 512 && line < rows.dim * sizeof(float); line += 64) __builtin_prefetch(next + line);
     }
     const Query::Exact exact = query_.exact(list_[i].row);
+    // Farther off than rounding takes it: its original may be another one than its code was made of.
+    if (!(std::abs(exact.key - list_[i].key) <= lower_share() * list_[i].slack)) rows.require_match(list_[i].row);
     hits.push_back({exact.score, list_[i].row});
     if (best.size() < k_) {
       best.push_back(exact.key);

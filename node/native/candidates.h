@@ -65,7 +65,8 @@ class Candidates {
   // All rows that may be among the best, for who scores them again with those of other stores.
   BoundedRows bounded() { return {std::move(list_), lower_share()}; }
 
-  // Exact scores of all rows that can be among the best k or tie with them, in no order.
+  // Exact scores of all rows that can be among the best k or tie with them, in no order. Throws StorageError if the original of
+  // one is far from its code, and not what was put.
   std::vector<Hit> rescore(const RowStore& rows);
 
  private:

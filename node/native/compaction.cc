@@ -17,11 +17,8 @@ constexpr size_t kLeftMax = 2000;
 
 }  // namespace
 
-Compaction::Compaction(std::shared_ptr<RowStore> from, OriginalsCheck check, const std::string& path)
-    : from_(std::move(from)),
-      check_(std::move(check)),
-      to_(std::make_shared<RowStore>(from_->kind(), path, 0)),
-      build_codes_(to_) {}
+Compaction::Compaction(std::shared_ptr<RowStore> from, const std::string& path)
+    : from_(std::move(from)), to_(std::make_shared<RowStore>(from_->kind(), path, 0)), build_codes_(to_) {}
 
 void Compaction::copy_rows(size_t end, const StopFlag& stop) {
   std::vector<uint32_t> slots;
@@ -32,21 +29,14 @@ void Compaction::copy_rows(size_t end, const StopFlag& stop) {
     vectors.clear();
     for (; next_ < end && slots.size() < kBatchRows; next_++) {
       if (from_->dead(next_)) continue;
-      require_match(next_ / OriginalsFile::kChecksumRows, stop);
       slots.push_back(from_->slot(next_));
       vectors.insert(vectors.end(), from_->original(next_), from_->original(next_) + from_->dim);
+      from_->originals().require_match(next_, &vectors[vectors.size() - from_->dim]);
       old_rows_.push_back(uint32_t(next_));
     }
     from_->require_sound();
     to_->append(slots.data(), vectors.data(), slots.size());
   }
-}
-
-void Compaction::require_match(size_t run, const StopFlag& stop) {
-  if (run < compared_ || run >= check_.runs()) return;
-  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
-  check_.require_match(run);
-  compared_ = run + 1;
 }
 
 void Compaction::copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop) {

@@ -14,12 +14,13 @@ namespace quiver {
 /**
  * Makes a new row store and graph from the live rows of an old one, in the background, while the old one is searched
  * and changed. First `copy` on a thread of its own, then `finish` on JavaScript's thread, which transfers the last
- * changes and returns the result. The new originals are in a file of their own.
+ * changes and returns the result. The new originals are in a file of their own. Rows are compared as they are copied: the copy
+ * gets checksums of its own, so what has changed on the disk would pass for sound from then on, also at a start.
  */
 class Compaction {
  public:
-  /// `path`: the new originals file. `check`: of the old one.
-  Compaction(std::shared_ptr<RowStore> from, OriginalsCheck check, const std::string& path);
+  /// `path`: the new originals file.
+  Compaction(std::shared_ptr<RowStore> from, const std::string& path);
 
   // Copies the live rows, builds a graph quickly if there are at least `graph_rows_min`, and catches up with later puts.
   void copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop);
@@ -28,11 +29,8 @@ class Compaction {
 
  private:
   void copy_rows(size_t end, const StopFlag& stop);
-  // Compares a run just before its first row is copied, so that it is read from the disk once.
-  void require_match(size_t run, const StopFlag& stop);
 
   std::shared_ptr<RowStore> from_;
-  OriginalsCheck check_;
   std::shared_ptr<RowStore> to_;
   BuildCodes build_codes_;
   std::shared_ptr<const Graph> graph_;
@@ -40,8 +38,6 @@ class Compaction {
   std::vector<uint32_t> old_rows_;
   // Old rows below this were copied if they were live.
   size_t next_ = 0;
-  // Runs of old rows below this were compared if they had a live row.
-  size_t compared_ = 0;
 };
 
 }  // namespace quiver

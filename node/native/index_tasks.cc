@@ -308,7 +308,10 @@ class ScoreTask final : public IndexTask {
   void run() override {
     const Query query(*store_, query_.data());
     scores_.reserve(rows_.size());
-    for (uint32_t row : rows_) scores_.push_back(row == kNoRow ? NAN : query.exact(row).score);
+    for (uint32_t row : rows_) {
+      scores_.push_back(row == kNoRow ? NAN : query.exact(row).score);
+      if (row != kNoRow) store_->require_match(row);
+    }
     store_->require_sound();
   }
 
@@ -466,14 +469,13 @@ class CompactTask final : public ChangingTask {
   CompactTask(napi_env env, const Arguments& arguments)
       : ChangingTask(env, arguments),
         store_(index_->snapshot.rows),
-        check_(store_->originals()),
         path_(arguments.text(0)),
         graph_rows_min_(arguments.whole(1, 1, kItemLimit)),
         threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
     if (path_ == store_->path) throw std::invalid_argument("compaction needs a file of its own");
   }
   void run() override {
-    compaction_ = std::make_unique<Compaction>(store_, std::move(check_), path_);
+    compaction_ = std::make_unique<Compaction>(store_, path_);
     compaction_->copy(graph_rows_min_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
@@ -484,7 +486,6 @@ class CompactTask final : public ChangingTask {
 
  private:
   std::shared_ptr<RowStore> store_;
-  OriginalsCheck check_;
   std::string path_;
   size_t graph_rows_min_;
   unsigned threads_;
@@ -496,7 +497,6 @@ class SealTask final : public ChangingTask {
   SealTask(napi_env env, const Arguments& arguments)
       : ChangingTask(env, arguments),
         store_(index_->snapshot.rows),
-        check_(store_->originals()),
         path_(arguments.text(0)),
         target_(arguments.number(1)),
         threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
@@ -506,7 +506,7 @@ class SealTask final : public ChangingTask {
     rows_ = store_->count();
   }
   void run() override {
-    sealing_ = std::make_unique<SegmentSealing>(store_, std::move(check_), path_);
+    sealing_ = std::make_unique<SegmentSealing>(store_, path_);
     sealing_->run(target_, threads_, index_->stop);
     give_back_memory();
   }
@@ -518,37 +518,11 @@ class SealTask final : public ChangingTask {
 
  private:
   std::shared_ptr<RowStore> store_;
-  OriginalsCheck check_;
   std::string path_;
   double target_;
   unsigned threads_;
   size_t rows_ = 0;
   std::unique_ptr<SegmentSealing> sealing_;
-};
-
-// Compares the originals of live rows with their checksums, for who copies rows one by one.
-class CheckTask final : public IndexTask {
- public:
-  CheckTask(napi_env env, const Arguments& arguments)
-      : IndexTask(env, arguments), store_(index_->snapshot.rows), check_(store_->originals()) {}
-  void run() override {
-    for (size_t run = 0; run < check_.runs(); run++) {
-      if (index_->stop.load(std::memory_order_relaxed)) throw ClosedError();
-      if (has_live_row(run)) check_.require_match(run);
-    }
-  }
-  napi_value finish(napi_env env) override { return undefined(env); }
-
- private:
-  bool has_live_row(size_t run) const {
-    size_t row = run * OriginalsFile::kChecksumRows;
-    const size_t end = std::min(row + OriginalsFile::kChecksumRows, store_->count());
-    while (row < end && store_->dead(row)) row++;
-    return row < end;
-  }
-
-  std::shared_ptr<RowStore> store_;
-  OriginalsCheck check_;
 };
 
 class SaveTask final : public IndexTask {
@@ -727,10 +701,6 @@ std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments) {
 
 std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<SealTask>(env, arguments);
-}
-
-std::unique_ptr<Task> check_task(napi_env env, const Arguments& arguments) {
-  return std::make_unique<CheckTask>(env, arguments);
 }
 
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments) {

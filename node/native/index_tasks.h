@@ -25,7 +25,6 @@ std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> make_cells_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> seal_task(napi_env env, const Arguments& arguments);
-std::unique_ptr<Task> check_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> load_task(napi_env env, const Arguments& arguments);
 

@@ -191,6 +191,7 @@ std::vector<SlotHit> JointSearch::rescored(SearchCost& cost, bool from_disk) {
     std::unique_ptr<Query>& query = queries[found[i].part];
     if (query == nullptr) query = std::make_unique<Query>(*parts_[found[i].part].snapshot.rows, request_.query.data());
     const Query::Exact exact = query->exact(found[i].row);
+    parts_[found[i].part].snapshot.rows->require_match(found[i].row);
     cost.rescored++;
     hits.push_back({exact.score, found[i].slot});
     best.push_back(exact.key);

@@ -5,11 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <new>
 
-#include "checksum.h"
 #include "errors.h"
 
 namespace quiver {
@@ -18,8 +16,6 @@ namespace {
 
 // How much longer the file is than its blocks: the largest page size of the systems that this runs on.
 constexpr size_t kBeyond = size_t(64) << 10;
-// Rows that are compared with a checksum at a time.
-constexpr size_t kComparedRows = 64;
 
 }  // namespace
 
@@ -30,6 +26,7 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
       mask_((size_t(1) << shift) - 1),
       row_bytes_(dim * sizeof(float)),
       rows_(rows),
+      row_checksum_(row_bytes_),
       table_(static_cast<const uint8_t**>(std::calloc(kItemLimit >> shift, sizeof(uint8_t*)))) {
   if (table_ == nullptr) throw std::bad_alloc();
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (rows == 0 ? O_TRUNC : 0), 0600);
@@ -39,6 +36,7 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
     if (fstat(file_, &status) != 0) throw storage_error("reading " + path);
     if (size_t(status.st_size) < rows * row_bytes_) throw StorageError(path + " is shorter than its index says");
     map(rows);
+    row_checksums_.reserve(rows);
   } catch (...) {
     ::close(file_);
     throw;
@@ -48,6 +46,11 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
 OriginalsFile::~OriginalsFile() { ::close(file_); }
 
 void OriginalsFile::throw_damaged() const { throw StorageError(path_ + " was cut short, can't be read or does not match its checksums"); }
+
+void OriginalsFile::throw_mismatch() const {
+  damaged_.store(true, std::memory_order_release);
+  throw_damaged();
+}
 
 void OriginalsFile::require_whole() {
   struct stat status;
@@ -82,6 +85,7 @@ void OriginalsFile::map(size_t rows) {
 void OriginalsFile::append(const float* vectors, size_t count) {
   require_whole();
   map(rows_ + count);
+  row_checksums_.reserve(rows_ + count);
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(vectors);
   const size_t total = count * row_bytes_;
   for (size_t done = 0; done < total;) {
@@ -90,12 +94,10 @@ void OriginalsFile::append(const float* vectors, size_t count) {
     if (written <= 0) throw storage_error("writing " + path_);
     done += size_t(written);
   }
-  for (size_t i = 0; i < count;) {
-    const size_t row = rows_ + i;
-    const size_t run = std::min(count - i, kChecksumRows - row % kChecksumRows);
-    if (row % kChecksumRows == 0) checksums_.push_back(0);
-    checksums_.back() = crc32c(checksums_.back(), bytes + i * row_bytes_, run * row_bytes_);
-    i += run;
+  const size_t dim = row_bytes_ / sizeof(float);
+  for (size_t i = 0; i < count; i++) {
+    if ((rows_ + i) % kChecksumRows == 0) checksums_.push_back(0);
+    checksums_.back() = adopt(rows_ + i, vectors + i * dim, checksums_.back());
   }
   rows_ += count;
 }
@@ -105,28 +107,11 @@ void OriginalsFile::read(size_t first, size_t count, float* out) const {
   for (size_t done = 0; done < count * row_bytes_;) {
     const ssize_t got = pread(file_, bytes + done, count * row_bytes_ - done, off_t(first * row_bytes_ + done));
     if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) damaged_.store(true, std::memory_order_release);
     if (got < 0) throw storage_error("reading " + path_);
     if (got == 0) throw StorageError(path_ + " ended early");
     done += size_t(got);
   }
-}
-
-void OriginalsFile::require_match(size_t first, size_t count, uint32_t checksum) {
-  std::vector<float> vectors(std::min(count, kComparedRows) * (row_bytes_ / sizeof(float)));
-  uint32_t found = 0;
-  try {
-    for (size_t done = 0; done < count; done += kComparedRows) {
-      const size_t part = std::min(kComparedRows, count - done);
-      read(first + done, part, vectors.data());
-      found = crc32c(found, vectors.data(), part * row_bytes_);
-    }
-  } catch (const StorageError&) {
-    damaged_.store(true, std::memory_order_release);
-    throw;
-  }
-  if (found == checksum) return;
-  damaged_.store(true, std::memory_order_release);
-  throw StorageError(path_ + " does not match its checksums");
 }
 
 void OriginalsFile::sync() const {

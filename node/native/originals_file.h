@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "block_array.h"
+#include "checksum.h"
 #include "mapped_files.h"
 
 namespace quiver {
@@ -18,6 +19,9 @@ namespace quiver {
  * Rows are written by pwrite, never through the mapping, so that a full disk is an error and not a signal. Only rows
  * that were written are ever read. One writer; readers of written rows need no lock. They call `require_sound` before
  * they use what they read: a file that was truncated under the process is read as zeros.
+ *
+ * Each row has a checksum in memory. Who answers with what a row holds, or stores it again, compares it (`require_match`): what
+ * turned on the disk since it was written is damage, too, and no answer.
  *
  * The file extends one page beyond its last block. A truncation that removes any row removes that whole page, so
  * checking it detects every truncation, even one in the middle of a page, for which the system sends no signal.
@@ -51,18 +55,30 @@ class OriginalsFile {
   size_t rows() const { return rows_; }
   // CRC-32C of each run of kChecksumRows rows; the last one covers the rows that exist.
   const std::vector<uint32_t>& checksums() const { return checksums_; }
-  // Sets the checksums of a file that was just opened, once they have been compared.
+  // Sets the checksums of runs of a file that was just opened, once they have been compared.
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
-  // Reads rows with pread, for checks that must not fault; `out` holds count × dim.
+  // Notes the checksum of a row of a file that was just opened, and answers that of all that has `before` and then the row.
+  uint32_t adopt(size_t row, const float* vector, uint32_t before) {
+    row_checksums_[row] = row_checksum_.of(vector);
+    return row_checksum_.appended(before, row_checksums_[row]);
+  }
+  // Reads rows with pread, for who must not fault, or reads many; `out` holds count × dim. What can't be read is damage.
   void read(size_t first, size_t count, float* out) const;
-  // Reads rows that were written, and raises damage and throws StorageError if they can't be read or do not match their
-  // CRC-32C; any thread.
-  void require_match(size_t first, size_t count, uint32_t checksum);
+  // Raises damage and throws StorageError if a row that was written is not what was written; any thread. `vector`: what was
+  // read of it.
+  void require_match(size_t row, const float* vector) const {
+    if (row_checksum_.of(vector) != row_checksums_[row]) throw_mismatch();
+  }
+  void require_match(size_t row_number) const { require_match(row_number, row(row_number)); }
+  // Takes the checksums of rows below `rows` into a file, as BlockArray::spill.
+  void spill(size_t rows, SpillFile& file) { row_checksums_.spill(rows, file); }
+  void spill_all(SpillFile& file) { row_checksums_.spill(row_checksums_.capacity(), file); }
   // Syncs what was appended; any thread.
   void sync() const;
 
  private:
   [[noreturn]] void throw_damaged() const;
+  [[noreturn]] void throw_mismatch() const;
   void map(size_t rows);
   // Throws StorageError if the file is shorter than it should be: later appends would fill it up with zeros.
   void require_whole();
@@ -74,35 +90,14 @@ class OriginalsFile {
   size_t row_bytes_;
   size_t rows_;
   std::vector<uint32_t> checksums_;
+  const RowChecksum row_checksum_;
+  Table<uint32_t> row_checksums_;
   // The addresses of the blocks; sized for kItemLimit rows from the start, so that readers need no lock.
   std::unique_ptr<const uint8_t*[], FreeTable> table_;
-  std::atomic<bool> damaged_{false};
+  mutable std::atomic<bool> damaged_{false};
   std::vector<MappedFile> blocks_;
   // The page beyond the last block.
   std::atomic<const uint8_t*> beyond_{nullptr};
-};
-
-/**
- * What the rows of a file must match that are there when this is made, on the thread of its writer. Who copies rows compares
- * them first: the copy gets checksums of its own, so what has changed on the disk would pass for sound from then on, also at
- * a start.
- */
-class OriginalsCheck {
- public:
-  explicit OriginalsCheck(OriginalsFile& file) : file_(file), rows_(file.rows()), checksums_(file.checksums()) {}
-
-  // The runs of kChecksumRows rows; the last one may be shorter. Rows that were added later are in none.
-  size_t runs() const { return checksums_.size(); }
-  // Throws StorageError if the rows of a run are not what was written, and raises damage. Any thread.
-  void require_match(size_t run) const {
-    const size_t first = run * OriginalsFile::kChecksumRows;
-    file_.require_match(first, std::min(OriginalsFile::kChecksumRows, rows_ - first), checksums_[run]);
-  }
-
- private:
-  OriginalsFile& file_;
-  size_t rows_;
-  std::vector<uint32_t> checksums_;
 };
 
 }  // namespace quiver

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "checksum.h"
 #include "errors.h"
 
 namespace quiver {
@@ -99,11 +98,17 @@ void RowStore::spill_with(const Take& take) {
 
 void RowStore::spill(size_t rows) {
   if (rows >> codes_.shift() <= codes_.spilled() >> codes_.shift()) return;
-  spill_with([&](SpillFile& file) { codes_.spill(rows, file); });
+  spill_with([&](SpillFile& file) {
+    codes_.spill(rows, file);
+    originals_.spill(rows, file);
+  });
 }
 
 void RowStore::spill_all() {
-  spill_with([&](SpillFile& file) { codes_.spill_all(file); });
+  spill_with([&](SpillFile& file) {
+    codes_.spill_all(file);
+    originals_.spill_all(file);
+  });
 }
 
 uint32_t RowStore::load_rows(size_t first, size_t count) {
@@ -113,8 +118,10 @@ uint32_t RowStore::load_rows(size_t first, size_t count) {
   for (size_t done = 0; done < count; done += kLoadedRows) {
     const size_t part = std::min(kLoadedRows, count - done);
     originals_.read(first + done, part, vectors.data());
-    for (size_t i = 0; i < part; i++) encode(first + done + i, &vectors[i * dim]);
-    checksum = crc32c(checksum, vectors.data(), part * dim * sizeof(float));
+    for (size_t i = 0; i < part; i++) {
+      encode(first + done + i, &vectors[i * dim]);
+      checksum = originals_.adopt(first + done + i, &vectors[i * dim], checksum);
+    }
   }
   return checksum;
 }
@@ -150,7 +157,7 @@ std::vector<uint64_t> RowStore::dead_words(size_t rows) const {
 
 size_t RowStore::memory_bytes() const {
   const size_t rows = count(), in_memory = rows - std::min(rows, codes_.spilled());
-  return codes_.memory_bytes(in_memory) + rows * sizeof(uint32_t) + rows / 8 +
+  return codes_.memory_bytes(in_memory) + in_memory * sizeof(uint32_t) + rows * sizeof(uint32_t) + rows / 8 +
          (on_disk ? std::min(rows, slot_capacity_.load(std::memory_order_relaxed)) : slot_capacity_.load(std::memory_order_relaxed)) * sizeof(uint32_t);
 }
 

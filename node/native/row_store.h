@@ -85,6 +85,8 @@ class RowStore {
 
   // Throws StorageError if originals may have been read as zeros; call after reading them.
   void require_sound() const { originals_.require_sound(); }
+  // Throws StorageError if the original is not what was put; call for what is answered of it.
+  void require_match(size_t row) const { originals_.require_match(row); }
 
   OriginalsFile& originals() { return originals_; }
   const OriginalsFile& originals() const { return originals_; }

@@ -473,10 +473,11 @@ bool prefers_cells(const Snapshot& snapshot, const SearchRequest& request) {
   return prefers_cells(snapshot, request.k, request.effort_kind, request.allowed.count);
 }
 
-// Makes an answer of the hits of a search that began at `changes`.
+// Makes an answer of the hits of a search that began at `changes`. No score of it is one of another vector than was put.
 void finish_hits(const RowStore& rows, uint64_t changes, size_t k, std::vector<Hit>& hits) {
   if (rows.changes() != changes) keep_newest_rows(rows, hits);
   cut_hits(rows, hits, k);
+  for (const Hit& hit : hits) rows.require_match(hit.row);
 }
 
 }  // namespace

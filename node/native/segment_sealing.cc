@@ -20,32 +20,20 @@ constexpr size_t kGatheredBytes = size_t(32) << 20;
 
 }  // namespace
 
-SegmentSealing::SegmentSealing(std::shared_ptr<RowStore> from, OriginalsCheck check, const std::string& path)
-    : from_(std::move(from)), check_(std::move(check)), to_(std::make_shared<RowStore>(from_->kind(), path, 0)) {}
+SegmentSealing::SegmentSealing(std::shared_ptr<RowStore> from, const std::string& path)
+    : from_(std::move(from)), to_(std::make_shared<RowStore>(from_->kind(), path, 0)) {}
 
 void SegmentSealing::run(double recall_target, unsigned threads, const StopFlag& stop) {
   {
     BuildCodes build_codes(from_);
     cells_ = Cells::of_rows(*from_, build_codes.of(from_->count(), threads, stop), threads, stop, order_);
   }
-  require_match(stop);
   const size_t gathered = std::max<size_t>(1, kGatheredBytes / (from_->dim * sizeof(float)));
   for (size_t first = 0; first < order_.size(); first += gathered) copy(first, std::min(first + gathered, order_.size()), stop);
   to_->spill_all();
   BuildCodes build_codes(to_);
   cells_->begin_sorted(*to_, build_codes.of(to_->count(), threads, stop), recall_target, threads, stop);
   to_->require_sound();
-}
-
-void SegmentSealing::require_match(const StopFlag& stop) const {
-  std::vector<bool> copied(check_.runs());
-  for (const uint32_t row : order_) {
-    if (row / OriginalsFile::kChecksumRows < copied.size()) copied[row / OriginalsFile::kChecksumRows] = true;
-  }
-  for (size_t run = 0; run < copied.size(); run++) {
-    if (stop.load(std::memory_order_relaxed)) throw ClosedError();
-    if (copied[run]) check_.require_match(run);
-  }
 }
 
 void SegmentSealing::copy(size_t first, size_t end, const StopFlag& stop) {
@@ -59,7 +47,9 @@ void SegmentSealing::copy(size_t first, size_t end, const StopFlag& stop) {
     const size_t row = order_[first + places[i]], last = std::min(row + read_rows, from_->count());
     from_->originals().read(row, last - row, read.data());
     for (; i < count && order_[first + places[i]] < last; i++) {
-      std::memcpy(&vectors[places[i] * dim], &read[(order_[first + places[i]] - row) * dim], dim * sizeof(float));
+      float* const vector = &vectors[places[i] * dim];
+      std::memcpy(vector, &read[(order_[first + places[i]] - row) * dim], dim * sizeof(float));
+      from_->originals().require_match(order_[first + places[i]], vector);
     }
   }
   std::vector<uint32_t> slots;

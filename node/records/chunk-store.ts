@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { ChunkFile, CHUNK_FRAME_BYTES } from './chunk-file';
+import { ChunkFile, CHUNK_FRAME_BYTES, FRAME_CONTENT_BYTES, framesOf } from './chunk-file';
 
 /** A file takes chunks until it has so many bytes: few files for many items, and little to move when most of one is dead. */
 const FILE_BYTES = 32 << 20;
@@ -28,7 +27,6 @@ export interface StoredChunk {
   readonly file: StoreFile;
   readonly position: number;
   readonly length: number;
-  readonly crc: number;
 }
 
 /**
@@ -65,16 +63,17 @@ export class ChunkStore {
   /** Stores a chunk. Throws what the system says; then nothing is stored. */
   add(number: number, bytes: Buffer): StoredChunk {
     const file = this.current ?? this.begin();
-    const position = file.end;
-    for (let done = 0; done < bytes.length;) done += writeSync(file.writer, bytes, done, bytes.length - done, position + done);
-    file.end += inFrames(bytes.length);
+    const position = (file.end / CHUNK_FRAME_BYTES) * FRAME_CONTENT_BYTES;
+    const frames = framesOf(bytes);
+    for (let done = 0; done < frames.length;) done += writeSync(file.writer, frames, done, frames.length - done, file.end + done);
+    file.end += frames.length;
     file.chunks.add(number);
-    file.heldBytes += inFrames(bytes.length);
+    file.heldBytes += frames.length;
     if (file.end >= FILE_BYTES) this.endFile();
-    return { number, file, position, length: bytes.length, crc: crc32(bytes) };
+    return { number, file, position, length: bytes.length };
   }
 
-  /** As ChunkFile.text. Errors: storage_failed; unavailable after `close`. */
+  /** As ChunkFile.text. Errors: storage_failed, also where it is not what was stored; unavailable after `close`. */
   text(encoding: BufferEncoding, chunk: StoredChunk, offset: number, length: number): string {
     return this.reading(() => chunk.file.reader.text(encoding, chunk.position + offset, length));
   }
@@ -84,13 +83,9 @@ export class ChunkStore {
     return this.reading(() => chunk.file.reader.read(chunk.position + offset, length));
   }
 
-  /** All of a chunk, as it was stored. Errors: as {@link text}, also where it is not what it was. */
+  /** All of a chunk. Errors: as {@link text}. */
   whole(chunk: StoredChunk): Buffer {
-    return this.reading(() => {
-      const bytes = chunk.file.reader.readLong(chunk.position, chunk.length);
-      if (crc32(bytes) !== chunk.crc) throw new Error(`${chunk.file.reader.path} is damaged`);
-      return bytes;
-    });
+    return this.reading(() => chunk.file.reader.readLong(chunk.position, chunk.length));
   }
 
   /** A chunk is dead. Answers the chunks that are now worth moving, because little else is in their file. */
@@ -174,5 +169,5 @@ export class ChunkStore {
 
 /** The bytes that a chunk of this length takes in its file. */
 function inFrames(length: number): number {
-  return Math.ceil(length / CHUNK_FRAME_BYTES) * CHUNK_FRAME_BYTES;
+  return Math.ceil(length / FRAME_CONTENT_BYTES) * CHUNK_FRAME_BYTES;
 }

@@ -398,9 +398,6 @@ export class DiskVectorIndex implements VectorIndex {
 
   /** The rows of all become those of a new segment, which is full. */
   private async merge(segments: DiskSegment[]): Promise<void> {
-    // Rows that are copied get new checksums, so what has changed on the disk would pass for sound from then on.
-    for (const { addon } of segments) await addon.check();
-    if (this.closing !== null) return;
     const target = DiskSegment.make(this.options, (this.newest.segment += 1), this.kernels);
     this.segments = [target, ...this.segments];
     target.full = true;

@@ -57,8 +57,6 @@ export interface AddonVectorIndex {
    * put from now on; rows may be removed.
    */
   seal(originals: string, recallTarget: number, threads: number): Promise<void>;
-  /** Compares the originals of live rows with their checksums; STORAGE_FAILED if they differ, and `damaged` says so then. */
-  check(): Promise<void>;
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;

@@ -169,7 +169,6 @@ describe('originals in which a byte is another one, with their length as it was'
   const stories = {
     'a byte of a row': 'flip(100 * ROW_BYTES);',
     'a byte of the last row, in a run that is not full': 'flip(SOME * ROW_BYTES - 1);',
-    'a byte of a dead row, beside live ones': 'index.remove(Uint32Array.of(100)); flip(100 * ROW_BYTES);',
   };
   const prologue = `
     ${SOUND}
@@ -190,16 +189,17 @@ describe('originals in which a byte is another one, with their length as it was'
     const ways = {
       compact: [false, (index) => index.compact(join(folder, 'copied'), SOME * 2, 2)],
       seal: [true, (index) => index.seal(join(folder, 'copied'), 0.9, 2)],
-      check: [true, (index) => index.check()],
+      vectors: [false, async (index) => index.vectors(slotsOf(SOME))],
+      'vectors on disk': [true, async (index) => index.vectors(slotsOf(SOME))],
     };
   `;
 
-  test.each(Object.entries(stories).flatMap(([what, change]) => ['compact', 'seal', 'check'].map((way) => [what, way, change])))(
+  test.each(Object.entries(stories).flatMap(([what, change]) => ['compact', 'seal', 'vectors', 'vectors on disk'].map((way) => [what, way, change])))(
     '%s: %s does not pass it, and the index says that it is damaged',
     async (_, way, change) => {
       await tellNativeStory(
         `${prologue}
-      const [onDisk, copy] = ways.${way};
+      const [onDisk, copy] = ways['${way}'];
       const index = made(onDisk);
       ${change}
       assert.equal(index.status().damaged, 0);
@@ -214,6 +214,130 @@ describe('originals in which a byte is another one, with their length as it was'
       );
     },
   );
+
+  // The bit turns the upper bit of a number's exponent: the vector is far away then.
+  const turnedAfter = (change: string): string => `
+    ${prologue}
+    const GRAPH = 4000;
+    const far = (row, file = path) => {
+      const descriptor = fs.openSync(file, 'r+');
+      const byte = Buffer.alloc(1);
+      fs.readSync(descriptor, byte, 0, 1, row * ROW_BYTES + 3);
+      byte[0] ^= 64;
+      fs.writeSync(descriptor, byte, 0, 1, row * ROW_BYTES + 3);
+      fs.closeSync(descriptor);
+    };
+    const askAll = async (index, slot) => {
+      const query = vectorOf(slot);
+      const ways = {
+        calibrated: index.search(query, 10, 0, 0, 0, null, 0),
+        given: index.search(query, 10, 1, 10, 0, null, 0),
+        filtered: index.search(query, 1, 0, 0, 1, Uint32Array.of(slot, slot + 1), 2),
+        score: index.score(query, Uint32Array.of(slot)),
+      };
+      const ends = {};
+      for (const [name, answer] of Object.entries(ways)) ends[name] = await codeOf(answer);
+      for (const [name, call] of [['scoreNow', () => index.scoreNow(query, Uint32Array.of(slot))], ['vectors', () => index.vectors(Uint32Array.of(slot))]]) {
+        try { call(); ends[name] = 'fine'; } catch (error) { ends[name] = error.code; }
+      }
+      return ends;
+    };
+    ${change}
+  `;
+
+  test.each([
+    ['scanned', 'const index = made(false);'],
+    ['in a graph', 'const index = made(false); await index.extend(GRAPH, 0, 2);'],
+    ['loaded', "const saved = made(false); await saved.save(join(folder, 'saved')); await saved.close(); const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') }); await index.load(join(folder, 'saved'), path, 2);"],
+    ['copied', "const index = made(false); index.remove(Uint32Array.of(7)); await index.compact(join(folder, 'copied'), SOME * 2, 2);"],
+  ])('of rows that are %s: whatever answers with a vector or its score says so', async (_, index) => {
+    await tellNativeStory(
+      `${turnedAfter(index)}
+      const file = index.status().originals;
+      assert(Object.values(await askAll(index, 3000)).every((end) => end === 'fine'));
+      // One was removed, so that the rows behind it are one earlier.
+      far(file === path ? 3000 : 2999, file);
+      assert.equal(index.status().damaged, 0);
+      const ends = await askAll(index, 3000);
+      assert(Object.values(ends).every((end) => end === 'STORAGE_FAILED'), JSON.stringify(ends));
+      assert.equal(index.status().damaged, 1);
+      await index.close();
+      clearInterval(alive);
+      `,
+      { folder, deadlineMs: 60_000 },
+    );
+  });
+
+  test('each is the first to meet it: it says so, and leaves no wrong answer', async () => {
+    await tellNativeStory(
+      `${turnedAfter('')}
+      const query = vectorOf(3000);
+      const firsts = {
+        calibrated: (index) => index.search(query, 10, 0, 0, 0, null, 0),
+        given: (index) => index.search(query, 10, 1, 10, 0, null, 0),
+        filtered: (index) => index.search(query, 1, 0, 0, 1, Uint32Array.of(3000, 3001), 2),
+        score: (index) => index.score(query, Uint32Array.of(3000)),
+        // What makes it near to the query is met by an exact search.
+        exact: (index, turned) => index.search(turned, 1, 2, 0, 0, null, 0),
+      };
+      for (const [name, ask] of Object.entries(firsts)) {
+        const index = made(false);
+        far(3000);
+        const turned = new Float32Array(new Uint8Array(fs.readFileSync(path).subarray(3000 * ROW_BYTES, 3001 * ROW_BYTES)).buffer);
+        assert.notEqual(turned[0], query[0]);
+        assert.equal(index.status().damaged, 0);
+        assert.equal(await codeOf(ask(index, turned)), 'STORAGE_FAILED', name);
+        assert.equal(index.status().damaged, 1, name);
+        await index.close();
+      }
+      const shared = made(false);
+      const number = shared.share();
+      assert.equal(searchInline(number, query, 1, 0, 0).slots[0], 3000);
+      far(3000);
+      assert.equal(searchInline(number, query, 1, 0, 0), null);
+      assert.equal(shared.status().damaged, 1);
+      await shared.close();
+      const { searchTogether } = require(${JSON.stringify(join(root, 'node/native/build/vectors.node'))});
+      const onDisk = made(true);
+      const together = async () => (await Promise.all(searchTogether([onDisk], query, 1, 0, 0, 0, null, 0))).find(({ slots }) => slots.length > 0);
+      assert.equal((await together()).slots[0], 3000);
+      far(3000);
+      assert.equal(await codeOf(together()), 'STORAGE_FAILED');
+      assert.equal(onDisk.status().damaged, 1);
+      await onDisk.close();
+      clearInterval(alive);
+      `,
+      { folder, deadlineMs: 60_000 },
+    );
+  });
+
+  test('the checksums of a save are those of runs of 4,096 rows, whatever the length of a row', async () => {
+    await tellNativeStory(
+      `${CRC32C}
+      const fs = require('node:fs');
+      const alive = setInterval(() => {}, 1000);
+      for (const dim of [1, 2, 3, 5, 6, 7, 8, 13, 24, 31, 48, 100, 257]) {
+        const path = join(folder, 'originals-' + dim);
+        const index = new VectorIndex({ metric: 'l2', dim, originals: path });
+        const rows = 5000;
+        // In parts that end within runs.
+        for (const [first, end] of [[0, 1], [1, 3000], [3000, 4097], [4097, rows]]) {
+          const vectors = Float32Array.from({ length: (end - first) * dim }, () => random() - 0.5);
+          index.put(slotsOf(end - first).map((i) => first + i), vectors);
+        }
+        await index.save(join(folder, 'save-' + dim));
+        await index.close();
+        const saved = fs.readFileSync(join(folder, 'save-' + dim));
+        const originals = fs.readFileSync(path);
+        const sums = [0, 1].map((run) => saved.readUInt32LE(saved.length - 12 + 4 * run));
+        const expected = [originals.subarray(0, 4096 * dim * 4), originals.subarray(4096 * dim * 4, rows * dim * 4)].map(crc32c);
+        assert.deepEqual(sums, expected, 'dim ' + dim);
+      }
+      clearInterval(alive);
+      `,
+      { folder, deadlineMs: 60_000 },
+    );
+  });
 
   test('what is sound passes: with a run that is not full, after a load and with puts and removals meanwhile', async () => {
     await tellNativeStory(

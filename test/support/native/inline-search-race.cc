@@ -133,7 +133,7 @@ size_t run(Quantization quantization, const std::string& folder) {
     index->set_effort(calibrate(index->snapshot, int8, 0.9, 1, index->stop));
     await_more();
     if (round % 2 != 0) continue;
-    Compaction compaction(index->snapshot.rows, OriginalsCheck(index->snapshot.rows->originals()), folder + "/originals-" + std::to_string(round));
+    Compaction compaction(index->snapshot.rows, folder + "/originals-" + std::to_string(round));
     std::thread copier([&] { compaction.copy(500, 2, index->stop); });
     change(*index, random);
     copier.join();

@@ -137,7 +137,7 @@ int main(int, char** words) {
   slots.clear();
   for (uint32_t slot = kKept; slot < kSlots; slot++) slots.push_back(slot);
   index->snapshot.rows->remove(slots.data(), slots.size());
-  SegmentSealing sealing(index->snapshot.rows, OriginalsCheck(index->snapshot.rows->originals()), folder + "/segment-1");
+  SegmentSealing sealing(index->snapshot.rows, folder + "/segment-1");
   std::thread sealer([&] { sealing.run(0.9, 2, index->stop); });
   for (uint32_t slot = 0; slot < 100; slot++) index->snapshot.rows->remove(&slot, 1);
   await_more();

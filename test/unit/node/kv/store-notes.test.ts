@@ -131,3 +131,31 @@ test('what can not be noted stops nothing, and is told', async () => {
   expect(notes.names()).toEqual([]);
   await expect(load()).rejects.toMatchObject({ kind: 'storage_failed' });
 });
+
+test('a note in which a bit turned refuses no store: it is as it was, or is known to be damaged and written anew', async () => {
+  await run(0, { changesTo: 3 });
+  const file = join(folder, 'notes', NAME);
+  const sound = readFileSync(file);
+  for (let at = 0; at < sound.length; at++) {
+    for (const bit of [1, 4, 32]) {
+      const turned = Buffer.from(sound);
+      turned[at] ^= bit;
+      writeFileSync(file, turned);
+      await (await load()).mustNotBeEarlier(NAME, store);
+    }
+  }
+  await run(3, { noted: await load() });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ operation: 3 });
+});
+
+test('a note of a version that wrote no checksum counts', async () => {
+  await run(0, { changesTo: 3 });
+  cpSync(store, join(folder, 'copy'), { recursive: true });
+  await run(3, { changesTo: 5 });
+  const file = join(folder, 'notes', NAME);
+  const { crc, ...note } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(crc).toEqual(expect.any(Number));
+  writeFileSync(file, JSON.stringify(note));
+  putBack(join(folder, 'copy'));
+  await expect(run(3, { noted: await load() })).rejects.toMatchObject(EARLIER);
+});

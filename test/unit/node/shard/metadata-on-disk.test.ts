@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isQuiverError } from '../../../../shared/errors/quiver-error';
 import { ShardViews } from '../../../../node/shard/shard-views';
@@ -99,8 +99,18 @@ test('a start that loads them and then can make no vector index leaves none of t
   expect(await found(0)).toMatchObject(hitOf(0));
 });
 
-test('a file that was cut under the shard has it opened again from its records, and nothing is answered wrong', async () => {
-  for (const path of files()) truncateSync(path, 0);
+/** A bit of each frame is another one. */
+function turnBits(path: string): void {
+  const bytes = readFileSync(path);
+  for (let at = 100; at < bytes.length; at += 4096) bytes[at] ^= 4;
+  writeFileSync(path, bytes, { flag: 'r+' });
+}
+
+test.each([
+  ['was cut', (path: string) => truncateSync(path, 0)],
+  ['has other bits', turnBits],
+])('a file that %s under the shard has it opened again from its records, and nothing is answered wrong', async (_, damage) => {
+  files().forEach(damage);
   const before = files();
   for (let i = 0; i < ITEMS; i += 97) {
     const hit = await found(i).catch((error: unknown) => {
