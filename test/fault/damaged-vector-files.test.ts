@@ -229,14 +229,12 @@ describe('originals in which a byte is another one, with their length as it was'
     };
     const askAll = async (index, slot) => {
       const query = vectorOf(slot);
-      const ways = {
-        calibrated: index.search(query, 10, 0, 0, 0, null, 0),
-        given: index.search(query, 10, 1, 10, 0, null, 0),
-        filtered: index.search(query, 1, 0, 0, 1, Uint32Array.of(slot, slot + 1), 2),
-        score: index.score(query, Uint32Array.of(slot)),
+      const ends = {
+        calibrated: await codeOf(index.search(query, 10, 0, 0, 0, null, 0)),
+        given: await codeOf(index.search(query, 10, 1, 10, 0, null, 0)),
+        filtered: await codeOf(index.search(query, 1, 0, 0, 1, Uint32Array.of(slot, slot + 1), 2)),
+        score: await codeOf(index.score(query, Uint32Array.of(slot))),
       };
-      const ends = {};
-      for (const [name, answer] of Object.entries(ways)) ends[name] = await codeOf(answer);
       for (const [name, call] of [['scoreNow', () => index.scoreNow(query, Uint32Array.of(slot))], ['vectors', () => index.vectors(Uint32Array.of(slot))]]) {
         try { call(); ends[name] = 'fine'; } catch (error) { ends[name] = error.code; }
       }
@@ -248,7 +246,10 @@ describe('originals in which a byte is another one, with their length as it was'
   test.each([
     ['scanned', 'const index = made(false);'],
     ['in a graph', 'const index = made(false); await index.extend(GRAPH, 0, 2);'],
-    ['loaded', "const saved = made(false); await saved.save(join(folder, 'saved')); await saved.close(); const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') }); await index.load(join(folder, 'saved'), path, 2);"],
+    [
+      'loaded',
+      "const saved = made(false); await saved.save(join(folder, 'saved')); await saved.close(); const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') }); await index.load(join(folder, 'saved'), path, 2);",
+    ],
     ['copied', "const index = made(false); index.remove(Uint32Array.of(7)); await index.compact(join(folder, 'copied'), SOME * 2, 2);"],
   ])('of rows that are %s: whatever answers with a vector or its score says so', async (_, index) => {
     await tellNativeStory(
@@ -342,7 +343,8 @@ describe('originals in which a byte is another one, with their length as it was'
   test('what is sound passes: with a run that is not full, after a load and with puts and removals meanwhile', async () => {
     await tellNativeStory(
       `${prologue}
-      for (const [name, [onDisk, copy]] of Object.entries(ways)) {
+      for (const name of ['compact', 'seal']) {
+        const [onDisk, copy] = ways[name];
         const before = made(onDisk);
         await before.save(join(folder, 'saved'));
         await before.close();

@@ -34,6 +34,12 @@ test('a table of records and a directory that are damaged are told, rebuilt or r
   expect(cells).toBeGreaterThan(20);
 });
 
+test('vectors in which a bit turns while they are in use are told or made anew, and never answered, kept by a patch or copied', async () => {
+  const { cells, mismatches } = await runMatrix({ seed: 1, only: (kind) => kind === 'vectors: originals', forms: ['bit in the middle'], runningForms: ['bit in the middle'], onCell: () => undefined });
+  expect(mismatches.map(lineOf)).toEqual([]);
+  expect(cells).toBeGreaterThan(10);
+});
+
 test('the folder of a process without the start of its collections does not start, and says what to do', async () => {
   const { mismatches } = await runMatrix({ seed: 1, only: (kind) => kind === 'collections and keys: CURRENT', forms: ['cut to nothing'], onCell: () => undefined });
   expect(mismatches.map(lineOf)).toEqual([]);

@@ -6,12 +6,10 @@ import type { Cell } from './cell';
 import { CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, type Form } from './damage';
 import type { KindRow, Outcome } from './expectations';
-import { callOf, during, outcomeOf, serviceIn, soundCopy, stopInTime } from './service-calls';
+import { callOf, during, ONE_LINE, outcomeOf, serviceIn, soundCopy, stopInTime } from './service-calls';
 
 const ITEMS = 40;
 const STOP_DEADLINE_MS = 40_000;
-/** Beside lines of the log, the one that says why there is no start, and what to do. */
-const ONE_LINE = /(gone|damaged|later|not|cannot|can not).*(quiver repair|put back|restore|docs\/|from)/;
 const TOLD = /secret/;
 /** What is done to files while they are in use. */
 const WHILE_RUNNING: readonly Form[] = ['missing', 'cut to half', 'bit in the middle'];

@@ -47,8 +47,8 @@ const all = (...outcomes: Outcome[]): Record<Damage, readonly Outcome[]> => ({ m
 /** Is read again only when it is needed, so that what was read before may do. */
 const whenRead = (outcome: Outcome): Record<Damage, readonly Outcome[]> => ({ missing: ['served'], truncated: ['served', outcome], flipped: ['served', outcome] });
 
-/** Is mapped: who meets that it was cut is refused, and the shard is opened again from its records. */
-const whileMapped: Record<Damage, readonly Outcome[]> = { missing: ['served'], truncated: ['served', 'rebuilt', 'waits', 'told'], flipped: ['served', 'rebuilt'] };
+/** Is mapped: who meets that it was cut, or that a bit of what it reads is another one, is refused, and the shard is opened again from its records. */
+const whileMapped: Record<Damage, readonly Outcome[]> = { missing: ['served'], truncated: ['served', 'rebuilt', 'waits', 'told'], flipped: ['served', 'rebuilt', 'waits', 'told'] };
 
 /** The folder of a shard, in which records are the truth and all else follows from them. */
 export const SHARD_FILES: readonly KindRow[] = [
@@ -103,26 +103,7 @@ export const EMBEDDED_FILES: readonly KindRow[] = [
   { kind: 'note of the store of collections', file: /^notes\/cluster$/, start: all('served'), running: all('served') },
 ];
 
-export const KNOWN_NOT_HELD: readonly NotHeld[] = [
-  {
-    kind: 'format of the data folder',
-    moment: /start/,
-    seen: /^no start.*format\.json is damaged/s,
-    why: 'the line that says why there is no start does not say what to do, which is to put the file back, or to remove it',
-  },
-  {
-    kind: 'note of a store',
-    moment: /start|stop/,
-    seen: /^refused$/,
-    why: 'a note has no checksum: one in which a bit turned may name another store, and then the shard is refused, though its data are whole; accepting the loss serves all of them',
-  },
-  {
-    kind: 'vectors: originals',
-    moment: /search|load|backup|reshard/,
-    seen: /^(?:wrong: |the backup is wrong: )/,
-    why: 'a vector that is read from the originals while they are in use is not compared with a checksum, which covers 4,096 rows; a reshard and a patch of an item write it as it was read',
-  },
-];
+export const KNOWN_NOT_HELD: readonly NotHeld[] = [];
 
 /** What has no cell here, each with the reason or the test that tries it. */
 export const NOT_TRIED: readonly NotTried[] = [

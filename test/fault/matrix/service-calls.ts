@@ -12,9 +12,12 @@ const LOOK_MS = 100;
 /** A refusal says what to do, or that it goes on by itself. */
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
 
+/** Beside lines of the log, the one that says why there is no start, and what to do. */
+export const ONE_LINE = /(gone|damaged|later|not|cannot|can not).*(quiver repair|put it back|put back|restore|docs\/|from)/;
+
 /** A service of a data folder, whose backups lie beside it. */
-export function serviceIn(dataDir: string): EmbeddedProcess {
-  return new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${dataDir}-backups` } });
+export function serviceIn(dataDir: string, environment: Record<string, string> = {}): EmbeddedProcess {
+  return new EmbeddedProcess({ dataDir, environment: { BACKUP_TARGET: `file:${dataDir}-backups`, ...environment } });
 }
 
 /** A copy of the folder in which nothing is damaged. */

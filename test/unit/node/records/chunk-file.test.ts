@@ -51,7 +51,11 @@ test('a file that has become shorter, or is gone, fails what is read of it, and 
 test('a bit that turned in a frame fails what is read of that frame, and of no other', () => {
   const frames = framesOf(Buffer.alloc(4 * FRAME_CONTENT_BYTES - 100, 'x'));
   // In the content, in the room behind the last byte, and in the checksum itself.
-  for (const [frame, at] of [[1, 17], [3, FRAME_CONTENT_BYTES - 1], [2, FRAME_CONTENT_BYTES + 1]]) {
+  for (const [frame, at] of [
+    [1, 17],
+    [3, FRAME_CONTENT_BYTES - 1],
+    [2, FRAME_CONTENT_BYTES + 1],
+  ]) {
     const path = join(folder, `turned-${frame}`);
     const turned = Buffer.from(frames);
     turned[frame * CHUNK_FRAME_BYTES + at] ^= 4;
