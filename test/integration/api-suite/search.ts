@@ -36,6 +36,33 @@ export function searchSuite(context: SuiteContext): void {
       expect(idsOf(pages.flat())).toEqual(['between', 'east', 'north', 'up']);
     });
 
+    test('pages of equal scores give each item once, in the order of ids, however they are asked for', async () => {
+      const other = await context.collection({ shards: 3 });
+      const ask = async (endpoint: string, body: object) => dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
+      const ids = Array.from({ length: 300 }, (_, i) => `i${String((i * 7) % 300).padStart(3, '0')}`);
+      await ask('bulk_upsert', { items: ids.map((external_id) => ({ external_id, vector: [1, 0, 0], text: 'one chunk', metadata: { kind: 'same' } })) });
+      const vector = [1, 0.5, 0];
+      const sorted = ids.toSorted();
+      const asked: [endpoint: string, body: object, expected: string[]][] = [
+        ['search', { vector }, sorted],
+        ['search', { vector, exact: true }, sorted],
+        ['search', { vector, filters: { kind: 'same' } }, sorted],
+        ['search', { vector, min_score: 0.1 }, sorted],
+        ['hybrid_search', { vector, query_text: 'chunk', alpha: 1 }, sorted],
+        ['hybrid_search', { vector, query_text: 'chunk', alpha: 0.5 }, sorted],
+        ['hybrid_search', { query_text: 'chunk', alpha: 0 }, sorted],
+        ['recommend/i150', {}, sorted.filter((id) => id !== 'i150')],
+      ];
+      for (const [endpoint, body, expected] of asked) {
+        const pages: string[] = [];
+        for (let offset = 0; offset < 300; offset += 45) pages.push(...idsOf((await ask(endpoint, { ...body, k: 45, offset })).results));
+        expect({ endpoint, body, pages }).toEqual({ endpoint, body, pages: expected });
+      }
+      const { results } = await ask('bulk_search', { queries: [0, 45, 90].map((offset) => ({ vector, k: 45, offset })) });
+      expect(results.flatMap(idsOf)).toEqual(sorted.slice(0, 135));
+      expect(idsOf((await ask('rerank', { vector, candidates: ids })).results)).toEqual(sorted);
+    });
+
     test('scores are "higher is better" under every metric', async () => {
       for (const [metric, score] of [
         ['cosine', 1],
