@@ -70,7 +70,7 @@ if (values.cluster) await ensureEtcdOrExit();
 
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
 /** @type {Record<string, string>} */
-const environment = profile === null ? {} : { NODE_OPTIONS: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
+const environment = profile === null ? {} : { options: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
 const stages = values.cluster ? new ClusterStages({ byTls: values['member-tls'] }) : new EmbeddedStages(environment);
 /** @type {Awaited<ReturnType<typeof stages.open>> | null} */
 let stage = null;

@@ -1,5 +1,6 @@
 import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
 import { hitsFromBytes } from '../../shared/rpc/hit-codec';
+import { ownTurn } from '../../shared/time/work-slices';
 import type { HitsAnswer } from './endpoint';
 import type { VectorFormat } from './body/vector-format';
 
@@ -38,6 +39,8 @@ export async function* pagedPieces<Element>(head: string, pages: AsyncIterable<r
   let isFirst = true;
   for await (const page of pages) {
     for (const element of page) {
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
       piece += isFirst ? elementJson(element) : `,${elementJson(element)}`;
       isFirst = false;
       if (piece.length < PIECE_CHARACTERS) continue;

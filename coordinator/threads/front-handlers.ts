@@ -4,7 +4,7 @@ import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
 import { answerNoted } from '../../shared/threads/noted-question';
 import { ownDeadline } from '../../shared/time/shared-clock';
-import { inSlices, inTurn } from '../../shared/time/work-slices';
+import { inSlices, inTurn, ownTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { QuotaGate } from '../collections/quota-ledger';
@@ -108,13 +108,15 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     turn: () => inTurn(() => undefined),
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
       const call = callUntil(deadline);
-      return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+      const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+      return isLarge(request) ? answer.then(copiedInTurn) : answer;
     },
     'shards.notedRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
       answerNoted(
         (note) => {
           const call = { ...callUntil(deadline), note };
-          return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+          const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+          return isLarge(request) ? answer.then(copiedInTurn) : answer;
         },
         { kind, shard: id.shard, clock },
       ),
@@ -131,6 +133,16 @@ function around(handlers: ThreadHandlers, wrap: (call: () => unknown) => Promise
 }
 
 type AnyRead = { [Kind in ReadKind]: { kind: Kind; request: RequestOf<Kind> } }[ReadKind];
+
+/** Whether what is answered may be so much that its bytes are bounded. */
+function isLarge(request: unknown): boolean {
+  return (request as { bytesMax?: number } | null)?.bytesMax !== undefined;
+}
+
+/** An answer is copied to the other thread as it is given: of many that are ready together, a few in each round of the event loop. */
+function copiedInTurn<Answer>(answer: Answer): Answer | Promise<Answer> {
+  return ownTurn()?.then(() => answer) ?? answer;
+}
 
 /** How many hits an answer may have: the deep ones of all threads wait for each other here, where they are built. */
 function hitsOf(read: AnyRead): number {

@@ -14,6 +14,9 @@ const SHARD_BYTES_MIN = 32 * 1024;
 /** Bytes that all shards together answer with at once, unless it is said. */
 const ROUND_BYTES = 512 * 1024;
 
+/** Collections of which it is remembered how long their items are. */
+const LENGTHS_MAX = 1_024;
+
 /** What is wanted of each item. */
 export interface WantedParts {
   vectors: boolean;
@@ -29,6 +32,9 @@ type ItemCollection = ShardedCollection & { dim: number };
 
 /** Reads items in the order of their ids, as many at once as have so many bytes: the next when those were taken. */
 export class OrderedItems<Collection extends ItemCollection> {
+  /** Bytes of an item of a collection, by its uid and whether with texts, as the last reads had them. */
+  private readonly lengths = new Map<string, number>();
+
   constructor(private readonly parts: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; sets: ShardSets<Collection>; deep: Pick<DeepReads, 'run'> }) {}
 
   /**
@@ -43,8 +49,11 @@ export class OrderedItems<Collection extends ItemCollection> {
   ): AsyncGenerator<(StoredItem | null)[]> {
     const known = new Map<number, StoredItem | null>();
     let knownBytes = 0;
+    const kind = `${collection.uid} ${wanted.texts !== false}`;
     for (let given = 0; given < externalIds.length;) {
-      const most = roundBytesMax(collection, Math.min(externalIds.length - given, collection.shards), wanted, hold, roundBytes);
+      // Of long items, all shards would answer with far more than is wanted at once.
+      const places = Math.max(1, Math.min(IDS_MAX, Math.floor(roundBytes / (this.lengths.get(kind) ?? 1))));
+      const most = roundBytesMax(collection, Math.min(externalIds.length - given, places, collection.shards), wanted, hold, roundBytes);
       // Whoever waits holds nothing meanwhile, or all might wait for each other.
       if (!hold.hasRoom(knownBytes + most)) {
         known.clear();
@@ -54,11 +63,16 @@ export class OrderedItems<Collection extends ItemCollection> {
       const room = hold.reserve(knownBytes + most);
       if (room !== undefined) await room;
       // Shards answer as much each, and what one has may come long after what another has: then that is waited for.
-      const places = knownBytes > roundBytes ? [given] : this.nextPlaces(given, externalIds.length, known);
-      for (const [place, item] of await this.round(collection, externalIds, places, wanted, begin(), roundBytes)) {
+      const asked = knownBytes > roundBytes ? [given] : this.nextPlaces(given, externalIds.length, known, places);
+      const beforeBytes = knownBytes;
+      let count = 0;
+      for (const [place, item] of await this.round(collection, externalIds, asked, wanted, begin(), roundBytes)) {
         known.set(place, item);
-        knownBytes += item === null ? 0 : itemBytes(item);
+        if (item === null) continue;
+        count += 1;
+        knownBytes += itemBytes(item);
       }
+      if (count > 0) this.noteLength(kind, (knownBytes - beforeBytes) / count);
       hold.keep(knownBytes);
       const page: (StoredItem | null)[] = [];
       for (; known.has(given); given += 1) {
@@ -70,9 +84,14 @@ export class OrderedItems<Collection extends ItemCollection> {
     }
   }
 
-  private nextPlaces(from: number, end: number, known: ReadonlyMap<number, unknown>): number[] {
+  private noteLength(kind: string, bytes: number): void {
+    if (this.lengths.size >= LENGTHS_MAX && !this.lengths.has(kind)) this.lengths.clear();
+    this.lengths.set(kind, Math.max(1, bytes));
+  }
+
+  private nextPlaces(from: number, end: number, known: ReadonlyMap<number, unknown>, most: number): number[] {
     const places: number[] = [];
-    for (let place = from; place < end && places.length < IDS_MAX; place += 1) if (!known.has(place)) places.push(place);
+    for (let place = from; place < end && places.length < most; place += 1) if (!known.has(place)) places.push(place);
     return places;
   }
 

@@ -10,7 +10,7 @@ import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ServedCall } from '../../shared/rpc/served-call';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
-import { inTurn } from '../../shared/time/work-slices';
+import { inTurn, ownTurn } from '../../shared/time/work-slices';
 import type { Tracer } from '../../shared/trace/span';
 import type { AnswerBytes } from './answer-bytes';
 import { NotedCall } from './noted-call';
@@ -93,7 +93,12 @@ export class ReadsService implements RpcService {
       const answer = this.limited(kind, request, noted, bytes);
       if (!(answer instanceof Promise)) return this.send(kind, answer, noted, { request, stream, taken });
       answer.then(
-        (later) => this.send(kind, later, noted, { request, stream, taken }),
+        (later) => {
+          // Large ones are ready together, where many are asked for: each takes the thread a while to encode.
+          const turn = bytes > 0 ? ownTurn() : undefined;
+          if (turn === undefined) this.send(kind, later, noted, { request, stream, taken });
+          else void turn.then(() => this.send(kind, later, noted, { request, stream, taken }));
+        },
         (error: unknown) => this.fail(error, noted, { request, stream, taken }),
       );
     } catch (error) {

@@ -1,4 +1,5 @@
 import { itemBytes, type RequestOf, type ScanRequest, type StoredItem } from '../../shared/shard/shard-read';
+import { ownTurn } from '../../shared/time/work-slices';
 import { matches } from '../filter/matches';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
@@ -40,6 +41,8 @@ export class ShardItems {
     const steps = new ReadSteps(bytesMax);
     const items: (StoredItem | null)[] = [];
     while (items.length < externalIds.length && !steps.isFull) {
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
       const found = await this.read(externalIds.slice(items.length, items.length + steps.next()), request);
       for (const entry of found) {
         if (steps.isFull) break;
@@ -69,6 +72,8 @@ export class ShardItems {
         return allowed === null || allowed.has(slot) || directory.recnoOf(slot) > lastRecno;
       });
       while (candidates.length > 0 && items.length < limit && !steps.isFull) {
+        const turn = ownTurn();
+        if (turn !== undefined) await turn;
         const places = candidates.splice(0, Math.min(steps.next(), limit - items.length));
         const found = await this.read(
           places.map(({ externalId }) => externalId),

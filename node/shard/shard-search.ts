@@ -1,6 +1,6 @@
 import type { Filter } from '../../shared/filter/filter';
 import { compareHits, type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
-import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
+import { inLaterSlices, inSlices, ownTurn, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotScores } from '../slots/slot-scores';
@@ -191,6 +191,8 @@ export class ShardSearch {
     const ofNow = first < hits.length ? records.textsOfNow() : null;
     try {
       for (let from = 0; from < hits.length;) {
+        const turn = from === 0 ? undefined : ownTurn();
+        if (turn !== undefined) await turn;
         const some = hits.slice(from, from + (from === 0 ? first : steps.next()));
         from += some.length;
         const withText = some.filter((found) => recnos.has(found));

@@ -9,9 +9,10 @@ import { GreetedServer, type GreetedForm, type ReadsForm } from './greeted-serve
 import { MemberGate } from './member-gate';
 import { READS_WELCOME } from './reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
-import { gateStreams } from './stream-gate';
+import { StrangeBytes } from './strange-bytes';
+import { gateStreams, type StreamGate } from './stream-gate';
 import { type ClusterTls, serverCredentials } from './transport-security';
-import { type UnprovenBounds, UnprovenConnections } from './unproven-connections';
+import { peerOf, type UnprovenBounds, UnprovenConnections } from './unproven-connections';
 
 /** One gRPC service of a process. */
 export interface RpcService {
@@ -25,6 +26,7 @@ export interface RpcService {
 export class RpcServer {
   private readonly server: Server;
   private readonly gate: MemberGate;
+  private readonly strangers: StreamGate;
   /** What serves connections that carry frames. */
   private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
@@ -54,7 +56,7 @@ export class RpcServer {
       admitted: (peer) => this.unproven.proven(peer),
     });
     this.server = new Server(serverOptions);
-    gateStreams(this.server, { gate: this.gate, log: parts.log ?? silentLogger });
+    this.strangers = gateStreams(this.server, { gate: this.gate, log: parts.log ?? silentLogger });
     this.addressOf = parts.addressOf ?? null;
     this.services = parts.services;
     this.tls = parts.tls;
@@ -138,7 +140,13 @@ export class RpcServer {
 
   private injector(): (socket: Socket) => void {
     const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
-    return (socket) => injector.injectConnection(socket);
+    // By TLS, strangers say nothing: it wants a member's certificate.
+    if (this.tls !== null) return (socket) => injector.injectConnection(socket);
+    return (socket) => {
+      const peer = peerOf(socket);
+      const bytes = new StrangeBytes(socket, () => !this.unproven.has(peer));
+      this.strangers.arriving(socket, () => injector.injectConnection(bytes));
+    };
   }
 
   private listens(address: string, port: number): void {

@@ -1,5 +1,6 @@
 import { type Metadata, type Server, status } from '@grpc/grpc-js';
 import { constants, type Http2Server, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
 import type { Logger } from '../logs/logger';
 import { endLater } from '../process/later-end';
 import { ListenerGuard } from '../process/listener-guard';
@@ -27,12 +28,12 @@ const STRANGE_STREAMS_MAX = 32;
  * Stands before all of the gRPC library: a stream gets there once its caller has proven to be a member, and a connection with the
  * first such stream. Hello and refusals are answered here. So what strangers send is read by Node and this alone, and whatever
  * goes wrong with a stream ends that stream. To be called before the server takes connections. Throws when the library has
- * other listeners than are known: then nobody would be refused.
+ * other listeners than are known: then nobody would be refused. The gate is told of connections that do not come to the server as sockets.
  *
  * Node tells of a stream while its library reads, and what ends one then may corrupt the heap of the process. So streams are judged in a
  * later turn, and the connection of a stranger ends in a later one (endLater).
  */
-export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick<Logger, 'warn'> }): void {
+export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick<Logger, 'warn'> }): StreamGate {
   const gate = new StreamGate(parts);
   const library = server as unknown as Listeners;
   for (const name of ['_streamHandler', '_channelzHandler'] as const) {
@@ -48,20 +49,35 @@ export function gateStreams(server: Server, parts: { gate: MemberGate; log: Pick
       return (session) => gate.opened(session, () => listen(session));
     };
   }
+  return gate;
 }
 
-class StreamGate {
+/** What stands before the library. Made by gateStreams. */
+export class StreamGate {
   private readonly gate: MemberGate;
   private readonly guard: ListenerGuard;
   /** What the library does with connections over which nobody has proven anything yet. */
   private readonly unproven = new WeakMap<Http2Session, { begin: () => void; isCut: boolean }>();
+  private arrivingSocket: Socket | null = null;
 
   constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
     this.gate = gate;
     this.guard = new ListenerGuard((error, untold) => log.warn({ error, untold }, 'a stream of another process was broken off by an error'));
   }
 
+  /** `inject` gives the server the bytes of `socket`, by a stream that is none. */
+  arriving(socket: Socket, inject: () => void): void {
+    this.arrivingSocket = socket;
+    try {
+      inject();
+    } finally {
+      this.arrivingSocket = null;
+    }
+  }
+
   opened(session: ServerHttp2Session, begin: () => void): void {
+    // What Node shows in its place has no address. It is told of within the arrival.
+    if (this.arrivingSocket !== null) Object.defineProperty(session, 'socket', { value: this.arrivingSocket });
     const endAsEver = endLater(session);
     let streams = 0;
     const one = {

@@ -61,6 +61,11 @@ export class UnprovenConnections {
     if (this.waiting.size > this.bounds.most) this.cut(oldestOf(this.waiting.keys()));
   }
 
+  /** Whether nobody has proven anything over the connection of this peer, which is there. */
+  has(peer: string): boolean {
+    return this.waiting.has(peer);
+  }
+
   /** A member has proven itself, or the connection is gone. `peer`: its address and port, as gRPC says them. */
   proven(peer: string): void {
     const one = this.waiting.get(peer);

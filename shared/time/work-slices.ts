@@ -48,6 +48,24 @@ export function inTurn<Result>(work: () => Result): Promise<Result> {
   });
 }
 
+/** When the first work that asked for its own turn did so in this round of the event loop; null: none has. */
+let roundSinceMs: number | null = null;
+
+/**
+ * For parts of work that are short, and of which many may come in one round of the event loop: of answers to many requests that are
+ * there together, for example. To be called before each part. undefined: this round has time for it; else it resolves in a later one,
+ * in turn with other long work.
+ */
+export function ownTurn(): Promise<void> | undefined {
+  const nowMs = performance.now();
+  if (roundSinceMs === null) {
+    roundSinceMs = nowMs;
+    setImmediate(() => (roundSinceMs = null));
+    return undefined;
+  }
+  return nowMs - roundSinceMs < SLICE_MS ? undefined : inTurn(() => undefined);
+}
+
 /** Runs `steps` to the end at once: for short work, and where nothing else waits. */
 export function resultOf<Result>(steps: Iterator<unknown, Result>): Result {
   for (;;) {

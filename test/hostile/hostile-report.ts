@@ -15,13 +15,14 @@ export function excesses(round: RoundReport, limitMs: number): string[] {
 }
 
 export function tableHead(): string {
-  return '| attack | search: longest, p99 ms | /livez: longest, p99 ms | harness late ms | memory peak MiB | honest 429 | answers by code |\n|---|---|---|---|---|---|---|';
+  return '| attack | search: longest, p99 ms | /livez: longest, p99 ms | longest turn, ms of processor time | harness late ms | memory peak MiB | honest 429 | answers by code |\n|---|---|---|---|---|---|---|---|';
 }
 
 export function tableRow(round: RoundReport, limitMs: number): string {
   const waits = ({ longestMs, p99Ms }: Summary): string => `${longestMs}, ${p99Ms}`;
   const each = (values: Record<string, string | number>): string => {
     const entries = Object.entries(values);
+    if (entries.length === 0) return '';
     return entries.length === 1 ? String(entries[0][1]) : entries.map(([name, value]) => `${name} ${value}`).join('; ');
   };
   const livez = Object.fromEntries(Object.entries(round.livez).map(([name, summary]) => [name, waits(summary)]));
@@ -29,5 +30,5 @@ export function tableRow(round: RoundReport, limitMs: number): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([code, count]) => `${code === '0' ? 'ok' : code === '-1' ? 'closed' : code} ${count}`);
   const verdict = excesses(round, limitMs).length > 0 ? ' **over**' : '';
-  return `| ${round.name}${verdict} | ${waits(round.search)} | ${each(livez)} | ${round.ownLatenessMs} | ${each(round.peakMiB)} | ${round.search.refused} | ${codes.join(', ')} |`;
+  return `| ${round.name}${verdict} | ${waits(round.search)} | ${each(livez)} | ${each(round.turns)} | ${round.ownLatenessMs} | ${each(round.peakMiB)} | ${round.search.refused} | ${codes.join(', ')} |`;
 }

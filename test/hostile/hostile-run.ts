@@ -24,6 +24,8 @@ export interface RoundReport {
   /** How late the harness itself was at most: that much of a wait may be its own. */
   ownLatenessMs: number;
   peakMiB: Record<string, number>;
+  /** The longest stretch of work of each process, in milliseconds of processor time, and of which thread. */
+  turns: Record<string, string>;
   tally: Tally;
   /** Shards that another node leads, or anew, since the attack began. */
   leadChanges: string[];
@@ -74,12 +76,19 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
   await pause(CALM_MS);
   lateness.enable();
+  const sinceMs = Date.now();
   party?.attack();
   await pause(round.seconds * 1000);
   const ending = [search.end(round.patienceMs), ...probes.map(({ client }) => client.end(round.patienceMs))];
   const tally = (await party?.end()) ?? {};
   const [searchWaits, ...livezWaits] = await Promise.all(ending);
   lateness.disable();
+  const turns = Object.fromEntries(
+    stage.members.flatMap(({ name, pid }) => {
+      const longest = stage.longestTurn(pid, sinceMs);
+      return longest === null ? [] : [[name, `${longest.ms} (${longest.thread})`]];
+    }),
+  );
   const { peakMiB, grownMiB, gone } = watch.end();
   const failures = [
     ...gone.map((name) => `${name} is gone`),
@@ -108,6 +117,7 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
     livez: Object.fromEntries(probes.map(({ name }, i) => [name, summaryOf(livezWaits[i])])),
     ownLatenessMs: Math.round(lateness.max / 1e6),
     peakMiB,
+    turns,
     tally,
     leadChanges,
     failures,

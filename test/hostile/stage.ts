@@ -6,6 +6,7 @@ import { EmbeddedProcess } from '../support/embedded-process';
 import { seededRandom } from '../support/random';
 import { SecuredClient } from '../support/secured-client';
 import { ApiCertificate } from '../support/secured-process';
+import { TurnNotes } from './turn-notes';
 import { BOOKS, DIM, type Door, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
 
 /** What is attacked: one process, or a cluster's; with its collections and a key of each role. */
@@ -20,6 +21,8 @@ export interface Stage {
   keys: { honest: string; readonly: string; readwrite: string };
   /** Every process by name: its operations port and process id. */
   members: { name: string; opsPort: number; pid: number }[];
+  /** The longest stretch of work of a process since a time, by the processor time of the thread; null: none was noted. */
+  longestTurn(pid: number, sinceMs: number): { ms: number; thread: string } | null;
   /** What the processes have logged of failures. */
   complaints(): string[];
   /** Highest epochs of all shards, by collection and shard; empty for one process. */
@@ -84,9 +87,12 @@ export class EmbeddedStages {
   private opened = 0;
   private readonly environment: Record<string, string>;
   private readonly certificate = new ApiCertificate();
+  private readonly turns = new TurnNotes();
 
-  constructor(environment: Record<string, string>) {
-    this.environment = { ...ENVIRONMENT, ...environment };
+  /** `options`: of Node.js, beside what the notes of turns need. */
+  constructor({ options = '', ...environment }: Record<string, string>) {
+    const { NODE_OPTIONS, ...others } = this.turns.environment;
+    this.environment = { ...ENVIRONMENT, ...others, NODE_OPTIONS: `${NODE_OPTIONS} ${options}`.trim(), ...environment };
   }
 
   /** `isSecured`: its API speaks TLS. */
@@ -112,6 +118,7 @@ export class EmbeddedStages {
       adminKey: embedded.apiKey,
       keys: this.keys,
       members: [{ name: 'embedded', opsPort: embedded.opsPort, pid: embedded.pid }],
+      longestTurn: (pid, sinceMs) => this.turns.longest(pid, sinceMs),
       complaints: () => embedded.output.split('\n').filter(isComplaint),
       epochs: async () => ({}),
       // Asked politely first, so that a profile can be written; one that stands still is killed.
@@ -126,6 +133,7 @@ export class EmbeddedStages {
 
   close(): void {
     this.certificate.destroy();
+    this.turns.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
@@ -139,10 +147,11 @@ const MEMBER_TLS = { TLS_CA_FILE: join(MEMBER_CERTIFICATES, 'ca.pem'), TLS_CERT_
 export class ClusterStages {
   private readonly certificate = new ApiCertificate();
   private readonly environment: Record<string, string>;
+  private readonly turns = new TurnNotes();
 
   /** `byTls`: whether members speak TLS with each other. */
   constructor({ byTls }: { byTls: boolean }) {
-    this.environment = { ...ENVIRONMENT, ...(byTls ? MEMBER_TLS : {}) };
+    this.environment = { ...ENVIRONMENT, ...this.turns.environment, ...(byTls ? MEMBER_TLS : {}) };
   }
 
   async open(isSecured: boolean): Promise<Stage> {
@@ -165,6 +174,7 @@ export class ClusterStages {
         adminKey: API_KEY,
         keys,
         members: members.map((member) => ({ name: member.id, opsPort: member.opsPort, pid: member.pid })),
+        longestTurn: (pid, sinceMs) => this.turns.longest(pid, sinceMs),
         complaints: () =>
           members.flatMap((member) =>
             member.output
@@ -189,6 +199,7 @@ export class ClusterStages {
   }
 
   close(): void {
+    this.turns.close();
     // Each cluster removes its own data.
     this.certificate.destroy();
   }

@@ -68,7 +68,8 @@ class Played:
         transport = httpx.MockTransport(handle)
         http: Any = httpx.Client(transport=transport) if self.form == "sync" else httpx.AsyncClient(transport=transport)
         kind: Any = QuiverClient if self.form == "sync" else AsyncQuiverClient
-        return kind("http://quiver.test/prefix/", "secret-key", http_client=http, **options)
+        address = options.pop("url", "http://quiver.test/prefix/")
+        return kind(address, "secret-key", http_client=http, **options)
 
     def script(self, *answers: httpx.Response | Exception, **options: Any) -> Any:
         rest = list(answers)
@@ -233,6 +234,17 @@ async def test_errors_name_the_request_and_what_the_service_asks_for(played: Pla
     with pytest.raises(RateLimitError) as refused:
         await got(played.script(failure(429, "later", {"retry-after": "500"})).me())
     assert refused.value.retry_after == 500
+
+
+async def test_a_password_in_the_address_is_never_shown(played: Played) -> None:
+    quiver = played.script(httpx.ConnectError("refused"), url="http://user:my-secret@quiver.test/prefix", retries=RetryPolicy(attempts_max=1))
+    assert "my-secret" not in repr(quiver) + repr(quiver._transport)
+    with pytest.raises(QuiverConnectionError, match=r"GET http://quiver\.test/prefix/v1/me: no connection") as caught:
+        await got(quiver.me())
+    assert "my-secret" not in repr(caught.value)
+    with pytest.raises(ValueError, match="begins with") as caught:
+        played.script(url="ftp://user:my-secret@quiver.test")
+    assert "my-secret" not in repr(caught.value)
 
 
 async def test_an_answer_of_something_else_is_told_from_quiver(played: Played) -> None:

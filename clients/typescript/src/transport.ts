@@ -282,15 +282,20 @@ function fromEnvironment(name: string): string | undefined {
   }
 }
 
-/** Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange scheme. */
+/**
+ * Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange scheme. Nor may it
+ * hold a user or a password: `fetch` would refuse it, and show them in its error.
+ */
 function baseOf(url: string): string {
+  const shown = JSON.stringify(url.replace(/^([^/?#]*)\/\/[^/?#]*@/, '$1//'));
   let address: URL;
   try {
     address = new URL(url);
-  } catch (error) {
-    throw new TypeError(`the url is no address: ${JSON.stringify(url)}`, { cause: error });
+  } catch {
+    throw new TypeError(`the url is no address: ${shown}`);
   }
-  if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new TypeError(`the url must begin with http:// or https://, not ${JSON.stringify(url)}`);
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new TypeError(`the url must begin with http:// or https://, not ${shown}`);
+  if (address.username !== '' || address.password !== '') throw new TypeError(`the url must have no user and no password; a key is given as apiKey: ${shown}`);
   return address.href.replace(/\/+$/, '');
 }
 

@@ -24,3 +24,8 @@ def credential(key: str | None, token: str | None) -> dict[str, str]:
     if token is not None:
         return {"authorization": f"Bearer {token}"}
     return {} if key is None else {"x-api-key": key}
+
+
+def shown_address(address: str) -> str:
+    """An address as it may be shown: without a user and a password, which may be a key."""
+    return re.sub(r"//[^/?#]*@", "//", address, count=1)

@@ -13,7 +13,7 @@ import httpx
 from .. import operations
 from .._version import __version__
 from ..bodies import given
-from ..credentials import credential
+from ..credentials import credential, shown_address
 from ..errors import ConflictError, NotFoundError
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
 from ..notices import Notices, WarningMode
@@ -63,7 +63,7 @@ class AsyncQuiverClient:
     ) -> None:
         address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
         if not address.startswith(("http://", "https://")):
-            raise ValueError(f"the address of a service begins with http:// or https://: {address!r}")
+            raise ValueError(f"the address of a service begins with http:// or https://: {shown_address(address)!r}")
         fixed = None if callable(token) else token
         key = None if token is not None else api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
         sent = {
@@ -123,7 +123,7 @@ class AsyncQuiverClient:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._transport.settings.url!r})"
+        return f"{type(self).__name__}({shown_address(self._transport.settings.url)!r})"
 
     def collection(self, name: str) -> AsyncCollection:
         """The way to one collection, which need not exist yet. Asks the service nothing."""

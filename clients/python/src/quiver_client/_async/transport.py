@@ -35,7 +35,8 @@ _SUCCESS_HEAD = b'{"status":"success"'
 class Settings:
     """How a client reaches its service."""
 
-    url: str
+    url: str = field(repr=False)
+    """It may have a user and a password."""
     headers: Mapping[str, str] = field(repr=False)
     timeout: httpx.Timeout
     retries: RetryPolicy

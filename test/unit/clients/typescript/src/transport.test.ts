@@ -106,6 +106,20 @@ test('an address that is none is refused at once', () => {
   expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow('the url must begin with http:// or https://, not "localhost:8000"');
 });
 
+test.each(['http://user:a-key@localhost:8000', 'https://a-key@localhost', 'http://user:a-key@local host', 'ftp://user:a-key@localhost', 'http://user:a-key@b@localhost'])(
+  'a key in the address is refused at once, and never shown: %s',
+  (url) => {
+    let found: unknown = null;
+    try {
+      void new QuiverClient({ url });
+    } catch (error) {
+      found = error;
+    }
+    expect(found).toBeInstanceOf(TypeError);
+    expect(inspect(found, { depth: 5 })).not.toContain('a-key');
+  },
+);
+
 test('the environment says where the service is and which key to use, unless the caller does', async () => {
   const { fetch, calls } = recordingFetch(success({}));
   const { QUIVER_URL, QUIVER_API_KEY } = process.env;
