@@ -26,6 +26,7 @@ import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { capacityOf } from '../shared/process/capacity';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { listenHost, withPort } from '../shared/process/listen-host';
 import { readMachineLimits } from '../shared/process/machine-limits';
 import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
@@ -87,7 +88,8 @@ interface CoordinatorSettings {
   member: ClusterConfig;
 }
 
-async function build({ config, member }: CoordinatorSettings, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build({ config: given, member }: CoordinatorSettings, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+  const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = systemClock;
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
@@ -161,7 +163,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, outpu
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
   const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(member, port) });
-  const rpcPort = await server.listen(`${config.host}:${member.rpcPort}`);
+  const rpcPort = await server.listen(withPort(config.host, member.rpcPort));
   endings.defer(() => server.close(DRAIN_MS));
 
   // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the same.

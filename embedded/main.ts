@@ -28,6 +28,7 @@ import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from '../node/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { listenHost, reachableHost, withPort } from '../shared/process/listen-host';
 import { opsPortNotice } from '../shared/process/ops-port';
 import { type MachineLimits, readMachineLimits } from '../shared/process/machine-limits';
 import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
@@ -64,7 +65,8 @@ const NODE_ID = 'node-0';
 /** After a reshard, for calls that the old shards are still answering. */
 const RETIRE_MS = 2_000;
 
-async function build(config: Config, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal): Promise<void> {
+async function build(given: Config, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal): Promise<void> {
+  const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = systemClock;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
   const machine = readMachineLimits();
@@ -141,7 +143,7 @@ async function build(config: Config, log: Logger, output: LineOutput, endings: E
     },
     operations: (service, embedding) =>
       new EmbeddedOperations({
-        process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
+        process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: withPort(config.host, config.port), zone: '', pid: process.pid },
         clock,
         collections: (caller) => service.collections.list(caller),
         shards: () => service.readShards(),
@@ -197,8 +199,7 @@ function backupPlaceOf(config: Config, open: OpenTarget): ShardOptions['backups'
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
 function announce(output: LineOutput, config: Config, { port, first, notices }: { port: number; first: { secret: string; token: string } | null; notices: string[] }): void {
-  const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
-  const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${shownHost}:${port}`;
+  const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${withPort(reachableHost(config.host), port)}${config.basePath}`;
   const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
   if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
   if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);

@@ -35,6 +35,7 @@ import { answerBytesOf, capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { listenHost, withPort } from '../shared/process/listen-host';
 import { readMachineLimits } from '../shared/process/machine-limits';
 import { everyoneKnows, OWN_VERSION, READ_FRAMES, READ_THREADS, versionFromFields, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
@@ -98,7 +99,8 @@ const LOOK_WHETHER_READY_MS = 500;
 
 type NodeConfig = Config & ClusterConfig;
 
-async function build(config: NodeConfig, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build(given: NodeConfig, log: Logger, output: LineOutput, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+  const config = { ...given, host: await listenHost(given.host, Boolean(process.env.HOST)) };
   const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
@@ -349,7 +351,7 @@ async function build(config: NodeConfig, log: Logger, output: LineOutput, ending
     addressOf: (port) => memberAddress(config, port),
   });
   let readThreads: ReadThreads | null = null;
-  const listenAt = `${config.host}:${config.rpcPort}`;
+  const listenAt = withPort(config.host, config.rpcPort);
   const deal = dealerTo(() => readThreads);
   const rpcPort = await server.listenBeside(listenAt, published === null ? null : deal, replication.frames);
   endings.defer(() => server.close(DRAIN_MS));

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** Where the page is served; its files name each other by it. */
+/** Where the page is served, unless a proxy has it elsewhere. Its files name each other by where they are. */
 const BASE = '/ui/';
 
 /** Code that runs in a worker, by the name of its address in the sources. */
@@ -27,7 +27,7 @@ export async function buildDashboard(root, folder) {
   const favicon = writeAsset(folder, 'favicon.svg', readFileSync(join(sources, 'favicon.svg')));
 
   const workers = await bundle(sources, folder, Object.values(WORKERS), {});
-  const addresses = Object.fromEntries(Object.entries(WORKERS).map(([name, entry]) => [name, JSON.stringify(BASE + workers.entries[entry])]));
+  const addresses = Object.fromEntries(Object.entries(WORKERS).map(([name, entry]) => [name, JSON.stringify(`./${basename(workers.entries[entry])}`)]));
   const page = await bundle(sources, folder, ['main.tsx'], addresses);
 
   const html = readFileSync(join(sources, 'index.html'), 'utf8')
@@ -67,7 +67,6 @@ async function bundle(sources, folder, entries, define) {
     entryNames: 'assets/[name]-[hash]',
     chunkNames: 'assets/[name]-[hash]',
     assetNames: 'assets/[name]-[hash]',
-    publicPath: BASE,
     legalComments: 'none',
     logLevel: 'error',
     metafile: true,

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ListenerGuard } from '../../shared/process/listener-guard';
@@ -59,9 +59,10 @@ export class ConnectionGate {
   }
 
   /** Answers that there are too many connections, and closes this one. */
-  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns }): void {
+  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns; hasRealStatuses: boolean }, crossOrigin?: OutgoingHttpHeaders): void {
     response.shouldKeepAlive = false;
     const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, pace: REFUSED_PACE, memory: this.uncounted });
+    exchange.crossOrigin = crossOrigin ?? null;
     exchange.fail(
       new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.shownMax ?? this.bounds.connectionsMax}, by its limit of open files); try again in a moment`),
     );

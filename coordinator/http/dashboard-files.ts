@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { extname, join, sep } from 'node:path';
+import { type BasePath, PREFIX_HEADER } from './base-path';
 import type { BareAnswer } from './endpoint';
 
 /** The first segment of the dashboard's paths. */
 export const DASHBOARD_SEGMENT = 'ui';
 const ROOT = `/${DASHBOARD_SEGMENT}`;
+/** Where the page names its files; a prefix of its path goes before it. */
+const LINK = `="${ROOT}/`;
 const PAGE = 'index.html';
 /** Where the build puts the files that have a hash of their content in their names. */
 const HASHED_FOLDER = 'assets/';
@@ -68,13 +71,14 @@ export class DashboardFiles {
    * What a GET or HEAD of a path below /ui gets: `segments` are those behind /ui. The page itself for /ui and for whatever names
    * no file, because the page finds its way by itself; 404 for a file that is not there; 503 when nothing was built.
    */
-  async answer(request: Pick<IncomingMessage, 'headers'>, segments: readonly string[]): Promise<BareAnswer> {
+  async answer(request: Pick<IncomingMessage, 'headers' | 'socket'>, segments: readonly string[], basePath: BasePath): Promise<BareAnswer> {
     const files = await this.read();
     const page = files.get(PAGE);
     if (page === undefined) return plain(503, 'The dashboard is not built: run `npm run setup`, which makes it, and reload this page.\n');
     const name = segments.join('/');
     const file = files.get(name) ?? (isFileName(name) ? null : page);
-    return file === null ? plain(404, `There is no ${ROOT}/${name.slice(0, SHOWN_NAME_MAX)}.\n`) : answerWith(file, request);
+    if (file === null) return plain(404, `There is no ${ROOT}/${name.slice(0, SHOWN_NAME_MAX)}.\n`);
+    return file === page ? answerWith(pageUnder(basePath, request, page), request) : answerWith(file, request);
   }
 
   private async read(): Promise<ReadonlyMap<string, BuiltFile>> {
@@ -100,8 +104,19 @@ export function wantsPage(request: Pick<IncomingMessage, 'headers'>): boolean {
 }
 
 /** Sends a browser from / to the dashboard. */
-export function toDashboard(): BareAnswer {
-  return { type: 'bare', status: 303, headers: { ...BROWSER_HEADERS, location: ROOT, vary: 'accept', 'cache-control': 'no-store', 'content-type': TEXT }, bytes: Buffer.alloc(0) };
+export function toDashboard(basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>): BareAnswer {
+  const vary = basePath.isTold ? `accept, ${PREFIX_HEADER}` : 'accept';
+  return { type: 'bare', status: 303, headers: { ...BROWSER_HEADERS, location: `${basePath.of(request)}${ROOT}`, vary, 'cache-control': 'no-store', 'content-type': TEXT }, bytes: Buffer.alloc(0) };
+}
+
+/** The page, as it names its files behind a proxy. Those name each other by where they are. */
+function pageUnder(basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>, page: BuiltFile): BuiltFile {
+  const prefix = basePath.of(request);
+  const headers = basePath.isTold ? { ...page.headers, vary: `${String(page.headers.vary)}, ${PREFIX_HEADER}` } : page.headers;
+  if (prefix === '') return { ...page, headers };
+  const bytes = Buffer.from(page.bytes.toString('utf8').replaceAll(LINK, `="${prefix}${ROOT}/`));
+  const tag = tagOf(bytes);
+  return { headers: { ...headers, etag: tag }, tag, bytes, packed: new Map() };
 }
 
 function plain(status: number, text: string): BareAnswer {
@@ -166,7 +181,7 @@ function isPackedForm(name: string, contents: ReadonlyMap<string, Buffer>): bool
 }
 
 function builtFile(name: string, bytes: Buffer, contents: ReadonlyMap<string, Buffer>): BuiltFile {
-  const tag = `W/"${createHash('sha256').update(bytes).digest('base64url')}"`;
+  const tag = tagOf(bytes);
   const packed = new Map<Coding, Buffer>();
   for (const [coding, ending] of Object.entries(CODINGS) as [Coding, string][]) {
     const form = contents.get(name + ending);
@@ -180,4 +195,8 @@ function builtFile(name: string, bytes: Buffer, contents: ReadonlyMap<string, Bu
     vary: 'accept-encoding',
   };
   return { headers, tag, bytes, packed };
+}
+
+function tagOf(bytes: Buffer): string {
+  return `W/"${createHash('sha256').update(bytes).digest('base64url')}"`;
 }

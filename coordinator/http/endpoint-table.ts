@@ -22,7 +22,9 @@ import type { HttpLimits } from './http-limits';
 import { mcpEndpoints } from './mcp/mcp-endpoints';
 import { McpHandler } from './mcp/mcp-handler';
 import type { Clock } from '../../shared/time/clock';
+import type { JsonSchema } from './openapi/json-schema';
 import { openApiDocument, VERSION } from './openapi/openapi-document';
+import type { BasePath } from './base-path';
 
 /**
  * Every endpoint of the public port except /docs, with its handler bound to the services. `metricsText` null: no
@@ -39,20 +41,27 @@ export function endpointTable(parts: {
   hasDashboard: boolean;
   /** Origins whose pages may use /mcp; null: it is not served. */
   mcpOrigins: readonly string[] | null;
+  basePath: BasePath;
   signIn: SignIn;
   formats: VectorFormats;
   limits: HttpLimits;
   clock: Pick<Clock, 'wallMs'>;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, mcpOrigins, signIn, formats, limits, clock } = parts;
-  let openapiJson: Buffer | null = null;
-  const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, mcpOrigins, basePath, signIn, formats, limits, clock } = parts;
+  let document: JsonSchema | null = null;
+  let last: { prefix: string; json: Buffer } | null = null;
+  const describe = (prefix: string): Buffer => {
+    document ??= openApiDocument(table, limits);
+    if (last?.prefix !== prefix) last = { prefix, json: Buffer.from(JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] })) };
+    return last.json;
+  };
   const table: Endpoint[] = [
     ...publicEndpoints({
       metricsText,
       endpoints: () => table,
       openapiJson: hasDocs ? describe : null,
       hasDashboard,
+      basePath,
     }),
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
     ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),

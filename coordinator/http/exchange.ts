@@ -21,6 +21,7 @@ import { type PaceBounds, ReaderPace, TakenBytes } from './reader-pace';
 import { newRequestId } from './request-id';
 import { RequestWarnings } from './request-warnings';
 import { REPLAYED_HEADER } from './request-once';
+import { PREFERENCE_HEADER, statusPreference } from './status-preference';
 import { TURN_MS, type Turns } from './turns';
 import { WholeResponse } from './whole/whole-response';
 
@@ -33,6 +34,8 @@ const KEEP_ALIVE_REST_MAX = 1024 * 1024;
 /** Seconds after which a client that got "server busy" may try again. */
 const BUSY_RETRY_SECONDS = 1;
 const UNAUTHENTICATED = 401;
+/** An answer 401 has to say how a request is authorised (RFC 9110, 11.6.1). */
+const KEY_CHALLENGE = 'ApiKey realm="quiver", header="x-api-key"';
 /**
  * Pieces are collected up to this many characters, for fewer and larger writes. An answer that ends before that has its
  * length in the head.
@@ -53,6 +56,8 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   failsAs: Endpoint['failsAs'] = 'envelope';
+  /** What is said to pages of other origins. */
+  crossOrigin: OutgoingHttpHeaders | null = null;
   isWatched = false;
   /** The caller; null before it is known, and where there is none. */
   key: Caller | null = null;
@@ -101,6 +106,7 @@ export class Exchange {
   private readonly addressOf: (request: IncomingMessage) => string;
   private readonly slowMs: number;
   private readonly answers: AnswerRoom | undefined;
+  private readonly hasRealStatuses: boolean;
   private continued = false;
   private observed = false;
   private worked: WorkedTime | null = null;
@@ -124,6 +130,8 @@ export class Exchange {
     addressOf?: (request: IncomingMessage) => string;
     /** A request is slow that takes this long; default: none is. */
     slowMs?: number;
+    /** Whether errors have their code as HTTP status where the request asks for neither; default: no. */
+    hasRealStatuses?: boolean;
     /** Default: hits are written as strings. */
     answers?: AnswerRoom | undefined;
   }) {
@@ -139,6 +147,7 @@ export class Exchange {
     this.addressOf = options.addressOf ?? (({ socket }) => socket?.remoteAddress ?? '');
     this.slowMs = options.slowMs ?? Infinity;
     this.answers = options.answers;
+    this.hasRealStatuses = options.hasRealStatuses ?? false;
     this.startedMs = this.clock.monotonicMs();
     const given = this.request.headers['x-request-id'];
     this.requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : newRequestId();
@@ -249,8 +258,9 @@ export class Exchange {
       this.response.destroy();
       return code;
     }
-    const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? this.challenge : null };
-    if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
+    const isReal = this.failsAs !== 'envelope' || this.isReal;
+    const more = { retryAfterSeconds: this.retryAfter(error), challenge: code === UNAUTHENTICATED ? (this.challenge ?? (isReal ? KEY_CHALLENGE : null)) : null };
+    if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, { ...more, status: isReal ? code : 200, vary: PREFERENCE_HEADER });
     else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     return code;
   }
@@ -290,9 +300,10 @@ export class Exchange {
   private send(
     text: string | Buffer,
     contentType: string,
-    { status = 200, retryAfterSeconds = null, challenge = null }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null } = {},
+    { status = 200, retryAfterSeconds = null, challenge = null, vary }: { status?: number; retryAfterSeconds?: number | null; challenge?: string | null; vary?: string } = {},
   ): void {
     const headers = this.headers(contentType);
+    if (vary !== undefined) headers.vary = joined(headers.vary, vary);
     headers['content-length'] = Buffer.byteLength(text);
     if (challenge !== null) headers['www-authenticate'] = challenge;
     if (retryAfterSeconds !== null) headers['retry-after'] = String(retryAfterSeconds);
@@ -318,7 +329,10 @@ export class Exchange {
 
   private sendBare({ status, headers, bytes }: BareAnswer): Promise<void> | undefined {
     this.mustHaveRoom(bytes?.length ?? 0);
-    const own: OutgoingHttpHeaders = { ...this.headers(''), ...headers };
+    const general = this.headers('');
+    const own: OutgoingHttpHeaders = { ...general, ...headers };
+    if (own['content-type'] === '') delete own['content-type'];
+    if (general.vary !== undefined && headers.vary !== undefined) own.vary = joined(general.vary, String(headers.vary));
     if (bytes !== null) own['content-length'] = bytes.length;
     this.begin(own, status);
     // The answer to HEAD says how long the body would be.
@@ -447,8 +461,19 @@ export class Exchange {
       headers['ratelimit-reset'] = this.rate.resetSeconds;
     }
     if (this.isReplayed) headers[REPLAYED_HEADER] = 'true';
+    if (this.crossOrigin !== null) Object.assign(headers, this.crossOrigin);
+    if (this.request.headers[PREFERENCE_HEADER] !== undefined && contentType === JSON_TYPE && this.failsAs === 'envelope') {
+      const status = statusPreference(this.request.headers[PREFERENCE_HEADER]);
+      if (status !== null) headers['preference-applied'] = `status=${status}`;
+    }
     if (this.isDraining()) headers.connection = 'close';
     return headers;
+  }
+
+  /** Whether an error has its code as HTTP status. */
+  private get isReal(): boolean {
+    const preferred = statusPreference(this.request.headers[PREFERENCE_HEADER]);
+    return preferred === null ? this.hasRealStatuses : preferred === 'real';
   }
 
   /** What it was so far, as its own notes have it. */
@@ -518,4 +543,9 @@ export class Exchange {
       error,
     });
   }
+}
+
+/** Names of headers in `vary`. */
+function joined(known: OutgoingHttpHeaders[string], more: string): string {
+  return known === undefined ? more : `${String(known)}, ${more}`;
 }

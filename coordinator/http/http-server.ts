@@ -1,10 +1,11 @@
-import { type IncomingMessage, Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { type IncomingMessage, Server, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { portRefused } from '../../shared/errors/port-refused';
 import { NetworkList } from '../../shared/config/network-list';
 import { silentLogger, type Logger } from '../../shared/logs/logger';
+import { withPort } from '../../shared/process/listen-host';
 import { ListenerGuard } from '../../shared/process/listener-guard';
 import type { Clock } from '../../shared/time/clock';
 import type { Tracer } from '../../shared/trace/span';
@@ -17,11 +18,13 @@ import type { OperationsService } from '../operations/operations-service';
 import { CallNoting } from '../routing/call-noting';
 import type { Service } from '../service';
 import { AnswerMemory, busy } from './answer-memory';
+import { BasePath } from './base-path';
 import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
-import { clientAddress } from './client-address';
+import { clientAddress, limitedAddress } from './client-address';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { ConnectionQueue } from './connection-queue';
+import { Cors } from './cors';
 import { DASHBOARD_SEGMENT, DashboardFiles } from './dashboard-files';
 import { docsPage } from './docs-page';
 import { EndpointMatcher } from './endpoint-matcher';
@@ -64,6 +67,12 @@ export interface HttpServerParts {
   hasDocs: boolean;
   /** Origins whose pages may use /mcp; null, the default: it is not served. */
   mcpOrigins?: readonly string[] | null;
+  /** Origins whose pages may use the API; default: none. */
+  corsOrigins?: readonly string[];
+  /** Whether errors have their code as HTTP status where a request asks for neither; default: no. */
+  hasRealStatuses?: boolean;
+  /** Path under which a proxy has the service, in the form of `prefixIn`; default: ''. */
+  basePath?: string;
   /** The folder of the dashboard's built files; null: nothing is at /ui. */
   dashboardFolder: string | null;
   signIn: SignIn;
@@ -186,6 +195,10 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
   const answerMemory = parts.answerMemory ?? new AnswerMemory({ ...limits, bytesMax: ANSWER_BYTES_MAX });
+  const proxies = new NetworkList(parts.trustedProxies ?? []);
+  const basePath = new BasePath({ own: parts.basePath ?? '', proxies });
+  const { corsOrigins: origins = [], mcpOrigins = null, hasRealStatuses = false } = parts;
+  const cors = Cors.of({ origins, mcpOrigins });
   const endpoints = endpointTable({
     service,
     keys,
@@ -195,7 +208,8 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     metricsText,
     hasDocs,
     hasDashboard: dashboardFolder !== null,
-    mcpOrigins: parts.mcpOrigins ?? null,
+    mcpOrigins: mcpOrigins === null ? null : [...mcpOrigins, ...origins],
+    basePath,
     signIn,
     formats: codec.formats,
     limits,
@@ -220,7 +234,9 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     answerMemory,
     turns,
     limits,
-    trustedProxies: new NetworkList(parts.trustedProxies ?? []),
+    trustedProxies: proxies,
+    cors,
+    hasRealStatuses,
     audit: parts.audit ?? null,
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
@@ -230,7 +246,6 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     noting: parts.noting ?? new CallNoting(),
     slowMs: parts.slowMs ?? Infinity,
   });
-  const proxies = new NetworkList(parts.trustedProxies ?? []);
   const connections = new ConnectionGate({ server, guard, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
@@ -240,7 +255,8 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const arrivalOf = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Arrival => {
     const { method = '', url = '/' } = request;
     if (method !== last.method || url !== last.url) {
-      const target = parseTarget(url);
+      const { segments, query } = parseTarget(url);
+      const target = { segments: basePath.without(segments), query };
       last = { method, url, target, match: matcher.match(method, target.segments) };
     }
     return { request, response, target: last.target, match: last.match, awaitsContinue };
@@ -248,15 +264,19 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const dashboard = dashboardFolder === null ? null : new DashboardFiles(dashboardFolder);
   const serve = (arrival: Arrival): void => {
     const { request, response, target } = arrival;
+    const preflight = cors?.preflight(request, target) ?? null;
     const isPage = dashboard !== null && target.segments[0] === DASHBOARD_SEGMENT && isLook(request);
     guard.run(
-      () => (isPage ? pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1))) : pipeline.serve(arrival)),
+      () => {
+        if (preflight !== null) return pipeline.serveFile(arrival, 'preflight', async () => preflight);
+        return isPage ? pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1), basePath)) : pipeline.serve(arrival);
+      },
       () => response.destroy(),
     );
   };
   const serveExplorer = (arrival: Arrival): void => {
-    const { request, response } = arrival;
-    const hold = answerMemory.holdOf({ caller: `address:${clientAddress(request, proxies)}`, isStranger: true, isGone: false, begunMs: null });
+    const { request, response, target } = arrival;
+    const hold = answerMemory.holdOf({ caller: `address:${limitedAddress(clientAddress(request, proxies))}`, isStranger: true, isGone: false, begunMs: null });
     // Its files come from the disk, as fast as they are taken.
     if (!hold.takes(EXPLORER_BYTES)) {
       pipeline.refuse(arrival, busy());
@@ -269,7 +289,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       () => clock.monotonicMs(),
       () => hold.sending(0),
     );
-    (explorer ??= docsPage())(request, response, () => serve(arrival));
+    (explorer ??= docsPage())(request, response, target, () => serve(arrival));
   };
   const isForExplorer = ({ target }: Arrival): boolean => hasDocs && target.segments[0] === 'docs';
   const queue = new ConnectionQueue(
@@ -282,7 +302,8 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       (_request, response) => response.destroy(),
     ),
   );
-  const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });
+  const refuse = (request: IncomingMessage, response: ServerResponse): void =>
+    connections.refuse(request, response, { clock, observer, turns, hasRealStatuses }, cors?.headersFor(request, parseTarget(request.url ?? '/')));
   const accept = guard.around(
     (request: IncomingMessage, response: ServerResponse) => {
       if (connections.isTurnedAway(request.socket)) refuse(request, response);
@@ -339,14 +360,14 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   server.on(
     'connect',
     guard.around(
-      (_request: IncomingMessage, socket: Duplex) => refuseTunnel(socket),
+      (_request: IncomingMessage, socket: Duplex) => refuseTunnel(socket, hasRealStatuses),
       (_request, socket) => socket.destroy(),
     ),
   );
   server.on(
     'clientError',
     guard.around(
-      (error: NodeJS.ErrnoException, socket: Socket) => (isHttp2(error, socket) ? refuseHttp2(socket) : answerBrokenRequest(error, socket)),
+      (error: NodeJS.ErrnoException, socket: Socket) => (isHttp2(error, socket) ? refuseHttp2(socket) : answerBrokenRequest(error, socket, hasRealStatuses)),
       (_error, socket) => socket.destroy(),
     ),
   );
@@ -388,25 +409,27 @@ function messageFor(code: string | undefined): string {
  * Answers a connection whose bytes are not an HTTP request, or came too slowly, with the envelope, and closes it. If an
  * answer has begun or the client is gone, it only closes the connection.
  */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, hasRealStatuses: boolean): void {
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
   if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) {
     socket.destroy();
     return;
   }
-  endWithError(socket, 400, messageFor(error.code));
+  endWithError(socket, 400, messageFor(error.code), hasRealStatuses);
 }
 
 /** Answers CONNECT, for which Node passes the bare connection: this server offers no tunnels. */
-function refuseTunnel(socket: Duplex): void {
+function refuseTunnel(socket: Duplex, hasRealStatuses: boolean): void {
   // A reset while the answer is on its way concerns only the caller.
   socket.on('error', () => undefined);
-  endWithError(socket, 404, 'there is no CONNECT: this is no proxy');
+  endWithError(socket, 404, 'there is no CONNECT: this is no proxy', hasRealStatuses);
 }
 
-function endWithError(socket: Duplex, code: number, message: string): void {
+/** What the request says of statuses is not known. */
+function endWithError(socket: Duplex, code: number, message: string, hasRealStatuses: boolean): void {
   const body = errorEnvelope(code, message);
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  const status = hasRealStatuses ? code : 200;
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + body, () => socket.destroy());
 }
 
@@ -417,7 +440,7 @@ function endWithError(socket: Duplex, code: number, message: string): void {
  */
 export function listen(server: TcpServer, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
   return new Promise((resolve, reject) => {
-    const refused = (cause: Error): void => reject(portRefused(`port ${host}:${port}`, 'PORT', cause));
+    const refused = (cause: Error): void => reject(portRefused(`port ${withPort(host, port)}`, 'PORT', cause));
     server.once('error', refused);
     server.listen(port, host, () => {
       server.off('error', refused);

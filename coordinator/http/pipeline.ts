@@ -22,7 +22,8 @@ import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import type { BodyMemory } from './body/body-memory';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
-import { clientAddress } from './client-address';
+import { clientAddress, limitedAddress } from './client-address';
+import type { Cors } from './cors';
 import { type Answer, type BareAnswer, type Endpoint, type EndpointCall, type JsonBody, NO_PROFILE } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
@@ -63,6 +64,10 @@ export interface PipelineParts {
   limits: HttpLimits;
   /** Whose `x-forwarded-for` is believed. */
   trustedProxies: NetworkList;
+  /** Which pages of other origins may read answers; null: none. */
+  cors: Cors | null;
+  /** Whether errors have their code as HTTP status. */
+  hasRealStatuses: boolean;
   audit: AuditState | null;
   clock: Clock;
   isDraining: () => boolean;
@@ -109,7 +114,7 @@ export class Pipeline {
   private readonly paths = new Map<z.ZodType, RecentResults<object>>();
   /** How long the last answer of an endpoint was that has it in one piece, where that was long. */
   private readonly lengths = new Map<Endpoint, number>();
-  private readonly addressOf = (request: IncomingMessage): string => clientAddress(request, this.parts.trustedProxies);
+  private readonly addressOf = (request: IncomingMessage): string => limitedAddress(clientAddress(request, this.parts.trustedProxies));
 
   constructor(parts: PipelineParts) {
     this.parts = parts;
@@ -119,6 +124,7 @@ export class Pipeline {
   async serve(arrival: Arrival): Promise<void> {
     const { match } = arrival;
     const exchange = this.exchangeOf(arrival);
+    if (this.parts.cors !== null) exchange.crossOrigin = this.parts.cors.headersFor(arrival.request, arrival.target);
     try {
       if (this.parts.tracer !== null) exchange.span = this.begin(this.parts.tracer, arrival, exchange);
       if (match !== null) {
@@ -150,12 +156,13 @@ export class Pipeline {
 
   /** Answers a request that something else would have answered. */
   refuse(arrival: Arrival, error: QuiverError): void {
+    // Only the explorer's files, which are for its own page.
     this.exchangeOf(arrival).fail(this.parts.gate.refused(error));
   }
 
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
-    const { clock, observer, isDraining, turns, limits, slowMs, answers, answerMemory } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers });
+    const { clock, observer, isDraining, turns, limits, slowMs, answers, answerMemory, hasRealStatuses } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers, hasRealStatuses });
   }
 
   /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
@@ -355,7 +362,7 @@ export class Pipeline {
 
   /** `window`: what is counted together. Errors: rate_limited. */
   private async admitAddress(request: IncomingMessage, exchange: Exchange, window = 'address'): Promise<void> {
-    const address = clientAddress(request, this.parts.trustedProxies);
+    const address = limitedAddress(clientAddress(request, this.parts.trustedProxies));
     mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`${window}:${address}`)), 'without a valid key: BAD_KEY_LIMIT_PER_MINUTE');
   }
 

@@ -1,6 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
-import { originOf } from './origin-list';
+import { EVERY_ORIGIN, originOf } from './origin-list';
+import { prefixIn } from './path-prefix';
 import { secretIn, withSecretFiles } from './secret-files';
 import { tokenSettings } from './token-settings';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Setting } from './settings';
@@ -11,7 +12,8 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, type SecretSetting, SETTINGS, type Se
  * and their types follow from that table: the type of a choice is the union of its choices, and a secret may be
  * undefined.
  */
-export type Config = Omit<ValuesOf<typeof SETTINGS>, 'trustedProxies' | 'mcpOrigins'> & { trustedProxies: string[]; mcpOrigins: string[] };
+export type Config = Omit<ValuesOf<typeof SETTINGS>, ListField> & Record<ListField, string[]>;
+type ListField = 'trustedProxies' | 'mcpOrigins' | 'corsOrigins';
 
 /**
  * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
@@ -126,7 +128,10 @@ export function readConfig(environment: Environment, cores: number): Config {
   const bad = trustedProxies.find((text) => !isNetwork(text));
   if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');
   const mcpOrigins = listOf(config.mcpOrigins).map((text) => originOf(text) ?? refuse(SETTINGS.mcpOrigins, text, 'origins such as https://tools.example.com, separated by commas'));
-  return { ...config, trustedProxies, mcpOrigins };
+  const corsOrigins = listOf(config.corsOrigins).map((text) =>
+    text === EVERY_ORIGIN ? text : (originOf(text) ?? refuse(SETTINGS.corsOrigins, text, 'origins such as https://app.example.com, separated by commas, or *')),
+  );
+  return { ...config, basePath: basePathOf(config.basePath), trustedProxies, mcpOrigins, corsOrigins };
 }
 
 /** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */
@@ -144,6 +149,16 @@ function replacedSecret(setting: SecretSetting, content: Buffer): string {
   const secret = readSetting(setting, { [name]: secretIn(content) }, 1);
   if (typeof secret === 'string') return secret;
   throw new QuiverError('invalid_parameter', `${name}_FILE is empty`);
+}
+
+/** First segments of the service's own paths: behind a proxy that takes the prefix away, it could not be told from these. */
+const OWN_SEGMENTS = ['v1', 'ui', 'docs', 'openapi.json', 'metrics', 'mcp'];
+
+function basePathOf(text: string): string {
+  const path = prefixIn(text);
+  if (path === null) refuse(SETTINGS.basePath, text, 'a path such as /tools/quiver, of letters, digits, dots, dashes, underscores and ~');
+  if (OWN_SEGMENTS.includes(path.split('/')[1])) refuse(SETTINGS.basePath, text, `a path that begins with none of the service's own: /${OWN_SEGMENTS.join(', /')}`);
+  return path;
 }
 
 function listOf(text: string): string[] {

@@ -58,7 +58,7 @@ const CLUSTER_SECRET_LENGTH_MIN = 16;
 // prettier-ignore
 export const SETTINGS = {
   port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
-  host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
+  host: { name: 'HOST', kind: 'text', fallback: '::', meaning: 'Address that every port listens on; `::`: all of the machine, over IPv6 and IPv4. Where there is no IPv6, the default is `0.0.0.0`' },
   httpThreads: {
     name: 'HTTP_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 256,
     meaning: 'Threads that serve the API in one process; 1: the main thread itself. A coordinator has at most 16',
@@ -142,7 +142,19 @@ export const SETTINGS = {
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES', kind: 'text', fallback: '',
-    meaning: 'Networks of the proxies in front of the API, separated by commas, as `10.0.0.0/8,fd00::/8`: from these, `x-forwarded-for` says who the client is, for the networks of keys and the limit of bad ones; empty: none',
+    meaning: 'Networks of the proxies in front of the API, separated by commas, as `10.0.0.0/8,fd00::/8`: from these, `x-forwarded-for` says who the client is, for the networks of keys and the limit of bad ones, and `x-forwarded-prefix` the path (BASE_PATH); empty: none',
+  },
+  httpStatus: {
+    name: 'HTTP_STATUS', kind: 'choice', fallback: '200', choices: ['200', 'real'],
+    meaning: 'HTTP status of answers with an error: `200`, as of all others, or `real`: the code of the error. A request chooses by `Prefer: status=real` or `status=200`',
+  },
+  corsOrigins: {
+    name: 'CORS_ORIGINS', kind: 'text', fallback: '',
+    meaning: 'Origins whose pages may use the API, and `/mcp`, from browsers (CORS), separated by commas, as `https://app.example.com`; `*`: of all; empty: none',
+  },
+  basePath: {
+    name: 'BASE_PATH', kind: 'text', fallback: '',
+    meaning: 'Path under which a proxy has the service, as `/tools/quiver`: it stands in links, redirects and the OpenAPI document, and requests may come with it or without. `x-forwarded-prefix` of one of TRUSTED_PROXIES says the same, and wins',
   },
   batchItemsMax: {
     name: 'MAX_BATCH_SIZE', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
@@ -379,7 +391,7 @@ export const SETTINGS = {
   },
   mcpOrigins: {
     name: 'MCP_ORIGINS', kind: 'text', fallback: '',
-    meaning: 'Origins whose pages may use `/mcp`, separated by commas, as `https://tools.example.com`; pages of this machine always may, and programs that are no browser; empty: no other',
+    meaning: 'Origins whose pages may use `/mcp`, separated by commas, as `https://tools.example.com`; pages of this machine and of CORS_ORIGINS always may, and programs that are no browser; empty: no other',
   },
   backupTarget: {
     name: 'BACKUP_TARGET', kind: 'text', fallback: '',

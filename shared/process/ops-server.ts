@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { portRefused } from '../errors/port-refused';
+import { withPort } from './listen-host';
 import { ListenerGuard } from './listener-guard';
 
 /** Probes and scrapes are small and local, so a slower request is not a real one. */
@@ -55,7 +56,7 @@ export class OpsServer {
   /** Resolves to the port it listens on. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      const refused = (cause: Error): void => reject(portRefused(`operations port ${host}:${port}`, 'OPS_PORT', cause));
+      const refused = (cause: Error): void => reject(portRefused(`operations port ${withPort(host, port)}`, 'OPS_PORT', cause));
       this.server.once('error', refused);
       this.server.listen(port, host, () => {
         this.server.off('error', refused);

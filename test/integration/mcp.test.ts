@@ -148,7 +148,7 @@ describe('the Model Context Protocol', () => {
       expect([origin, await statusFrom(origin)]).toEqual([origin, 403]);
     // The page that a hostile name leads to this address: its origin is that name, and so is the host that it asks.
     const rebound = await api.post('/mcp', list, { headers: { ...headers, host: 'evil.example', origin: 'http://evil.example' } });
-    expect(rebound.json).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'pages of this origin may not use /mcp (MCP_ORIGINS)', data: { code: 403 } } });
+    expect(rebound.json).toEqual({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'pages of this origin may not use /mcp (MCP_ORIGINS, CORS_ORIGINS)', data: { code: 403 } } });
     expect((await api.call({ method: 'GET', path: '/mcp', headers: { origin: 'https://evil.example' } })).httpStatus).toBe(403);
   });
 

@@ -253,6 +253,13 @@ async def test_an_answer_of_something_else_is_told_from_quiver(played: Played) -
             await got(played.script(other).me())
 
 
+async def test_an_error_is_the_same_with_its_code_as_http_status(played: Played) -> None:
+    answer = httpx.Response(404, json={"status": "error", "data": None, "error": {"code": 404, "message": "no such"}}, headers={"x-request-id": "r"})
+    with pytest.raises(NotFoundError, match="no such") as refused:
+        await got(played.script(answer).me())
+    assert refused.value.request_id == "r"
+
+
 async def test_a_connection_that_never_was_says_so(played: Played) -> None:
     quiver = played.script(httpx.ConnectError("refused"), retries=RetryPolicy(attempts_max=1))
     with pytest.raises(QuiverConnectionError, match=r"GET http://quiver\.test/prefix/v1/me: no connection: refused") as caught:

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { BASE } from './base';
 import { credential } from './credential';
 import { session, signOut } from '../state/session';
 
@@ -91,7 +92,7 @@ async function request(method: string, path: string, options: CallOptions, body:
   if (isWatching) headers.set('x-quiver-dashboard', 'true');
   if (body !== undefined) headers.set('content-type', 'application/json');
   try {
-    const response = await fetch(path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });
+    const response = await fetch(BASE + path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });
     isReachable.value = true;
     if (isWatching) noteQuota(response.headers);
     return response;

@@ -1,13 +1,12 @@
 import { effect, signal } from '@preact/signals';
-import { session } from '../state/session';
+import { CONSOLE_HISTORY, session } from '../state/session';
 import type { ConsoleRequest } from './snippets';
 
-/** Requests of this tab, the last first. They go with the session: a body may hold what is not for everybody. */
-const STORED = 'quiver.console';
 const KEPT_MAX = 30;
 /** A long body is not worth its place in the browser's store. */
 const BODY_CHARACTERS_MAX = 20_000;
 
+/** Requests of this tab, the last first. They go with the session: a body may hold what is not for everybody. */
 const history = signal<ConsoleRequest[]>(read());
 
 effect(() => {
@@ -22,7 +21,7 @@ export function remember(request: ConsoleRequest): void {
   const kept = { ...request, body: request.body.length > BODY_CHARACTERS_MAX ? '' : request.body };
   const isSame = (one: ConsoleRequest): boolean => one.method === kept.method && one.path === kept.path && one.body === kept.body;
   history.value = [kept, ...history.value.filter((one) => !isSame(one))].slice(0, KEPT_MAX);
-  sessionStorage.setItem(STORED, JSON.stringify(history.value));
+  sessionStorage.setItem(CONSOLE_HISTORY, JSON.stringify(history.value));
 }
 
 export function HistoryList({ onChoose }: { onChoose: (request: ConsoleRequest) => void }) {
@@ -47,7 +46,7 @@ export function HistoryList({ onChoose }: { onChoose: (request: ConsoleRequest) 
 
 function read(): ConsoleRequest[] {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? '[]') as ConsoleRequest[];
+    const stored = JSON.parse(sessionStorage.getItem(CONSOLE_HISTORY) ?? '[]') as ConsoleRequest[];
     return Array.isArray(stored) ? stored : [];
   } catch {
     return [];

@@ -1,3 +1,4 @@
+import { BASE } from '../api/base';
 import { CopyButton } from '../parts/copy-button';
 import { session } from '../state/session';
 import { type ConsoleRequest, type Language, LANGUAGES, snippet } from './snippets';
@@ -7,7 +8,7 @@ export function SnippetButtons({ request }: { request: ConsoleRequest }) {
   return (
     <>
       {Object.entries(LANGUAGES).map(([language, label]) => (
-        <CopyButton key={language} text={snippet(language as Language, { ...request, isByToken }, location.origin)} label={`Copy as ${label}`} isTight />
+        <CopyButton key={language} text={snippet(language as Language, { ...request, isByToken }, location.origin + BASE)} label={`Copy as ${label}`} isTight />
       ))}
     </>
   );

@@ -1,3 +1,4 @@
+import { BASE } from '../api/base';
 import { call } from '../api/client';
 import type { Health } from '../api/shapes';
 import { count, seconds } from '../parts/format';
@@ -14,10 +15,10 @@ export function OperationsPanel() {
     <section class="card" aria-labelledby="service-title">
       <div class="card-head">
         <h2 id="service-title">Service</h2>
-        <a class="small" href="/docs/">
+        <a class="small" href={`${BASE}/docs/`}>
           API explorer
         </a>
-        <a class="small" href="/ui/licenses.txt">
+        <a class="small" href={`${BASE}/ui/licenses.txt`}>
           Licences of this page
         </a>
       </div>

@@ -5,7 +5,7 @@ declare const UMAP_WORKER: string;
 
 /** Starts a UMAP beside the page; `onNews` hears of it until it is done or stopped by what this answers. */
 export function startUmap(task: UmapTask, onNews: (news: UmapNews) => void): () => void {
-  const worker = new Worker(UMAP_WORKER, { type: 'module' });
+  const worker = new Worker(new URL(UMAP_WORKER, import.meta.url), { type: 'module' });
   worker.addEventListener('message', ({ data }: MessageEvent<UmapNews>) => onNews(data));
   worker.addEventListener('error', (event) => onNews({ type: 'failed', reason: event.message || 'the worker could not be started' }));
   worker.postMessage(task);

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { storedAs } from '../api/base';
 import type { Role } from '../api/shapes';
 
 /** Who is signed in. The key is kept for this tab alone, until it is closed or signed out. */
@@ -12,7 +13,9 @@ export interface Session {
   expiresAt: string | null;
 }
 
-const STORED = 'quiver.session';
+const STORED = storedAs('quiver.session');
+/** Where the console keeps its requests. */
+export const CONSOLE_HISTORY = storedAs('quiver.console');
 
 export const session = signal<Session | null>(read());
 
@@ -26,7 +29,7 @@ export function signIn(next: Session): void {
 }
 
 export function signOut(reason: string | null = null): void {
-  sessionStorage.clear();
+  forget();
   signedOutBecause.value = reason;
   session.value = null;
 }
@@ -37,6 +40,11 @@ export function mayWrite(): boolean {
 
 export function isAdmin(): boolean {
   return session.value?.role === 'admin';
+}
+
+/** All that this page has in the tab, and nothing of a service under another path. */
+function forget(): void {
+  for (const name of [STORED, CONSOLE_HISTORY]) sessionStorage.removeItem(name);
 }
 
 function read(): Session | null {

@@ -1,3 +1,4 @@
+import { BASE } from '../api/base';
 import { ApiError, UnreachableError } from '../api/client';
 import { credential } from '../api/credential';
 import { session } from '../state/session';
@@ -17,7 +18,7 @@ export function uploadFile(collection: string, file: File, stop: AbortSignal, on
   form.append('file', file);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', '/v1/documents/upload');
+    request.open('POST', `${BASE}/v1/documents/upload`);
     request.setRequestHeader(...credential(session.value?.key ?? ''));
     request.responseType = 'json';
     request.upload.addEventListener('progress', ({ loaded, total }) => onSent(total === 0 ? 0 : loaded / total));

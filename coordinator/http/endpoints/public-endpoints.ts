@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import type { BasePath } from '../base-path';
 import { toDashboard, wantsPage } from '../dashboard-files';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -13,8 +15,15 @@ export type MetricsText = () => Promise<{ contentType: string; text: string | Bu
  * Endpoints that need no key. Without metrics or documentation if those are null. `openapiJson` and `endpoints` are
  * functions, because they describe the table that these endpoints are a part of.
  */
-export function publicEndpoints(parts: { metricsText: MetricsText | null; openapiJson: (() => Buffer) | null; hasDashboard: boolean; endpoints: () => readonly Endpoint[] }): Endpoint[] {
-  const { metricsText, openapiJson, hasDashboard } = parts;
+export function publicEndpoints(parts: {
+  metricsText: MetricsText | null;
+  /** Gets what stands before the paths of the API. */
+  openapiJson: ((prefix: string) => Buffer) | null;
+  hasDashboard: boolean;
+  basePath: BasePath;
+  endpoints: () => readonly Endpoint[];
+}): Endpoint[] {
+  const { metricsText, openapiJson, hasDashboard, basePath } = parts;
   const table = [
     defineEndpoint({
       method: 'GET',
@@ -29,17 +38,17 @@ export function publicEndpoints(parts: { metricsText: MetricsText | null; openap
       },
       handle: async ({ request }) =>
         hasDashboard && wantsPage(request)
-          ? toDashboard()
+          ? toDashboard(basePath, request)
           : dataAnswer({
               message: 'Quiver: a vector collection service',
-              docs: openapiJson === null ? null : '/docs',
-              ui: hasDashboard ? '/ui' : null,
+              docs: openapiJson === null ? null : `${basePath.of(request)}/docs`,
+              ui: hasDashboard ? `${basePath.of(request)}/ui` : null,
               endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
             }),
     }),
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));
-  if (openapiJson !== null) table.push(openapiEndpoint(openapiJson));
+  if (openapiJson !== null) table.push(openapiEndpoint((request) => openapiJson(basePath.of(request))));
   return table;
 }
 
@@ -57,7 +66,7 @@ function metricsEndpoint(metricsText: MetricsText): Endpoint {
   });
 }
 
-function openapiEndpoint(openapiJson: () => Buffer): Endpoint {
+function openapiEndpoint(openapiJson: (request: IncomingMessage) => Buffer): Endpoint {
   return defineEndpoint({
     method: 'GET',
     template: '/openapi.json',
@@ -65,6 +74,6 @@ function openapiEndpoint(openapiJson: () => Buffer): Endpoint {
     tag,
     summary: 'This document',
     answer: { type: 'text', contentType: 'application/json' },
-    handle: async () => ({ type: 'text', contentType: JSON_TYPE, text: openapiJson() }),
+    handle: async ({ request }) => ({ type: 'text', contentType: JSON_TYPE, text: openapiJson(request) }),
   });
 }

@@ -12,7 +12,7 @@ const template = '/mcp';
 export function mcpEndpoints(parts: { handler: () => McpHandler; origins: readonly string[] }): Endpoint[] {
   /** Errors: forbidden. */
   const mustBeAllowed = ({ headers }: { headers: { origin?: string | undefined } }): void => {
-    if (!isAllowedOrigin(headers.origin, parts.origins)) throw new QuiverError('forbidden', 'pages of this origin may not use /mcp (MCP_ORIGINS)');
+    if (!isAllowedOrigin(headers.origin, parts.origins)) throw new QuiverError('forbidden', 'pages of this origin may not use /mcp (MCP_ORIGINS, CORS_ORIGINS)');
   };
   return [
     defineEndpoint({

@@ -26,6 +26,7 @@ const HEADERS = {
   'RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window is free again.', schema: { type: 'integer' } },
   'Idempotency-Replayed': { description: '`true` where the answer is that of an earlier request with the same Idempotency-Key.', schema: { type: 'string', const: 'true' } },
+  'Preference-Applied': { description: 'What was heeded of Prefer.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
 };
 
@@ -36,6 +37,15 @@ const IDEMPOTENCY_KEY: JsonSchema = {
   description:
     'Names this request: repeated under the same key within 24 hours, it is not done again, and has the answer of the first time, whatever became of that. Another request under the same key of the same caller is refused (422). A random UUID is a good key.',
   schema: { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH_MAX },
+};
+
+/** Of every operation. */
+const PREFER: JsonSchema = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  description: '`status=real`: an error has its code as HTTP status; `status=200`: it has 200, as by default (HTTP_STATUS).',
+  schema: { type: 'string' },
 };
 
 const STRICT =
@@ -65,12 +75,15 @@ const ERROR_ENVELOPE: JsonSchema = {
   },
 };
 
+const ERROR_CONTENT = { 'application/json': { schema: { $ref: '#/components/schemas/ErrorEnvelope' } } };
+
 function description(limits: HttpLimits): string {
   const meanings = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
   return [
     'Collections of vectors with metadata: search, filters, hybrid search, documents.',
     '',
-    'Every answer under /v1 has the HTTP status 200 and an envelope: `status` is `success` or `error`, and `error.code` says what went wrong.',
+    '**By default, errors have the HTTP status 200, too.** Every answer under /v1 has an envelope: `status` is `success` or `error`, and `error.code` says what went wrong. ' +
+      'With the header `Prefer: status=real`, or for all with the setting HTTP_STATUS=real, an error has its code as HTTP status.',
     'Checks are made in this order: key or token (401), its networks (403), rate limit (429), path and method (404), role (403), path and query parameters (400), the collection for a key that is limited to some (403), ' +
       'load (429), size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
     '',
@@ -136,9 +149,15 @@ function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
       ...parametersOf(endpoint, 'query', schemas),
       ...(endpoint.isOnce ? [IDEMPOTENCY_KEY] : []),
       ...(endpoint.access === 'public' ? [] : strictOf(endpoint)),
+      ...(endpoint.failsAs === 'envelope' ? [PREFER] : []),
     ],
     ...(body === null ? {} : { requestBody: body }),
-    responses: { 200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) } },
+    responses: {
+      200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) },
+      ...(endpoint.failsAs === 'envelope' && {
+        default: { description: 'The envelope of an error with its code as HTTP status, where that is asked for.', headers: headersOf(endpoint), content: ERROR_CONTENT },
+      }),
+    },
     ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
   };
 }
@@ -186,8 +205,11 @@ function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null
   }
 }
 
+/** Headers also of what needs no key. */
+const ALWAYS = ['x-request-id', 'Preference-Applied'];
+
 function headersOf(endpoint: Endpoint): JsonSchema {
-  const names = Object.keys(HEADERS).filter((name) => (name === 'Idempotency-Replayed' ? endpoint.isOnce : endpoint.access !== 'public' || name === 'x-request-id'));
+  const names = Object.keys(HEADERS).filter((name) => (name === 'Idempotency-Replayed' ? endpoint.isOnce : endpoint.access !== 'public' || ALWAYS.includes(name)));
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { clientAddress } from '../../../../coordinator/http/client-address';
+import { clientAddress, limitedAddress } from '../../../../coordinator/http/client-address';
 import { NetworkList } from '../../../../shared/config/network-list';
 
 const from = (remoteAddress: string | undefined, forwarded?: string | string[]): IncomingMessage =>
@@ -20,7 +20,21 @@ test.each([
   expect(clientAddress(from(remote, forwarded), proxies)).toBe(expected);
 });
 
+test.each([
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8:0:1::7', '2001:db8:0:1::/64'],
+  ['2001:DB8:0:1:2:3:4:5', '2001:db8:0:1::/64'],
+  ['2001:0db8::', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+  ['1:2::5:6:7:192.0.2.1', '1:2:0:5::/64'],
+  ['unknown', 'unknown'],
+])('strangers from %s are counted as %s', (address, subject) => {
+  expect(limitedAddress(address)).toBe(subject);
+});
+
 test('where no proxy is trusted, the connection decides', () => {
   expect(clientAddress(from('10.0.0.1', '192.0.2.1'), new NetworkList([]))).toBe('10.0.0.1');
+  expect(clientAddress(from('::ffff:192.0.2.1'), new NetworkList([]))).toBe('192.0.2.1');
   expect(clientAddress(from(undefined), proxies)).toBe('unknown');
 });

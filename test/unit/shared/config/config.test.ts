@@ -17,7 +17,7 @@ describe('configuration', () => {
   test('an empty environment gives the documented defaults', () => {
     expect(readConfig({}, 3)).toEqual({
       port: 8000,
-      host: '0.0.0.0',
+      host: '::',
       httpThreads: 3,
       opsPort: 9090,
       dataDir: 'data',
@@ -45,6 +45,9 @@ describe('configuration', () => {
       rateLimitPerMinute: 100,
       badKeyLimitPerMinute: 100,
       trustedProxies: [],
+      httpStatus: '200',
+      corsOrigins: [],
+      basePath: '',
       mcpOrigins: [],
       batchItemsMax: 1000,
       bodyBytesMax: 67_108_864,
@@ -158,6 +161,9 @@ describe('configuration', () => {
       rateLimitPerMinute: 0,
       badKeyLimitPerMinute: 3,
       trustedProxies: '10.0.0.0/8',
+      httpStatus: 'real',
+      corsOrigins: 'https://app.example.com',
+      basePath: '/tools/quiver',
       mcpOrigins: 'https://tools.example.com',
       batchItemsMax: 4,
       bodyBytesMax: 2048,
@@ -235,7 +241,7 @@ describe('configuration', () => {
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
-    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'], mcpOrigins: ['https://tools.example.com'] });
+    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'], mcpOrigins: ['https://tools.example.com'], corsOrigins: ['https://app.example.com'] });
   });
 
   test.each(Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'))(
@@ -259,6 +265,19 @@ describe('configuration', () => {
     expect(refusalOf({ MCP_ORIGINS: 'tools.example.com' })).toBe('MCP_ORIGINS="tools.example.com" is not valid: expected origins such as https://tools.example.com, separated by commas');
     for (const origin of ['*', 'https://a.example/path', 'https://user@a.example', 'file:///x']) expect(refusalOf({ MCP_ORIGINS: origin })).toContain('MCP_ORIGINS=');
     expect(refusalOf({ TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toBe('TRUSTED_PROXIES="proxy" is not valid: expected networks such as 10.0.0.0/8, separated by commas');
+  });
+
+  test('pages of other origins are named, or all are meant', () => {
+    expect(readConfig({ CORS_ORIGINS: ' https://A.example:443/ ,http://localhost:3000,' }, 1).corsOrigins).toEqual(['https://a.example', 'http://localhost:3000']);
+    expect(readConfig({ CORS_ORIGINS: '*' }, 1).corsOrigins).toEqual(['*']);
+    for (const origin of ['app.example.com', 'https://*.example.com', 'https://a.example/path', 'null']) expect(refusalOf({ CORS_ORIGINS: origin })).toContain(`CORS_ORIGINS="${origin}" is not valid`);
+  });
+
+  test('the path of a proxy is a plain one, and none of the service’s own', () => {
+    expect(readConfig({ BASE_PATH: '/tools/quiver/' }, 1).basePath).toBe('/tools/quiver');
+    expect(readConfig({ BASE_PATH: '/' }, 1).basePath).toBe('');
+    for (const path of ['tools', '//evil.example', '/a//b', '/a/../b', '/.', '/a b', '/a"', '/<script>', '/%2e', `/${'x'.repeat(300)}`]) expect(refusalOf({ BASE_PATH: path })).toContain('expected a path such as /tools/quiver');
+    for (const path of ['/v1', '/ui/x', '/docs', '/mcp']) expect(refusalOf({ BASE_PATH: path })).toContain("none of the service's own");
   });
 
   test('an overlap that is not below the chunk size is refused', () => {
