@@ -93,3 +93,24 @@ true
 {{- printf "%s:%s" .image.repository .tag -}}
 {{- end -}}
 {{- end -}}
+
+{{- /* The name among `names` that has the most pairs of letters of `given`, if that is most of them; else nothing. */}}
+{{- define "quiver.nearestSetting" }}
+{{- $given := upper .given }}
+{{- $nearest := "" }}
+{{- $most := 69 }}
+{{- range $name := .names }}
+{{- $shared := 0 }}
+{{- range $i := until (int (max 0 (sub (len $given) 1))) }}
+{{- if contains (substr (int $i) (int (add $i 2)) $given) $name }}
+{{- $shared = add $shared 1 }}
+{{- end }}
+{{- end }}
+{{- $percent := int (div (mul 200 $shared) (max 1 (sub (add (len $given) (len $name)) 2))) }}
+{{- if gt $percent $most }}
+{{- $nearest = $name }}
+{{- $most = $percent }}
+{{- end }}
+{{- end }}
+{{- $nearest }}
+{{- end }}

@@ -4,13 +4,16 @@ import Ajv from 'ajv';
 import { parse } from 'yaml';
 import packageJson from '../../package.json';
 import { caseNames, caseValues, CHART, ROOT } from '../support/chart/chart-files';
-import { configSchema } from '../support/chart/config-schema';
+import { CONFIGURABLE, configSchema } from '../support/chart/config-schema';
 import { helm, KUBERNETES_VERSIONS, testWithHelm } from '../support/chart/helm';
 import { valuesTable } from '../support/chart/values-table';
 
 const read = (path: string): string => readFileSync(join(CHART, path), 'utf8');
 const SCHEMA_FILE = join(CHART, 'values.schema.json');
 const README_FILE = join(CHART, 'README.md');
+/** What `config` may hold, for templates/checks.yaml. */
+const NAMES_FILE = 'files/settings.txt';
+const settingNames = (): string => CONFIGURABLE.map(({ name }) => `${name}\n`).join('');
 /** How the schema describes them: it lets them through to templates/checks.yaml, which says where to go. */
 const MOVED = 'Moved: ';
 const UPDATE_HINT = 'UPDATE=1 npx jest test/chart/values.test.ts';
@@ -19,6 +22,7 @@ if (process.env.UPDATE === '1') {
   const schema = JSON.parse(read('values.schema.json'));
   Object.assign(schema.properties, movedSchema(''));
   schema.properties.config = withMoved(configSchema());
+  writeFileSync(join(CHART, NAMES_FILE), settingNames());
   writeFileSync(SCHEMA_FILE, `${JSON.stringify(schema, null, 2)}\n`);
   writeFileSync(
     README_FILE,
@@ -74,6 +78,10 @@ describe('values', () => {
     expect({ config: schema.properties.config, hint: UPDATE_HINT }).toEqual({ config: JSON.parse(JSON.stringify(withMoved(configSchema()))), hint: UPDATE_HINT });
   });
 
+  test('the names that config may hold are in a file for the templates', () => {
+    expect({ names: read(NAMES_FILE), hint: UPDATE_HINT }).toEqual({ names: settingNames(), hint: UPDATE_HINT });
+  });
+
   test.each([
     ['replica', 3, '/ must NOT have additional properties'],
     ['node.replica', 3, '"additionalProperty":"replica"'],
@@ -98,8 +106,6 @@ describe('values', () => {
     ['config.LOG_LEVEL', 'verbose', '/config/LOG_LEVEL must be equal to one of'],
     ['config.DEFAULT_REPLICAS', 6, '/config/DEFAULT_REPLICAS must be <= 5'],
     ['config.MAX_BODY_BYTES', '64Mi', '/config/MAX_BODY_BYTES must be integer'],
-    ['config.PROT', 80, '"additionalProperty":"PROT"'],
-    ['config.default_shards', 3, '"additionalProperty":"default_shards"'],
     ['etcd.replicas', 2, '/etcd/replicas must be equal to one of'],
     ['image.tag', 'latest', '/image/tag must NOT be valid'],
     ['image.digest', 'sha256:12', '/image/digest must match pattern'],

@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
 import { QuiverClient } from '../../clients/typescript/src/client';
 import { ApiClient, dataOf } from '../support/api-client';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { Http2Door } from '../support/http2-door';
 import type { PlainServer } from '../support/plain-server';
 import { startPlainServer } from '../support/plain-server';
 
@@ -78,6 +80,37 @@ test('too many requests, of a key and of an address', async () => {
   expect([refused.httpStatus, refused.json?.error?.code, Number(refused.headers['retry-after']) > 0]).toEqual([429, 429, true]);
   await api.get('/v1/me', { key: null });
   expect((await api.get('/v1/me', { key: null })).httpStatus).toBe(429);
+});
+
+test('over HTTP/2 as over HTTP/1.1, and for pages of other origins', async () => {
+  await start({ CORS_ORIGINS: 'https://app.example.com' });
+  const door = await Http2Door.open(server.server);
+  try {
+    const call = (method: string, path: string, headers: Record<string, string>) => door.caller.call({ method, path, headers: { origin: 'https://app.example.com', ...headers } });
+    const missing = await call('GET', '/v1/collections/none', { 'x-api-key': server.adminKey, ...REAL });
+    expect(missing.httpStatus).toBe(404);
+    expect(missing.headers).toMatchObject({ 'preference-applied': 'status=real', vary: 'origin, prefer', 'access-control-allow-origin': 'https://app.example.com' });
+    const preflight = await call('OPTIONS', '/v1/collections', { 'access-control-request-method': 'POST' });
+    expect([preflight.httpStatus, preflight.text, preflight.headers['access-control-allow-methods']]).toEqual([204, '', 'GET, POST, PATCH, DELETE']);
+  } finally {
+    await door.close();
+  }
+});
+
+test('on threads of their own, and under a path', async () => {
+  const process = new EmbeddedProcess({ environment: { HTTP_THREADS: '2', HTTP_STATUS: 'real', CORS_ORIGINS: '*', BASE_PATH: '/tools' } });
+  try {
+    await process.start();
+    const threads = new ApiClient({ baseUrl: process.baseUrl, adminKey: process.apiKey });
+    for (let i = 0; i < 4; i++) {
+      const missing = await threads.get('/tools/v1/collections/none', { headers: { origin: 'null' } });
+      expect([missing.httpStatus, missing.json?.error?.code, missing.headers['access-control-allow-origin']]).toEqual([404, 404, '*']);
+      expect((await threads.call({ method: 'OPTIONS', path: '/tools/v1/collections', key: null, headers: { origin: 'null', 'access-control-request-method': 'POST' } })).httpStatus).toBe(204);
+    }
+    expect(dataOf(await threads.get('/'))).toMatchObject({ docs: '/tools/docs', ui: '/tools/ui' });
+  } finally {
+    await process.destroy();
+  }
 });
 
 test('what speaks JSON-RPC keeps its own, and files theirs', async () => {

@@ -276,7 +276,8 @@ describe('configuration', () => {
   test('the path of a proxy is a plain one, and none of the service’s own', () => {
     expect(readConfig({ BASE_PATH: '/tools/quiver/' }, 1).basePath).toBe('/tools/quiver');
     expect(readConfig({ BASE_PATH: '/' }, 1).basePath).toBe('');
-    for (const path of ['tools', '//evil.example', '/a//b', '/a/../b', '/.', '/a b', '/a"', '/<script>', '/%2e', `/${'x'.repeat(300)}`]) expect(refusalOf({ BASE_PATH: path })).toContain('expected a path such as /tools/quiver');
+    for (const path of ['tools', '//evil.example', '/a//b', '/a/../b', '/.', '/a b', '/a"', '/<script>', '/%2e', `/${'x'.repeat(300)}`])
+      expect(refusalOf({ BASE_PATH: path })).toContain('expected a path such as /tools/quiver');
     for (const path of ['/v1', '/ui/x', '/docs', '/mcp']) expect(refusalOf({ BASE_PATH: path })).toContain("none of the service's own");
   });
 
