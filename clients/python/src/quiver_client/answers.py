@@ -52,7 +52,9 @@ def envelope_data(content: bytes | str, notices: Notices, *, status: int, header
 def failure_of(error: httpx.RequestError) -> QuiverError:
     """What an exception of httpx means for the call."""
     reason = str(error) or type(error).__name__
-    where = f"{error.request.method} {error.request.url.copy_with(query=None, userinfo=b"")}"
+    # A user and a password may be a key.
+    url = error.request.url.copy_with(query=None, userinfo=b"")
+    where = f"{error.request.method} {url}"
     if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
         kind = QuiverConnectionError if isinstance(error, httpx.ConnectError) else QuiverTimeoutError
         return kind(f"{where}: no connection: {reason}")
