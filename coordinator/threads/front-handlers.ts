@@ -1,5 +1,5 @@
 import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
-import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { isLongAnswer, type ReadKind, type RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
 import { answerNoted } from '../../shared/threads/noted-question';
@@ -109,14 +109,14 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
       const call = callUntil(deadline);
       const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
-      return isLarge(request) ? answer.then(copiedInTurn) : answer;
+      return hasBound(request) ? answer.then(copiedInTurn) : answer;
     },
     'shards.notedRead': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
       answerNoted(
         (note) => {
           const call = { ...callUntil(deadline), note };
           const answer = deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
-          return isLarge(request) ? answer.then(copiedInTurn) : answer;
+          return hasBound(request) ? answer.then(copiedInTurn) : answer;
         },
         { kind, shard: id.shard, clock },
       ),
@@ -134,14 +134,14 @@ function around(handlers: ThreadHandlers, wrap: (call: () => unknown) => Promise
 
 type AnyRead = { [Kind in ReadKind]: { kind: Kind; request: RequestOf<Kind> } }[ReadKind];
 
-/** Whether what is answered may be so much that its bytes are bounded. */
-function isLarge(request: unknown): boolean {
+/** Whether bytes of the answer are bounded, because it may be long. */
+function hasBound(request: unknown): boolean {
   return (request as { bytesMax?: number } | null)?.bytesMax !== undefined;
 }
 
-/** An answer is copied to the other thread as it is given: of many that are ready together, a few in each round of the event loop. */
+/** An answer is copied to the other thread as it is given: of many long ones that are ready together, a few in each round of the event loop. */
 function copiedInTurn<Answer>(answer: Answer): Answer | Promise<Answer> {
-  return ownTurn()?.then(() => answer) ?? answer;
+  return isLongAnswer(answer) ? (ownTurn()?.then(() => answer) ?? answer) : answer;
 }
 
 /** How many hits an answer may have: the deep ones of all threads wait for each other here, where they are built. */

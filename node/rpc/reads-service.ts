@@ -8,7 +8,7 @@ import { servedReadFrames } from '../../shared/rpc/read-frames';
 import { isLongRead, readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ServedCall } from '../../shared/rpc/served-call';
-import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { type AnswerOf, isLongAnswer, type ReadKind, type RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inTurn, ownTurn } from '../../shared/time/work-slices';
 import type { Tracer } from '../../shared/trace/span';
@@ -94,8 +94,8 @@ export class ReadsService implements RpcService {
       if (!(answer instanceof Promise)) return this.send(kind, answer, noted, { request, stream, taken });
       answer.then(
         (later) => {
-          // Large ones are ready together, where many are asked for: each takes the thread a while to encode.
-          const turn = bytes > 0 ? ownTurn() : undefined;
+          // Long ones are ready together, where many are asked for: each takes the thread a while to encode.
+          const turn = bytes > 0 && isLongAnswer(later) ? ownTurn() : undefined;
           if (turn === undefined) this.send(kind, later, noted, { request, stream, taken });
           else void turn.then(() => this.send(kind, later, noted, { request, stream, taken }));
         },

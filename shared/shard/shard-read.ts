@@ -210,6 +210,21 @@ export interface StoredItem {
   expiry?: Expiry;
 }
 
+/** Of so many characters on, an answer takes a thread a part of a millisecond to copy or to encode: many are not to be ready at once. */
+const LONG_CHARACTERS = 32 * 1024;
+
+/** Whether the metadata and texts of an answer are long, be it items or hits. */
+export function isLongAnswer(answer: unknown): boolean {
+  const parts = (Array.isArray(answer) ? answer : (answer as { hits?: unknown } | null)?.hits) as ({ metadata?: string; text?: string | null } | null)[] | undefined;
+  if (!Array.isArray(parts)) return false;
+  let characters = 0;
+  for (const part of parts) {
+    characters += (part?.metadata?.length ?? 0) + (part?.text?.length ?? 0);
+    if (characters >= LONG_CHARACTERS) return true;
+  }
+  return false;
+}
+
 /** What bounds on bytes count of an item: the bytes of its vector, and characters. */
 export function itemBytes({ externalId, vector, metadata, text }: StoredItem): number {
   return externalId.length + (vector?.byteLength ?? 0) + metadata.length + (text?.length ?? 0);
