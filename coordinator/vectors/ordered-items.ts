@@ -32,7 +32,7 @@ type ItemCollection = ShardedCollection & { dim: number };
 
 /** Reads items in the order of their ids, as many at once as have so many bytes: the next when those were taken. */
 export class OrderedItems<Collection extends ItemCollection> {
-  /** Bytes of an item of a collection, by its uid and whether with texts, as the last reads had them. */
+  /** Bytes of what was answered for an id, by the collection's uid and whether with texts, as the last reads had them. */
   private readonly lengths = new Map<string, number>();
 
   constructor(private readonly parts: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; sets: ShardSets<Collection>; deep: Pick<DeepReads, 'run'> }) {}
@@ -68,9 +68,8 @@ export class OrderedItems<Collection extends ItemCollection> {
       let count = 0;
       for (const [place, item] of await this.round(collection, externalIds, asked, wanted, begin(), roundBytes)) {
         known.set(place, item);
-        if (item === null) continue;
         count += 1;
-        knownBytes += itemBytes(item);
+        if (item !== null) knownBytes += itemBytes(item);
       }
       if (count > 0) this.noteLength(kind, (knownBytes - beforeBytes) / count);
       hold.keep(knownBytes);

@@ -15,10 +15,14 @@ function shardsOf(textCharacters: () => number) {
   const parts = {
     shards: {
       read: async (_id: unknown, _kind: unknown, { externalIds, bytesMax }: { externalIds: string[]; bytesMax: number }) => {
-        const items: StoredItem[] = [];
+        const items: (StoredItem | null)[] = [];
         let bytes = 0;
         for (const externalId of externalIds) {
           if (bytes >= bytesMax) break;
+          if (externalId.startsWith('absent')) {
+            items.push(null);
+            continue;
+          }
           items.push({ externalId, stamp: 1, metadata: '{}', text: 't'.repeat(textCharacters()) });
           bytes += textCharacters();
         }
@@ -62,6 +66,17 @@ test('where items are short, all are asked for at once', async () => {
   await read(items, IDS);
   await read(items, IDS);
   expect(rounds).toHaveLength(2);
+});
+
+test('ids that are not there are asked for with few calls, also where items are long', async () => {
+  const { items, rounds } = shardsOf(() => 256 * KIB);
+  await read(items, IDS.slice(0, 10));
+  rounds.length = 0;
+  const absent = Array.from({ length: 100 }, (_, i) => `absent-${i}`);
+  const found: unknown[] = [];
+  for await (const page of items.read(COLLECTION, absent, WANTED, { begin: () => ({ deadlineMs: Infinity }), hold: NO_HOLD })) found.push(...page);
+  expect(found).toEqual(absent.map(() => null));
+  expect(rounds.length).toBeLessThanOrEqual(4);
 });
 
 test('where short ones follow long ones, more are asked for with each round', async () => {
