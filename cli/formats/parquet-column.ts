@@ -190,9 +190,9 @@ class NestedColumn implements ColumnReader {
     const { library, file, name, metadata, root, group, column } = this.parts;
     const { size } = await file.stat();
     let bytes = 0;
-    for (const path of leavesOf(column, [root])) bytes += await new PageReader(library, file, name, chunkPlace(library, metadata, group, path, size)).check();
+    for (const path of leavesOf(column, [root])) bytes += await new PageReader(library, file, name, chunkPlace(library, metadata, group, path, size)).check(NESTED_BYTES_MAX - bytes);
     if (bytes > NESTED_BYTES_MAX)
-      throw new CommandError(`column "${column.element.name}" is nested and has ${bytes >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
+      throw new CommandError(`column "${column.element.name}" is nested and has more than ${NESTED_BYTES_MAX >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
     const slice = sliceOf(file, size);
     const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     let rows: Record<string, unknown>[] = [];

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { Compressors, FileMetaData, PageHeader, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import type { Compressors, Encoding, FileMetaData, PageHeader, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
 import { lz4BlockDecompress } from './lz4-frame';
@@ -55,6 +55,14 @@ export interface DecodedPage {
   /** Empty: no value can be missing. */
   definitionLevels: Uint8Array;
   values: ArrayLike<unknown>;
+}
+
+/** The encoded levels of a page, and its values, decompressed. */
+interface PageParts {
+  repetition: Uint8Array;
+  definition: Uint8Array;
+  values: Uint8Array;
+  count: number;
 }
 
 /** Its values are as they are encoded. */
@@ -141,14 +149,37 @@ export class PageReader {
     if (!(nulls >= 0 && nulls <= values)) throw this.damaged(`a page would have ${nulls} nulls of ${values} values`);
   }
 
-  /** Looks at the heads of all pages, before somebody else reads them; answers how many bytes these become. */
-  async check(): Promise<number> {
+  /** Looks at all pages, before somebody else reads them who believes their runs; answers how many bytes these become, at most `bytesMax` and a page. */
+  async check(bytesMax: number): Promise<number> {
     let bytes = 0;
-    for (let head = await this.head(); head !== null; head = await this.head()) {
-      this.offset += head.compressed_page_size;
+    for (let head = await this.head(); head !== null && bytes <= bytesMax; head = await this.head()) {
       bytes += head.uncompressed_page_size;
+      if (head.type === 'DATA_PAGE' || head.type === 'DATA_PAGE_V2') await this.checkData(head);
+      else this.offset += head.compressed_page_size;
     }
     return bytes;
+  }
+
+  private async checkData(head: PageHeader): Promise<void> {
+    const stored = await this.stored(head);
+    const { encoding } = headerOf(head)!;
+    const { repetition, definition } = this.highest;
+    const parts = head.type === 'DATA_PAGE' ? this.firstParts(stored, head) : this.secondParts(stored, head);
+    for (const [bytes, highest] of [
+      [parts.repetition, repetition],
+      [parts.definition, definition],
+    ] as const)
+      if (highest > 0) this.checkLevels(bytes, parts.count, highest);
+    const definitionLevels = this.levels(parts.definition, parts.count, definition);
+    this.checkIndices(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
+  }
+
+  private checkLevels(bytes: Uint8Array, count: number, highest: number): void {
+    try {
+      checkRuns(bytes, 32 - Math.clz32(highest), count);
+    } catch (error) {
+      throw this.damaged((error as Error).message.replace('indices', 'levels'));
+    }
   }
 
   private async readDictionary(head: PageHeader): Promise<void> {
@@ -162,15 +193,20 @@ export class PageReader {
 
   private async readData(head: PageHeader): Promise<Omit<DecodedPage, 'offset'>> {
     const { decoder } = this.place;
-    const bytes = await this.bytes(head.compressed_page_size);
-    this.offset += head.compressed_page_size;
-    const isFirst = head.type === 'DATA_PAGE';
-    const encoding = isFirst ? head.data_page_header?.encoding : head.data_page_header_v2?.encoding;
-    if (encoding === undefined) throw this.damaged('a page has no head of its kind');
-    const { page, ...levels } = isFirst ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
+    const bytes = await this.stored(head);
+    const { page, ...levels } = head.type === 'DATA_PAGE' ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
+    const { encoding } = headerOf(head)!;
     const values = this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>;
     // Those of a dictionary are made once.
     return { values: this.dictionary !== undefined && encoding.endsWith('_DICTIONARY') ? values : this.meant(values), ...levels };
+  }
+
+  /** The bytes of a data page, behind which reading goes on. */
+  private async stored(head: PageHeader): Promise<Buffer> {
+    const bytes = await this.bytes(head.compressed_page_size);
+    this.offset += head.compressed_page_size;
+    if (headerOf(head) === undefined) throw this.damaged('a page has no head of its kind');
+    return bytes;
   }
 
   private meant(values: ArrayLike<unknown>): ArrayLike<unknown> {
@@ -180,43 +216,56 @@ export class PageReader {
 
   /** A page of version 1: the levels are compressed with the values, each kind behind its length. */
   private firstPage(bytes: Buffer, head: PageHeader): EncodedPage {
-    const { decoder } = this.place;
     const header = head.data_page_header!;
-    const whole = this.library.decompressPage(bytes, head.uncompressed_page_size, decoder.codec, decoder.compressors);
+    const { repetition, definition, values: encoded } = this.firstParts(bytes, head);
+    const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
+    const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
+    const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
+    this.checkIndices(encoded, header.encoding, values);
+    return { page: this.library.readDataPage(encoded, { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
+  }
+
+  private firstParts(bytes: Buffer, head: PageHeader): PageParts {
+    const { codec, compressors } = this.place.decoder;
+    const whole = this.library.decompressPage(bytes, head.uncompressed_page_size, codec, compressors);
     const view = new DataView(whole.buffer, whole.byteOffset, whole.length);
     let at = 0;
-    const nextLevels = (highest: number): Uint8Array => {
-      if (highest === 0) return NO_LEVELS;
+    const next = (highest: number): Uint8Array => {
+      if (highest === 0) return NO_BYTES;
       if (at + 4 > whole.length) throw this.damaged('a page is cut off');
       const from = at + 4;
       at = from + view.getUint32(at, true);
-      return this.levels(whole.subarray(from, at), header.num_values, highest);
+      return whole.subarray(from, at);
     };
-    const repetitionLevels = nextLevels(this.highest.repetition);
-    const definitionLevels = nextLevels(this.highest.definition);
-    const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
-    this.checkIndices(whole.subarray(at), header.encoding, values);
-    return { page: this.library.readDataPage(whole.subarray(at), { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
+    const repetition = next(this.highest.repetition);
+    const definition = next(this.highest.definition);
+    return { repetition, definition, values: whole.subarray(at), count: head.data_page_header!.num_values };
   }
 
   /** A page of version 2: the levels stand before the values, uncompressed. */
   private secondPage(bytes: Buffer, head: PageHeader): EncodedPage {
     const header = head.data_page_header_v2!;
+    const { repetition, definition, values } = this.secondParts(bytes, head);
+    const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
+    const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
+    this.checkIndices(values, header.encoding, header.num_values - header.num_nulls);
+    const plain = {
+      ...head,
+      uncompressed_page_size: head.uncompressed_page_size - repetition.length - definition.length,
+      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0, is_compressed: false },
+    };
+    return { page: this.library.readDataPageV2(values, plain, this.withoutLevels), repetitionLevels, definitionLevels };
+  }
+
+  private secondParts(bytes: Buffer, head: PageHeader): PageParts {
+    const header = head.data_page_header_v2!;
     const { repetition_levels_byte_length: repetitionBytes, definition_levels_byte_length: definitionBytes } = header;
     const valuesAt = repetitionBytes + definitionBytes;
     if (!(repetitionBytes >= 0 && definitionBytes >= 0 && valuesAt <= bytes.length)) throw this.damaged('a page is cut off');
-    const repetitionLevels = this.levels(bytes.subarray(0, repetitionBytes), header.num_values, this.highest.repetition);
-    const definitionLevels = this.levels(bytes.subarray(repetitionBytes, valuesAt), header.num_values, this.highest.definition);
-    const plain = {
-      ...head,
-      uncompressed_page_size: head.uncompressed_page_size - valuesAt,
-      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0, is_compressed: false },
-    };
     const { codec, compressors } = this.place.decoder;
     const stored = bytes.subarray(valuesAt);
-    const whole = header.is_compressed === false ? stored : this.library.decompressPage(stored, plain.uncompressed_page_size, codec, compressors);
-    this.checkIndices(whole, header.encoding, header.num_values - header.num_nulls);
-    return { page: this.library.readDataPageV2(whole, plain, this.withoutLevels), repetitionLevels, definitionLevels };
+    const values = header.is_compressed === false ? stored : this.library.decompressPage(stored, head.uncompressed_page_size - valuesAt, codec, compressors);
+    return { repetition: bytes.subarray(0, repetitionBytes), definition: bytes.subarray(repetitionBytes, valuesAt), values, count: header.num_values };
   }
 
   /** The library would make an array of as many values as a run says. */
@@ -266,6 +315,10 @@ export class PageReader {
   private damaged(reason: string): CommandError {
     return new CommandError(`${this.name} is damaged: ${reason}`);
   }
+}
+
+function headerOf(head: PageHeader): { encoding: Encoding } | undefined {
+  return head.type === 'DATA_PAGE' ? head.data_page_header : head.data_page_header_v2;
 }
 
 function countOf(levels: Uint8Array, level: number): number {
