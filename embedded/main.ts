@@ -25,6 +25,7 @@ import { addDiskMetrics } from '../node/metrics/disk-metrics';
 import { addLogMetrics } from '../shared/metrics/log-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { capacityOf } from '../shared/process/capacity';
+import { describeUnknown, unknownSettings } from '../shared/config/unknown-settings';
 import { prepareDataFolder } from '../node/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
@@ -171,7 +172,7 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
         log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
-  const notices = [config.opsPort === 0 || opsPort === config.opsPort ? null : opsPortNotice(config.opsPort, opsPort), modelNotice];
+  const notices = [...unknownSettings(process.env).map(describeUnknown), config.opsPort === 0 || opsPort === config.opsPort ? null : opsPortNotice(config.opsPort, opsPort), modelNotice];
   announce(output, config, { port, first, notices: notices.filter((notice) => notice !== null) });
 }
 

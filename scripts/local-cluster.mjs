@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { scrapeConfig } from './scrape-config.mjs';
 import { ROOT } from './setup.mjs';
@@ -96,6 +97,7 @@ export class LocalCluster {
       `Dashboard: http://${HOST}:${first.port}/ui`,
       `For its metrics: prometheus --config.file=${this.#scrapeFile} --storage.tsdb.path=${join(this.#folder, 'prometheus')}`,
       process.env.API_KEY ? 'Admin key: that of API_KEY' : `Admin key: ${this.#apiKey}`,
+      ...settingNotices(),
       ...[...this.#modelReasons].map((reason) => `Texts are compared by words, not by meaning. ${reason}.`),
     ].join('\n');
   }
@@ -267,4 +269,13 @@ export class LocalCluster {
     if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });
     return readFileSync(file, 'utf8').trim();
   }
+}
+
+/** What people should know of the settings, by what the set-up compiled. */
+function settingNotices() {
+  const compiled = createRequire(join(ROOT, 'dist', 'shared', 'config', 'unknown-settings.js'));
+  const { describeUnknown, unknownSettings } = compiled('./unknown-settings.js');
+  const { SETTINGS } = compiled('./settings.js');
+  const limit = Number(process.env.RATE_LIMIT_PER_MINUTE || SETTINGS.rateLimitPerMinute.fallback);
+  return [...(limit > 0 ? [`Each key may make ${limit} requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).`] : []), ...unknownSettings(process.env).map(describeUnknown)];
 }

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { nearestName } from '../../shared/text/nearest-name';
 import { CommandError, EXIT_CODES } from '../command-error';
 
 /** A service and the key for it. */
@@ -72,17 +73,34 @@ function profilesFromJson(path: string, text: string): Profiles {
   } catch (error) {
     throw badFile(path, `it is not JSON: ${(error as Error).message}`);
   }
+  mustBeSpelt(path, json, FILE_FIELDS);
   const { current = null, profiles = {} } = (json ?? {}) as { current?: unknown; profiles?: unknown };
   if (typeof profiles !== 'object' || profiles === null || (current !== null && typeof current !== 'string'))
     throw badFile(path, 'it must hold {"current": name, "profiles": {name: {"url", "api_key"}}}');
   const byName = new Map<string, Profile>();
   for (const [name, value] of Object.entries(profiles as Record<string, { url?: unknown; api_key?: unknown } | null>)) {
+    mustBeSpelt(path, value, PROFILE_FIELDS, `profile "${name}" has `);
     if (typeof value?.url !== 'string') throw badFile(path, `profile "${name}" has no url`);
     if (value.api_key !== undefined && typeof value.api_key !== 'string') throw badFile(path, `api_key of profile "${name}" is not a string`);
     byName.set(name, { url: value.url, apiKey: value.api_key ?? null });
   }
   return { current, byName };
 }
+
+const FILE_FIELDS = ['current', 'profiles'];
+const PROFILE_FIELDS = ['url', 'api_key'];
+
+/** A later version may write more fields, but none that is so near one of these. */
+function mustBeSpelt(path: string, value: unknown, known: readonly string[], where = 'it has '): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const field of Object.keys(value)) {
+    const nearest = known.includes(field) ? null : nearestName(field, known);
+    if (nearest !== null) throw badFile(path, `${where}"${field.slice(0, SHOWN_MAX)}", which is not known: did you mean "${nearest}"?`);
+  }
+}
+
+/** Longest piece of a name that a message repeats. */
+const SHOWN_MAX = 80;
 
 function badFile(path: string, reason: string): CommandError {
   return new CommandError(`the profile file ${path} is not used: ${reason}`, EXIT_CODES.usage);

@@ -482,7 +482,7 @@ function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision, setting: 
 
 function settingOf({ rateLimitPerMinute, token }: Caller): string {
   if (rateLimitPerMinute === null) return 'RATE_LIMIT_PER_MINUTE';
-  return token === undefined ? 'rate_limit_per_minute of this key' : 'of this token, or JWT_RATE_LIMIT_PER_MINUTE';
+  return token === undefined ? 'rate_limit_per_minute of this key' : 'JWT_RATE_LIMIT_PER_MINUTE, or what the token says';
 }
 
 /** A request of the dashboard itself: in the window that those of each caller have, or else in the usual one. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { KeyRange, KeyValueStore } from '../../node/kv/key-value-store';
@@ -246,6 +246,15 @@ describe('RocksKeyValueStore', () => {
     const first = await RocksKeyValueStore.open(folder);
     await expect(RocksKeyValueStore.open(folder)).rejects.toThrow(/in use by another process/);
     await first.close();
+  });
+
+  test('says why where the lock can not be asked for, and not that the folder is in use', async () => {
+    const folder = newFolder();
+    mkdirSync(join(folder, 'LOCK'), { recursive: true });
+    const refusal = await RocksKeyValueStore.open(folder).catch((error: Error) => error);
+    expect(refusal).toMatchObject({ kind: 'storage_failed', message: expect.stringMatching(/cannot be opened: .*LOCK: Is a directory/) });
+    rmdirSync(join(folder, 'LOCK'));
+    await (await RocksKeyValueStore.open(folder)).close();
   });
 
   test('a process killed by SIGKILL leaves its synced writes and no lock', async () => {

@@ -34,6 +34,7 @@ describe('a start without settings for it', () => {
     const [, port] = /Port 9090 is taken by another program: the operations port \(.*\) is (\d+) this time\./.exec(output) ?? [];
     expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
     expect(output).toContain('"msg":"RECALL_TARGT is not a setting: did you mean RECALL_TARGET?"');
+    expect(output).toContain('\nRECALL_TARGT is not a setting: did you mean RECALL_TARGET?\n');
     expect(output).toContain('Each key may make 100 requests a minute (RATE_LIMIT_PER_MINUTE; 0: any number).');
   });
 });

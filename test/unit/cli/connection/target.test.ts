@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readProfiles, writeProfiles } from '../../../../cli/connection/profile-file';
@@ -52,5 +52,16 @@ describe('the profile file', () => {
     chmodSync(path, 0o400);
     expect(readProfiles(path).current).toBe('home');
     expect(readFileSync(path, 'utf8')).toContain('home-key');
+  });
+
+  test('names what was most likely meant by a field that is misspelt, and lets others be', () => {
+    const other = join(folder, 'misspelt.json');
+    const read = (json: object) => {
+      writeFileSync(other, JSON.stringify(json), { mode: 0o600 });
+      return readProfiles(other);
+    };
+    expect(() => read({ profiles: { a: { url: 'http://a', apikey: 'secret' } } })).toThrow(/profile "a" has "apikey", which is not known: did you mean "api_key"\?/);
+    expect(() => read({ profile: { a: { url: 'http://a' } } })).toThrow(/it has "profile", which is not known: did you mean "profiles"\?/);
+    expect(read({ version: 2, profiles: { a: { url: 'http://a', note: 'mine' } } }).byName.get('a')).toEqual({ url: 'http://a', apiKey: null });
   });
 });
