@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { SwaggerUiOptions } from 'swagger-ui-express';
+import type { BasePath } from './base-path';
 import type { RequestTarget } from './request-target';
 
 /** The page loads everything from this server. */
@@ -56,7 +57,7 @@ const HIDDEN = /\/package\.json$/;
  * Answers requests under /docs: the explorer's files, and the page itself, at /docs/ only. Other paths go to `otherwise`.
  * It takes a tenth of a start, so it is made for the first request.
  */
-export function docsPage(): (request: IncomingMessage, response: ServerResponse, target: Pick<RequestTarget, 'segments'>, otherwise: () => void) => void {
+export function docsPage(basePath: BasePath): (request: IncomingMessage, response: ServerResponse, target: Pick<RequestTarget, 'segments'>, otherwise: () => void) => void {
   const express = require('express') as typeof import('express');
   const swaggerUi = require('swagger-ui-express') as typeof import('swagger-ui-express');
   const app = express();
@@ -76,9 +77,8 @@ export function docsPage(): (request: IncomingMessage, response: ServerResponse,
   app.use('/docs', secure, ...filesOnly(swaggerUi.serve), page);
   // With no route, Express hands on OPTIONS too. It ends here as well when it can't decode a path.
   return (request, response, { segments }, otherwise) => {
-    // By a relative path: the one that clients see may have more in front.
     if (segments.length === 1 && (request.method === 'GET' || request.method === 'HEAD')) {
-      response.writeHead(301, { ...BROWSER_HEADERS, location: `${segments[0]}/`, 'content-length': 0 }).end();
+      response.writeHead(301, { ...BROWSER_HEADERS, location: `${basePath.of(request)}/${segments[0]}/`, 'content-length': 0 }).end();
       return;
     }
     request.url = `/${segments.join('/')}`;

@@ -289,7 +289,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
       () => clock.monotonicMs(),
       () => hold.sending(0),
     );
-    (explorer ??= docsPage())(request, response, target, () => serve(arrival));
+    (explorer ??= docsPage(basePath))(request, response, target, () => serve(arrival));
   };
   const isForExplorer = ({ target }: Arrival): boolean => hasDocs && target.segments[0] === 'docs';
   const queue = new ConnectionQueue(
