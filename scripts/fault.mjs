@@ -33,7 +33,7 @@ if (![schedules, from, least].every(Number.isSafeInteger) || !(seconds > 0) || !
   exitWithUsage();
 }
 await setUpOrExit();
-if (!values.matrix && (values.target === 'cluster' || values.failovers !== undefined)) await ensureEtcdOrExit();
+if (values.matrix || values.target === 'cluster' || values.failovers !== undefined) await ensureEtcdOrExit();
 // The processes of a schedule end with this one.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');
@@ -48,8 +48,8 @@ if (values.matrix) {
   const pattern = new RegExp(values.only);
   const startedMs = Date.now();
   console.log('place | kind | fault | form | moment | expected | seen | ok');
-  /** @param {string} kind */
-  const only = (kind) => pattern.test(kind);
+  /** @param {string} kind @param {string} place */
+  const only = (kind, place) => pattern.test(`${place}: ${kind}`);
   /** @param {any} cell */
   const onCell = (cell) => console.log(lineOf(cell));
   const { cells, mismatches, known } = await runMatrix({ seed: from, only, onCell });

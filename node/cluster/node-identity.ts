@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import { ShardStores } from './shard-stores';
@@ -15,7 +16,11 @@ const CLUSTER_FILE = 'cluster.json';
  */
 export async function readStoreId(folder: string, nodeId: string): Promise<string> {
   await makeStableFolder(folder);
-  const found = await read(join(folder, FILE), ['node', 'store']);
+  const found = await read(
+    join(folder, FILE),
+    ['node', 'store'],
+    'put the file back (while it is away, a start says what was in it, where that is known), or start with an empty folder, and every replica is copied from the others',
+  );
   if (found !== null) {
     if (found.node !== nodeId) throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${found.node}, not ${nodeId}`);
     return found.store;
@@ -44,7 +49,7 @@ async function mustBeNew(folder: string, nodeId: string): Promise<void> {
 
 /** The cluster that a node's data were made in; null if the folder does not say. Errors: storage_failed. */
 export async function readClusterId(folder: string): Promise<string | null> {
-  return (await read(join(folder, CLUSTER_FILE), ['cluster']))?.cluster ?? null;
+  return (await read(join(folder, CLUSTER_FILE), ['cluster'], 'put the file back, or remove it if the data are of the cluster that ETCD_ENDPOINTS name'))?.cluster ?? null;
 }
 
 /**
@@ -65,22 +70,26 @@ export async function mustBelongTo(folder: string, cluster: string): Promise<voi
 }
 
 async function note(folder: string, name: string, content: Record<string, string>): Promise<void> {
-  await replaceFile(join(folder, name), `${JSON.stringify(content)}\n`);
+  await replaceFile(join(folder, name), `${JSON.stringify({ ...content, crc: crc32(JSON.stringify(content)) })}\n`);
   await syncFolder(folder);
 }
 
-/** The strings that a file holds; null if it is not there. Errors: storage_failed. */
-async function read<Name extends string>(file: string, names: readonly Name[]): Promise<Record<Name, string> | null> {
+/**
+ * The strings that a file holds; null if it is not there. Those of the first versions have no checksum. Errors: storage_failed,
+ * with `way` out where it is damaged.
+ */
+async function read<Name extends string>(file: string, names: readonly Name[], way: string): Promise<Record<Name, string> | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });
   });
   if (text === null) return null;
   try {
-    const fields = JSON.parse(text) as Record<Name, unknown>;
-    if (names.every((name) => typeof fields[name] === 'string')) return fields as Record<Name, string>;
+    const { crc, ...fields } = JSON.parse(text) as Record<string, unknown>;
+    const isAsWritten = crc === undefined || crc === crc32(JSON.stringify(fields));
+    if (isAsWritten && names.every((name) => typeof fields[name] === 'string')) return fields as Record<Name, string>;
   } catch {
     // Told below.
   }
-  throw new QuiverError('storage_failed', `${file} is damaged`);
+  throw new QuiverError('storage_failed', `${file} is damaged: ${way}`);
 }

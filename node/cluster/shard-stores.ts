@@ -35,7 +35,8 @@ export class ShardStores {
       const match = FILE_NAME.exec(name);
       if (match === null) continue;
       const id = (await readFile(join(stores, name), 'utf8')).trim();
-      if (id === '') throw new QuiverError('storage_failed', `${join(stores, name)} is empty`);
+      if (id === '')
+        throw new QuiverError('storage_failed', `${join(stores, name)} is damaged, it is empty: put it back, or remove it, and the shard is copied from another replica if it had a store of its own`);
       ids.set(shardKey({ collectionUid: match[1], shard: Number(match[2]) }), id);
     }
     return new ShardStores(folder, nodeStore, ids);

@@ -6,6 +6,7 @@ import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
+import { LaterFormatError } from '../files/later-format';
 import { diskTakesWrites } from '../kv/disk-room';
 import { shardNoteName, StoreNotes } from '../kv/store-notes';
 import type { KeptLog } from '../shipping/kept-logs';
@@ -232,7 +233,9 @@ export class ShardHost implements ShardPublications {
           onDamaged: (error) => logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
         }),
       onFailed: (error, retryMs) => {
-        if (place.wasOpen) return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
+        // What a disk that fails or is full keeps from being opened at a start, as well: nobody else asks for it again.
+        const mayPass = mustExist && !isDamage(error) && !(error instanceof LaterFormatError);
+        if (place.wasOpen || mayPass) return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened; it is tried again');
         this.places.delete(name);
         if (isDamage(error)) this.damaged.set(name, error);
         void place.end('closed');

@@ -1,10 +1,15 @@
 import { runMatrix } from './matrix/fault-matrix';
 import { isRight, lineOf } from './matrix/cell';
+import { NODE_FILES } from './matrix/cluster-expectations';
 import { BESIDE_SHARD_FILES, DISK_SHARD_FILES, EMBEDDED_FILES, KNOWN_NOT_HELD, OUTCOMES, SHARD_FILES } from './matrix/expectations';
+import { MACHINE_FILES } from './matrix/machine-expectations';
 
 /** The fixed part of the matrix of faults, and the matrix as data. All of it: `npm run fault -- --matrix`. */
 
 const KINDS = [...SHARD_FILES, ...DISK_SHARD_FILES, ...BESIDE_SHARD_FILES, ...EMBEDDED_FILES];
+/** What is right where calls about files fail, or files of a node are damaged. */
+const OF_CALLS = MACHINE_FILES.flatMap(({ right }) => Object.values(right).flatMap((moments) => Object.values(moments)));
+const OF_CLUSTERS = NODE_FILES.flatMap(({ right }) => Object.values(right) as (readonly string[])[]);
 
 test('every kind of file says for each damage what is right, in words of the vocabulary, and once', () => {
   expect(new Set(KINDS.map(({ kind }) => kind)).size).toBe(KINDS.length);
@@ -15,9 +20,16 @@ test('every kind of file says for each damage what is right, in words of the voc
     }
 });
 
+test('so does every kind of file of which calls fail, and every file of a node', () => {
+  for (const outcomes of [...OF_CALLS, ...OF_CLUSTERS]) {
+    expect(outcomes.length).toBeGreaterThan(0);
+    for (const outcome of outcomes) expect(Object.keys(OUTCOMES)).toContain(outcome);
+  }
+});
+
 test('what is known not to hold names a kind of the matrix and a reason', () => {
   for (const { kind, why } of KNOWN_NOT_HELD) {
-    expect(KINDS.map((row) => row.kind)).toContain(kind);
+    expect([...KINDS, ...MACHINE_FILES].map((row) => row.kind)).toContain(kind);
     expect(why).not.toBe('');
   }
 });
@@ -43,4 +55,12 @@ test('vectors in which a bit turns while they are in use are told or made anew, 
 test('the folder of a process without the start of its collections does not start, and says what to do', async () => {
   const { mismatches } = await runMatrix({ seed: 1, only: (kind) => kind === 'collections and keys: CURRENT', forms: ['cut to nothing'], onCell: () => undefined });
   expect(mismatches.map(lineOf)).toEqual([]);
+});
+
+const onFailingFiles = process.platform === 'linux' ? test : test.skip;
+
+onFailingFiles('a shard whose disk fails, at every moment, goes on by itself when it does no more, also where a start met it', async () => {
+  const { cells, mismatches } = await runMatrix({ seed: 1, only: (kind) => kind === 'records of a shard', faults: ['error'], onCell: () => undefined });
+  expect(mismatches.map(lineOf)).toEqual([]);
+  expect(cells).toBe(7);
 });

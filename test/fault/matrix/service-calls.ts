@@ -13,7 +13,7 @@ const LOOK_MS = 100;
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
 
 /** Beside lines of the log, the one that says why there is no start, and what to do. */
-export const ONE_LINE = /(gone|damaged|later|not|cannot|can not).*(quiver repair|put it back|put back|restore|docs\/|from)/;
+export const ONE_LINE = /(gone|damaged|later|not|cannot|can not).*(quiver repair|put (it |the file )?back|restore|docs\/|from)/;
 
 /** A service of a data folder, whose backups lie beside it. */
 export function serviceIn(dataDir: string, environment: Record<string, string> = {}): EmbeddedProcess {
@@ -82,6 +82,22 @@ export async function during(call: Call, moment: Moment, model: CollectionModel,
     return named(ended);
   }
   return null;
+}
+
+/** Does what failed while a fault lasted, which may still be given up. Null when it is done; else what keeps it. */
+export async function doneAgain(call: Call, moment: Moment, model: CollectionModel, seed: number): Promise<string | null> {
+  let last: string | null = null;
+  for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(10 * LOOK_MS)) {
+    const noted: Call = async (method, path, body) => {
+      const answer = await call(method, path, body);
+      if (answer.error !== null) last = answer.error.message;
+      return answer;
+    };
+    const told = await during(noted, moment, model, seed);
+    if (told === null) return null;
+    last = told === 'told' ? last : told;
+  }
+  return `${moment} after the fault: ${last}`;
 }
 
 /** Waits until a backup or restore is over, and answers it; null if it is not in time. */

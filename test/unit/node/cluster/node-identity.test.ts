@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mustBelongTo, readClusterId, readStoreId } from '../../../../node/cluster/node-identity';
@@ -71,7 +71,34 @@ test('a store that says nothing, because it was put back or emptied, is the clus
   expect(await start(await newStore())).toBe(cluster);
 });
 
-test('a damaged file is not taken for another cluster', async () => {
+test('a damaged file is not taken for another cluster, and the way out is told', async () => {
   writeFileSync(join(folder, 'cluster.json'), '{');
-  await expect(readClusterId(folder)).rejects.toMatchObject({ kind: 'storage_failed' });
+  await expect(readClusterId(folder)).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('or remove it') });
+});
+
+test('a bit that turned names no other store or cluster: it is told, or changes nothing', async () => {
+  const store = await readStoreId(folder, 'a');
+  const cluster = await start(await newStore());
+  for (const [name, reading, right] of [
+    ['store.json', () => readStoreId(folder, 'a'), store],
+    ['cluster.json', () => readClusterId(folder), cluster],
+  ] as const) {
+    const file = join(folder, name);
+    const sound = readFileSync(file);
+    for (let at = 0; at < sound.length; at++) {
+      const turned = Buffer.from(sound);
+      turned[at] ^= 4;
+      writeFileSync(file, turned);
+      const seen = await reading().catch((error: Error) => error.message);
+      if (seen !== right) expect(seen).toMatch(/is damaged: put the file back/);
+    }
+    writeFileSync(file, sound);
+    expect(await reading()).toBe(right);
+  }
+});
+
+test('what a version wrote that had no checksum is read', async () => {
+  writeFileSync(join(folder, 'store.json'), '{"node":"a","store":"s"}\n');
+  writeFileSync(join(folder, 'cluster.json'), '{"cluster":"c"}\n');
+  expect([await readStoreId(folder, 'a'), await readClusterId(folder)]).toEqual(['s', 'c']);
 });
