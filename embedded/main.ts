@@ -71,7 +71,9 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
   const clock = systemClock;
   prepareDataFolder(config.dataDir, log, { expected: config.dataExpected === 'true' });
   const machine = readMachineLimits();
-  const capacity = capacityOf(config, machine);
+  // What is kept for shipping is shipped from an open shard.
+  const rests = config.idleShardSeconds > 0 && config.backupLog !== 'true';
+  const capacity = capacityOf({ ...config, rests }, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);
   endings.defer(async () => files.close());
   const metrics = new ProcessMetrics({
@@ -102,6 +104,7 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
     logger: log.child({ part: 'node' }),
     backups: backupPlaceOf(config, openTarget),
     openShardsMax: capacity.openShardsMax,
+    ...(rests && { rests: { afterMs: config.idleShardSeconds * 1000, openMax: capacity.restingFrom } }),
     ...(config.backupLog === 'true' && { beforeDrop: async (log: ShippableLog) => shipping?.shipRest(log) }),
   });
   endings.defer(() => host.close());
@@ -126,6 +129,7 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
   addReplicaMetrics(metrics, () => host.observe());
   addDiskMetrics(metrics, config.dataDir);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
+  metrics.gauge('quiver_shards_resting', 'Shards that are closed because nobody uses them, until somebody does', () => host.restingShards);
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });

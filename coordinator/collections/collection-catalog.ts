@@ -40,6 +40,8 @@ export class CollectionCatalog {
    * conflict.
    */
   private reserving: Promise<unknown> = Promise.resolve();
+  /** Of entries that a store in memory lists again and again: each creation counts all collections. */
+  private readonly records = new WeakMap<StoreEntry, CollectionRecord>();
   private reservingCount = 0;
 
   constructor(options: { store: ClusterStore }) {
@@ -267,7 +269,17 @@ export class CollectionCatalog {
   }
 
   private async listAll(): Promise<{ entry: StoreEntry; record: CollectionRecord }[]> {
-    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({ entry, record: collectionFromEntry(entry) }));
+    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({ entry, record: this.recordOf(entry) }));
+  }
+
+  /** Nobody changes it. */
+  private recordOf(entry: StoreEntry): CollectionRecord {
+    let record = this.records.get(entry);
+    if (record === undefined) {
+      record = collectionFromEntry(entry);
+      this.records.set(entry, record);
+    }
+    return record;
   }
 
   private async readEntry(name: string): Promise<{ entry: StoreEntry; record: CollectionRecord }> {

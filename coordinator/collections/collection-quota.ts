@@ -5,6 +5,8 @@ import type { CollectionRecord, DropIntent } from './collection-record';
 /** How many collections and shards there may be in all; checked at each creation. */
 export interface CollectionQuota {
   readonly collectionsMax: number;
+  /** Most shards of one collection: a request may need all of them open at once. Absent: as many as there is room for. */
+  readonly shardsAtOnceMax?: number | undefined;
   /** How much of the room for shards a collection takes; in a cluster each replica counts. */
   shardsOf(collection: Pick<CollectionRecord, 'shards' | 'replicas'>): number;
   /** The room for shards, and where it comes from, in words for clients. */
@@ -26,6 +28,12 @@ export function checkQuota(quota: CollectionQuota, present: { collections: Colle
   for (const one of [...present.collections, ...present.drops]) takenByUid.set(one.uid, quota.shardsOf(one));
   const taken = [...takenByUid.values()].reduce((sum, count) => sum + count, 0);
   const needed = quota.shardsOf(wanted);
+  if (needed > (quota.shardsAtOnceMax ?? Infinity)) {
+    throw new QuiverError(
+      'limit_exceeded',
+      `the collection needs ${needed} shards, and at most ${quota.shardsAtOnceMax} can be open at once: the limit comes from the files that may be open (ulimit -n)`,
+    );
+  }
   const { shardsMax, source } = quota.room();
   if (taken + needed <= shardsMax) return;
   const what = needed === wanted.shards ? 'shards' : 'replicas of shards';
@@ -33,9 +41,10 @@ export function checkQuota(quota: CollectionQuota, present: { collections: Colle
 }
 
 /** The quota of one process that holds everything. `isShort` says whether it is about to run out of open files. */
-export function processQuota(capacity: Pick<Capacity, 'collectionsMax' | 'shardsMax' | 'shardsMaxSource'>, isShort: () => boolean): CollectionQuota {
+export function processQuota(capacity: Pick<Capacity, 'collectionsMax' | 'shardsMax' | 'shardsMaxSource' | 'openShardsMax'>, isShort: () => boolean): CollectionQuota {
   return {
     collectionsMax: capacity.collectionsMax,
+    shardsAtOnceMax: capacity.shardsMax > capacity.openShardsMax ? capacity.openShardsMax : undefined,
     shardsOf: ({ shards }) => shards,
     room: () => (isShort() ? { shardsMax: 0, source: 'the files that may be open (ulimit -n), nearly all of which are' } : { shardsMax: capacity.shardsMax, source: capacity.shardsMaxSource }),
   };

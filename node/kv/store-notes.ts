@@ -82,6 +82,19 @@ export class StoreNotes {
   }
 
   /**
+   * Whether the store in `folder`, which is not open, is the one that is noted, and has all that was stored: `operation` is the
+   * number of its last change. Never throws: what is not certain is found out by opening it.
+   */
+  async isWhole(name: string, folder: string, operation: number): Promise<boolean> {
+    const noted = await this.read(name);
+    if (!this.isKnown(name) || noted.acceptLoss === true || noted.isWritten === true || noted.operation === undefined || noted.operation > operation) return false;
+    return this.mustNotBeEarlier(name, folder).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /**
    * The store in `folder` was opened; `operation` is the number of its last change. Notes what is not noted of it. Errors:
    * storage_damaged when it was further; storage_failed.
    */

@@ -14,8 +14,12 @@ namespace quiver {
 
 namespace {
 
-// How much longer the file is than its blocks: the largest page size of the systems that this runs on.
+// How much longer the file is than its room for rows: the largest page size of the systems that this runs on.
 constexpr size_t kBeyond = size_t(64) << 10;
+// The room for more rows is a quarter of what there is, within these bounds: an index of few rows has a small file, and one
+// that is loaded grows its file seldom.
+constexpr size_t kRoomParts = 4;
+constexpr size_t kRoomMin = size_t(64) << 10, kRoomMax = size_t(16) << 20;
 
 }  // namespace
 
@@ -55,31 +59,44 @@ void OriginalsFile::throw_mismatch() const {
 void OriginalsFile::require_whole() {
   struct stat status;
   if (fstat(file_, &status) != 0) throw storage_error("reading " + path_);
-  if (!blocks_.empty() && size_t(status.st_size) < blocks_.size() * (row_bytes_ << shift_) + kBeyond) {
+  if (end_ > 0 && size_t(status.st_size) < end_ + kBeyond) {
     damaged_.store(true, std::memory_order_release);
   }
   require_sound();
 }
 
-void OriginalsFile::map(size_t rows) {
+size_t OriginalsFile::end_for(size_t rows) const {
   const size_t block_bytes = row_bytes_ << shift_;
+  const size_t needed = rows * row_bytes_;
+  const size_t room = std::clamp(needed / kRoomParts, kRoomMin, kRoomMax);
+  const size_t whole_pages = (needed + room + kBeyond - 1) / kBeyond * kBeyond;
+  // No more than the blocks that are mapped, which reach one page further.
+  const size_t blocks = (rows + mask_) >> shift_;
+  return std::min(whole_pages, blocks * block_bytes);
+}
+
+void OriginalsFile::map(size_t rows) {
+  if (rows * row_bytes_ <= end_) return;
+  const size_t block_bytes = row_bytes_ << shift_;
+  const size_t end = end_for(rows);
+  // Blocks are mapped whole; what is mapped beyond the end of the file is never read.
+  struct stat status;
+  if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
+  if (size_t(status.st_size) < end + kBeyond && ftruncate(file_, off_t(end + kBeyond)) != 0) throw storage_error("growing " + path_);
+  // Behind the room, where no row is yet. A page that is checked must not be a hole: on tmpfs, reading a hole needs free
+  // space at that moment.
+  if (pwrite(file_, "", 1, off_t(end)) != 1) throw storage_error("growing " + path_);
   while ((blocks_.size() << shift_) < rows) {
-    // The block is mapped whole, so the file must reach its end; the part not written yet stays a hole.
-    struct stat status;
-    const off_t end = off_t((blocks_.size() + 1) * block_bytes + kBeyond);
-    if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
-    if (status.st_size < end && ftruncate(file_, end) != 0) throw storage_error("growing " + path_);
-    // Behind the last block, where no row is yet. A page that is checked must not be a hole: on tmpfs, reading a hole
-    // needs free space at that moment.
-    const bool is_last = ((blocks_.size() + 1) << shift_) >= rows;
-    if (is_last && pwrite(file_, "", 1, off_t((blocks_.size() + 1) * block_bytes)) != 1) throw storage_error("growing " + path_);
     blocks_.emplace_back(file_, blocks_.size() * block_bytes, block_bytes + kBeyond, damaged_, path_.c_str());
     const uint8_t* data = blocks_.back().data();
     // Rescoring reads single rows: reading ahead would only fill the page cache with their neighbours.
     madvise(const_cast<uint8_t*>(data), block_bytes, MADV_RANDOM);
     table_[blocks_.size() - 1] = data;
-    beyond_.store(data + block_bytes, std::memory_order_release);
   }
+  end_ = end;
+  // Where an earlier call failed, more blocks may be mapped.
+  const size_t last = (end - 1) / block_bytes;
+  beyond_.store(table_[last] + (end - last * block_bytes), std::memory_order_release);
 }
 
 void OriginalsFile::append(const float* vectors, size_t count) {

@@ -23,8 +23,9 @@ namespace quiver {
  * Each row has a checksum in memory. Who answers with what a row holds, or stores it again, compares it (`require_match`): what
  * turned on the disk since it was written is damage, too, and no answer.
  *
- * The file extends one page beyond its last block. A truncation that removes any row removes that whole page, so
- * checking it detects every truncation, even one in the middle of a page, for which the system sends no signal.
+ * The file has room for more rows behind those that were written, a quarter of them at most, and extends one page beyond
+ * that. A truncation that removes any row removes that whole page, so checking it detects every truncation, even one in the
+ * middle of a page, for which the system sends no signal.
  */
 class OriginalsFile {
  public:
@@ -79,7 +80,10 @@ class OriginalsFile {
  private:
   [[noreturn]] void throw_damaged() const;
   [[noreturn]] void throw_mismatch() const;
+  // Makes the file long enough for so many rows, and maps their blocks. On StorageError what was there is as before.
   void map(size_t rows);
+  // Where the room for rows ends in a file that needs room for so many.
+  size_t end_for(size_t rows) const;
   // Throws StorageError if the file is shorter than it should be: later appends would fill it up with zeros.
   void require_whole();
 
@@ -96,7 +100,9 @@ class OriginalsFile {
   std::unique_ptr<const uint8_t*[], FreeTable> table_;
   mutable std::atomic<bool> damaged_{false};
   std::vector<MappedFile> blocks_;
-  // The page beyond the last block.
+  // Where the room for rows ends in the file, at a whole page; 0: it has none.
+  size_t end_ = 0;
+  // The page beyond that.
   std::atomic<const uint8_t*> beyond_{nullptr};
 };
 

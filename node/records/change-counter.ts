@@ -1,9 +1,10 @@
 /** Words of the shared memory. */
 const CHANGES = 0;
 const LIVE_COUNT = 1;
-const WORDS = 4;
 /** Behind them, in a word of 8 bytes. */
 const NEXT_EXPIRY_OFFSET = 8;
+const IS_USED = 4;
+const WORDS = 6;
 
 /**
  * Tells readers on other threads whether what they read may have changed meanwhile (a seqlock; Boehm, "Can seqlocks get
@@ -25,6 +26,13 @@ export class ChangeCounter {
 
   set liveCount(count: number) {
     this.words[LIVE_COUNT] = count;
+  }
+
+  /** Whether a reader searched since the last call. */
+  takeUse(): boolean {
+    const isUsed = this.words[IS_USED] !== 0;
+    if (isUsed) this.words[IS_USED] = 0;
+    return isUsed;
   }
 
   /** Call before the first step that a reader could see. Calls nest; each needs its `end`, unless what is read is wrong for good. */
@@ -69,6 +77,11 @@ export class ChangeWatch {
 
   get liveCount(): number {
     return Atomics.load(this.words, LIVE_COUNT);
+  }
+
+  /** Says that it is used (takeUse). */
+  noteUse(): void {
+    if (this.words[IS_USED] === 0) this.words[IS_USED] = 1;
   }
 
   /** The number to pass to `isUnchanged` after reading; -1 while something changes. */

@@ -43,6 +43,9 @@ export class LocalShardClient implements ShardClient {
   }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    // Lists, metrics and health ask all shards, and open none for it.
+    const known = kind === 'status' ? this.host.statusAtRest(id) : null;
+    if (known !== null) return Promise.resolve(known as AnswerOf<Kind>);
     return this.within(call, id, (shard) => {
       call.note?.begun();
       return shard.read(kind, request);

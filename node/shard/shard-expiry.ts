@@ -92,6 +92,11 @@ export class ShardExpiry {
     };
   }
 
+  /** Before this moment nothing has to be hidden or removed; Infinity: no item expires. */
+  get restsUntilMs(): number {
+    return this.hidden.size > 0 ? -Infinity : this.queue.nextAt;
+  }
+
   /** Hides what has expired by now. Null if nothing had to be waited for, as nearly always. */
   settle(): Promise<void> | null {
     if (this.queue.nextAt === Infinity) return null;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
 import { LaterFormatError } from '../files/later-format';
@@ -18,6 +19,7 @@ import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
+import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from './write-queue';
 
 /** What a collection's folder holds besides its shards: what it takes to list it again (embedded/collection-notes.ts). */
@@ -26,12 +28,16 @@ export const COLLECTION_NOTE = 'collection.json';
 export interface ShardHostOptions extends ShardOptions {
   /** Most shards open at once. */
   openShardsMax: number;
+  /** When shards are closed that are not used; default: never. */
+  rests?: RestOptions | undefined;
   /** Where it is noted which shards there are; default: `notes` in the folder of the shards. */
   notes?: StoreNotes | undefined;
   /** Waits until what a shard keeps for shipping need not be kept any more, for a while. Never rejects. */
   beforeDrop?: (log: ShippableLog) => Promise<void>;
 }
 
+/** How long a shard that is to be opened waits for the files that others have open. */
+const ROOM_MS = 5_000;
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
 
@@ -54,6 +60,9 @@ export class ShardHost implements ShardPublications {
   private readonly budget = new WriteBudget();
   private readonly publisher = new ShardPublisher();
   private readonly opening: NotedOpening;
+  private readonly rests: ShardRests;
+  /** Shards that were closed because they were not used, and are being opened. */
+  private readonly waking = new Map<string, Promise<Shard>>();
   private closing: Promise<void> | null = null;
 
   private constructor(
@@ -62,6 +71,15 @@ export class ShardHost implements ShardPublications {
     private readonly notes: StoreNotes,
   ) {
     this.opening = new NotedOpening(options, notes);
+    this.rests = new ShardRests({
+      ...(options.rests ?? { afterMs: 0, openMax: Infinity }),
+      places: this.places,
+      folderOf: (spec) => this.folderOf(spec),
+      noteClosed: (shard, path) => this.opening.noteClosed(shard, path),
+      wake: (name) => void this.wake(name).catch((error: unknown) => options.logger.error({ error, shard: name }, 'a shard with expired items could not be opened')),
+      wallMs: options.wallMs ?? Date.now,
+      logger: options.logger,
+    });
   }
 
   /** Prepares the folder and finishes drops that a crash cut short; opens nothing. Errors: those of the file system. */
@@ -72,32 +90,34 @@ export class ShardHost implements ShardPublications {
   }
 
   /**
-   * Opens a shard; nothing happens when it is open. One that is not there and was never noted is made, unless it `mustExist`.
+   * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was never noted is made, unless it `mustExist`.
    * Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
    */
   async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
     const name = nameOf(spec);
+    if (!this.places.has(name)) {
+      if (mustExist) await this.leaveAtRest(name, spec);
+      if (this.rests.resting.get(name) === undefined) await this.untilRoom();
+    }
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
     let place = this.places.get(name);
-    if (place === undefined) {
+    const known = place ?? this.rests.resting.get(name);
+    if (known === undefined) {
       // The files that one more would open are those by which the process is reached.
       const { openShardsMax } = this.options;
       if (this.places.size >= openShardsMax) {
         this.left.set(name, { spec: { ...spec }, mustExist });
-        throw new QuiverError(
-          'storage_failed',
-          `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`,
-        );
+        throw tooMany(openShardsMax, 'storage_failed');
       }
       this.left.delete(name);
       this.damaged.delete(name);
       place = this.placeFor(name, { ...spec }, mustExist);
       this.places.set(name, place);
-    } else if (specText(place.spec) !== specText(spec)) {
-      throw new QuiverError('storage_failed', `the shard is ${specText(place.spec)}, not ${specText(spec)}`);
+    } else if (specText(known.spec) !== specText(spec)) {
+      throw new QuiverError('storage_failed', `the shard is ${specText(known.spec)}, not ${specText(spec)}`);
     }
-    await place.ready;
+    await place?.ready;
   }
 
   /**
@@ -109,6 +129,7 @@ export class ShardHost implements ShardPublications {
     const place = this.places.get(nameOf(id));
     if (place !== undefined) return place.ready;
     if (this.closing !== null) throw shuttingDown();
+    if (this.rests.resting.get(nameOf(id)) !== undefined) return this.wake(nameOf(id));
     const left = this.left.get(nameOf(id));
     if (left !== undefined) {
       await this.open(left.spec, left);
@@ -117,6 +138,16 @@ export class ShardHost implements ShardPublications {
     const damage = this.damaged.get(nameOf(id));
     if (damage !== undefined) throw damage;
     throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} is not on this node`);
+  }
+
+  /** What a shard answers that is closed because it is not used; null: ask it itself. */
+  statusAtRest(id: ShardId): ShardStatus | null {
+    return this.rests.resting.status(nameOf(id));
+  }
+
+  /** Closes shards of few items that nobody has used for so long, in milliseconds, until their next use. */
+  restUnused(leastMs: number): Promise<void> {
+    return this.rests.restUnused(leastMs);
   }
 
   /** Removes a shard and its data; nothing happens when it is gone. */
@@ -135,14 +166,15 @@ export class ShardHost implements ShardPublications {
     return this.publisher.follow(publish);
   }
 
-  /** The shards that are open; each counts as the leader of itself, as `GET /v1/cluster` has it. */
-  observe(): Promise<ReplicaObservation[]> {
-    return lookAt(this.places.values(), async (open) => {
-      const data = await open.observe();
-      const { collectionUid, shard } = open.spec;
+  /** The shards that are open or closed because they are not used; each counts as the leader of itself, as `GET /v1/cluster` has it. */
+  async observe(): Promise<ReplicaObservation[]> {
+    const open = await lookAt(this.places.values(), async (held) => {
+      const data = await held.observe();
+      const { collectionUid, shard } = held.spec;
       const { lastOperation } = data.status;
-      return { collectionUid, shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: open.waitingWrites, lagMax: 0, data };
+      return { collectionUid, shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: held.waitingWrites, lagMax: 0, data };
     });
+    return [...open, ...this.rests.resting.observations()];
   }
 
   /** The writes that open shards keep for shipping. */
@@ -150,9 +182,14 @@ export class ShardHost implements ShardPublications {
     return openAt(this.places.values()).flatMap(({ log }) => log ?? []);
   }
 
-  /** Shards that are to be open. */
+  /** Shards that there are, but for those that could not be opened. */
   get shardCount(): number {
-    return this.places.size;
+    return this.places.size + this.rests.resting.size;
+  }
+
+  /** Those of them that are closed because they are not used. */
+  get restingShards(): number {
+    return this.rests.resting.size;
   }
 
   /** Shards that are to be open and are not, most likely because their disk fails. */
@@ -177,14 +214,16 @@ export class ShardHost implements ShardPublications {
   }
 
   private async closeAll(): Promise<void> {
-    const closings = [...this.places.values()].map(async (place) => {
-      await place.end('closed');
-      if (place.open !== null) await this.opening.noteClosed(place.open, this.folderOf(place.spec));
-    });
+    await this.rests.close();
+    await Promise.allSettled(this.waking.values());
+    const closings = [...this.places.values()].map((place) => this.rests.end(place));
     await allEnded([...closings, ...this.leaving.values()]).finally(() => this.places.clear());
   }
 
   private async remove(id: ShardId, name: string): Promise<void> {
+    const resting = this.rests.resting.get(name);
+    this.rests.resting.delete(name);
+    await resting?.closed;
     const place = this.places.get(name);
     const { beforeDrop } = this.options;
     if (place !== undefined && beforeDrop !== undefined) for (const { log } of openAt([place])) if (log !== null) await beforeDrop(log);
@@ -213,6 +252,53 @@ export class ShardHost implements ShardPublications {
     await rmdir(collection).catch(() => undefined);
   }
 
+  /** At a start: a shard of which everything is known by what was noted when it was closed stays closed until it is used. */
+  private async leaveAtRest(name: string, spec: ShardSpec): Promise<void> {
+    const facts = this.rests.resting.get(name) === undefined ? this.rests.noted(spec) : null;
+    if (facts === null || !(await this.notes.isWhole(shardNoteName(spec), join(this.folderOf(spec), 'records'), facts.status.lastOperation))) return;
+    if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
+    this.rests.resting.put(name, { spec: { ...spec }, facts, closed: Promise.resolve() });
+  }
+
+  /** Waits until one more can be open, or none of those that are is unused. */
+  private async untilRoom(): Promise<void> {
+    const { openShardsMax } = this.options;
+    for (const untilMs = performance.now() + ROOM_MS; ;) {
+      await this.rests.room(openShardsMax);
+      if (this.places.size < openShardsMax || this.closing !== null || !this.rests.isOn || performance.now() > untilMs) return;
+    }
+  }
+
+  /** Opens a shard that was closed because it was not used. Errors: as of {@link shard}; it is tried again by its next use. */
+  private wake(name: string): Promise<Shard> {
+    let waking = this.waking.get(name);
+    if (waking === undefined) {
+      waking = this.openAgain(name).finally(() => this.waking.delete(name));
+      this.waking.set(name, waking);
+    }
+    return waking;
+  }
+
+  private async openAgain(name: string): Promise<Shard> {
+    const { resting } = this.rests;
+    const found = resting.get(name);
+    if (found === undefined) throw new QuiverError('not_found', `shard ${name} is not on this node`);
+    await found.closed;
+    await this.untilRoom();
+    if (this.closing !== null) throw shuttingDown();
+    if (resting.get(name) !== found) return this.shard(found.spec);
+    if (this.places.size >= this.options.openShardsMax) throw tooMany(this.options.openShardsMax, 'overloaded');
+    resting.delete(name);
+    const place = this.placeFor(name, found.spec, true);
+    this.places.set(name, place);
+    try {
+      return await place.ready;
+    } catch (error) {
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, closed: place.end('closed').catch(() => undefined) });
+      throw error;
+    }
+  }
+
   private placeFor(name: string, spec: ShardSpec, mustExist: boolean): ShardPlace<Shard> {
     const { logger } = this.options;
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
@@ -220,6 +306,7 @@ export class ShardHost implements ShardPublications {
       open: (ended) =>
         this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
+          isVerified: this.rests.isVerified(name),
           budget: this.budget,
           publisher: this.publisher,
           onDiverged: (error) => {
@@ -258,6 +345,10 @@ export class ShardHost implements ShardPublications {
     this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
     place.reopen();
   }
+}
+
+function tooMany(openShardsMax: number, kind: 'storage_failed' | 'overloaded'): QuiverError {
+  return new QuiverError(kind, `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
 }
 
 function nameOf(id: ShardId): string {

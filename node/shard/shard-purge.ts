@@ -52,6 +52,10 @@ export class ShardPurge {
     return [{ node: '', ...this.state }];
   }
 
+  get isRunning(): boolean {
+    return this.state.state === 'running';
+  }
+
   /**
    * Goes on with nothing more, and waits for what it changes itself. What others do for it ends with them: whoever closes the
    * indexes, the store and the checkpoints does that after this.

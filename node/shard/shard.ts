@@ -54,6 +54,8 @@ export interface ShardSurroundings {
   onDamaged: (error: Error) => void;
   /** Its data were here before: where they are gone, it is damaged, and nothing is made in their place. */
   mustExist?: boolean;
+  /** All of its records were compared with their checksums in the life of this process: that is not done again. */
+  isVerified?: boolean;
   /** Aborted when it is not to be opened any more: what takes long then ends. */
   ended?: AbortSignal | undefined;
   /** Removes expired items by way of the log; answers false where another replica does. Default: a write of the shard. */
@@ -91,6 +93,10 @@ export class Shard {
   private readonly endPublication: () => void;
   private readonly verifying = new AbortController();
   private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
+  /** Calls under way. */
+  private running = 0;
+  private used = 0;
+  private verified = false;
 
   private constructor(
     readonly spec: ShardSpec,
@@ -215,7 +221,7 @@ export class Shard {
       const log =
         backups?.log !== 'own' ? null : await OwnLog.open({ id: spec, records, operation, isNew: operation === 0 && lastRecno === 0 && !(await records.isRestored()), wallMs: wallOf(options) });
       shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate(), log }, surroundings);
-      void shard.verify();
+      if (surroundings.isVerified !== true) void shard.verify();
       return shard;
     } catch (error) {
       recovered?.indexes.directory.close();
@@ -243,6 +249,7 @@ export class Shard {
    * send.
    */
   write(operations: WriteOperation[]): Promise<WriteResult> {
+    this.used += 1;
     return this.whileOpen(async () => {
       const { checked, claim } = await this.check(operations);
       const unguard = this.guard(checked);
@@ -372,6 +379,8 @@ export class Shard {
    * collection consists of. An answer is as of a moment after the call at which the shard was.
    */
   read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
+    // Who looks at all shards uses none of them.
+    if (kind !== 'status') this.used += 1;
     return this.whileOpen(() => {
       mustAnswer(this.reader.gate.now, kind);
       const settling = this.expiry.settle();
@@ -442,6 +451,33 @@ export class Shard {
     return this.queue.length;
   }
 
+  /** Rises with each use since the last call. */
+  get uses(): number {
+    if (this.parts.recovered.indexes.directory.changes.takeUse()) this.used += 1;
+    return this.used;
+  }
+
+  /** Until when it needs not be open, unless somebody uses it; -Infinity: it does, because something is under way or wanted. */
+  get restsUntilMs(): number {
+    const { gate, purge, backups, indexes } = this.reader;
+    const isBusy = this.running > 0 || !this.queue.isSettled || this.closing !== null || this.diverged || this.damaged || this.parts.log !== null || purge.isRunning || backups?.isWanted === true;
+    if (isBusy || gate.now.stage !== 'open') return -Infinity;
+    const { state, optimizing } = indexes.vectors.status().progress;
+    return state === 'ready' && !optimizing ? this.expiry.restsUntilMs : -Infinity;
+  }
+
+  /** How many rows of vectors are read when it is opened, and their bytes; items as long as there are more of them. */
+  get size(): { rows: number; bytes: number } {
+    const { directory, vectors } = this.parts.recovered.indexes;
+    const { progress, diskBytes } = vectors.status();
+    return { rows: Math.max(progress.rows, directory.liveCount), bytes: diskBytes };
+  }
+
+  /** Whether all of its records were compared with their checksums since it was opened. */
+  get isVerified(): boolean {
+    return this.verified;
+  }
+
   /** Resolves when no write is queued and the vector index has no background work. */
   async settled(): Promise<void> {
     await this.queue.settled();
@@ -472,6 +508,7 @@ export class Shard {
     const { records, folder, options } = this.parts;
     try {
       await records.verify({ bytesPerSecond: VERIFY_BYTES_PER_SECOND, stop: this.verifying.signal });
+      this.verified = !this.verifying.signal.aborted;
     } catch (error) {
       if (this.closing !== null) return;
       options.logger.error({ error, folder }, 'the check of the records failed');
@@ -530,12 +567,15 @@ export class Shard {
   private async whileOpen<Result>(call: () => Result | Promise<Result>): Promise<Result> {
     this.checkOpen();
     let result: Result;
+    this.running += 1;
     try {
       result = await call();
     } catch (error) {
       this.noteDamage(error);
       if (!isAboutWrite(error)) this.checkOpen();
       throw error;
+    } finally {
+      this.running -= 1;
     }
     if (this.diverged) throw this.closedError('reopened');
     return result;

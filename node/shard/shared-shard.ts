@@ -54,6 +54,7 @@ export class SharedShard {
     const counter = counted === true ? new SearchCounter() : null;
     const begun = this.changes.begin();
     if (begun < 0) return null;
+    this.changes.noteUse();
     const found = searchSharedVectors(this.shared.vectors, vector, {
       k,
       effort,

@@ -70,6 +70,11 @@ export class WriteQueue {
     return this.waiting.length;
   }
 
+  /** Nothing is queued or running. */
+  get isSettled(): boolean {
+    return this.running === null;
+  }
+
   /** Fails the waiting writes; the running batch continues. */
   abandon(error: () => QuiverError): void {
     for (const write of this.waiting.splice(0)) {

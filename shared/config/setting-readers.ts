@@ -33,6 +33,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   answerBytesMax: ROLES,
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
+  idleShardSeconds: ['embedded'],
   indexThreads: ['embedded', 'node'],
   storeCacheBytes: ['embedded', 'node'],
   storeWriteBufferBytes: ['embedded', 'node'],

@@ -302,11 +302,16 @@ export const SETTINGS = {
   },
   collectionsMax: {
     name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
-    meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000',
+    meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000, embedded to 50,000',
   },
   shardsMax: {
     name: 'MAX_SHARDS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
     meaning: 'Most shards of this process, in a cluster replicas of shards on this node; 0: by the open files that are allowed and the memory',
+  },
+  idleShardSeconds: {
+    // Opening again takes some milliseconds: minutes, so that nobody who is at work waits for it.
+    name: 'IDLE_SHARD_SECONDS', kind: 'integer', fallback: 300, minimum: 0, maximum: 31_536_000,
+    meaning: 'A shard of few items that nobody uses for so long is closed until its next use, without a cluster and without BACKUP_LOG; it takes some kilobytes then, and no open files; 0: never',
   },
   indexThreads: {
     name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,

@@ -10,6 +10,8 @@ export interface Capacity {
   shardsMaxSource: string;
   /** Shards that may be open, even if more were made before. More would take the files that connections need. */
   openShardsMax: number;
+  /** Beyond so many open ones, those are closed that nobody uses, where that is done. */
+  restingFrom: number;
   /** Connections of the API port. */
   connectionsMax: number;
 }
@@ -22,6 +24,8 @@ export interface Capacity {
 export const FILES_PER_SHARD = 13;
 /** An empty shard takes 0.7 MB of memory; with the tables of an index and a little data it takes about this much. */
 const BYTES_PER_SHARD = 1024 * 1024;
+/** What is known of a shard that is closed until its next use, and of its collection: records of the store, names, counts. */
+const BYTES_PER_RESTING_SHARD = 24 * 1024;
 /** A quarter of the memory may go into the fixed cost of shards. The rest is for their data, request bodies and models. */
 const MEMORY_PARTS = 4;
 /**
@@ -40,6 +44,8 @@ const BYTES_PER_COLLECTION = 512 * 1024;
 const COLLECTIONS_MIN = 100;
 /** One call lists all collections, and creating one reads all of them. */
 const COLLECTIONS_MAX = 10_000;
+/** The same where shards that nobody uses are closed, and ask nobody. */
+const RESTING_COLLECTIONS_MAX = 50_000;
 
 /** Answers may take an eighth of the memory, and of the address space that a limit leaves; a quarter of one thread's heap, where all may be. */
 const ANSWER_PARTS = { memory: 8, addressSpace: 8, heap: 4 };
@@ -54,26 +60,30 @@ export function answerBytesOf(setting: number, { memoryBytes, addressSpaceLeft, 
 }
 
 /**
- * The capacity by the settings, where 0 means as much as the machine allows. Files are divided between connections and
+ * The capacity by the settings, where 0 means as much as the machine allows. `rests`: shards that nobody uses are closed. Files are divided between connections and
  * shards, so that neither can use up the other's: a process full of shards still answers.
  */
-export function capacityOf(settings: { collectionsMax: number; shardsMax: number }, machine: Pick<MachineLimits, 'openFilesMax' | 'memoryBytes'>): Capacity {
+export function capacityOf(settings: { collectionsMax: number; shardsMax: number; rests?: boolean }, machine: Pick<MachineLimits, 'openFilesMax' | 'memoryBytes'>): Capacity {
   const connectionFiles = Math.min(Math.floor(machine.openFilesMax / CONNECTIONS_PARTS), CONNECTIONS_MAX * FILES_PER_CONNECTION);
   const openShardsMax = Math.max(1, Math.floor((machine.openFilesMax - FILES_OF_PROCESS - connectionFiles) / FILES_PER_SHARD));
   const byMemory = Math.max(1, Math.floor(machine.memoryBytes / MEMORY_PARTS / BYTES_PER_SHARD));
-  const byMachine = Math.min(openShardsMax, byMemory);
+  const byRest = Math.max(byMemory, Math.floor(machine.memoryBytes / MEMORY_PARTS / BYTES_PER_RESTING_SHARD));
+  const rests = settings.rests === true;
+  const byMachine = rests ? byRest : Math.min(openShardsMax, byMemory);
   const wanted = settings.shardsMax > 0 ? settings.shardsMax : byMachine;
-  const collectionsByMemory = Math.floor(machine.memoryBytes / BYTES_PER_COLLECTION);
+  const collectionsByMemory = rests ? byRest : Math.floor(machine.memoryBytes / BYTES_PER_COLLECTION);
   return {
-    collectionsMax: settings.collectionsMax > 0 ? settings.collectionsMax : Math.min(Math.max(collectionsByMemory, COLLECTIONS_MIN), COLLECTIONS_MAX),
-    shardsMax: Math.min(wanted, openShardsMax),
+    collectionsMax: settings.collectionsMax > 0 ? settings.collectionsMax : Math.min(Math.max(collectionsByMemory, COLLECTIONS_MIN), rests ? RESTING_COLLECTIONS_MAX : COLLECTIONS_MAX),
+    shardsMax: rests ? wanted : Math.min(wanted, openShardsMax),
     shardsMaxSource: sourceOf(),
     openShardsMax,
+    restingFrom: Math.min(openShardsMax, byMemory),
     connectionsMax: Math.max(1, Math.floor(connectionFiles / FILES_PER_CONNECTION)),
   };
 
   function sourceOf(): string {
-    if (wanted > openShardsMax || (settings.shardsMax === 0 && openShardsMax <= byMemory)) return `the ${machine.openFilesMax} files that may be open (ulimit -n)`;
+    if (rests && settings.shardsMax === 0) return `the memory of ${Math.round(machine.memoryBytes / 1024 / 1024)} MiB (MAX_SHARDS sets another)`;
+    if (!rests && (wanted > openShardsMax || (settings.shardsMax === 0 && openShardsMax <= byMemory))) return `the ${machine.openFilesMax} files that may be open (ulimit -n)`;
     return settings.shardsMax > 0 ? 'MAX_SHARDS' : `the memory of ${Math.round(machine.memoryBytes / 1024 / 1024)} MiB (MAX_SHARDS sets another)`;
   }
 }

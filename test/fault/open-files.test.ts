@@ -12,8 +12,9 @@ const SHARDS = 3;
 let server: EmbeddedProcess;
 const sockets: Socket[] = [];
 
+// Shards that nobody uses stay open, but for the last test.
 beforeEach(() => {
-  server = new EmbeddedProcess();
+  server = new EmbeddedProcess({ environment: { IDLE_SHARD_SECONDS: '0' } });
 });
 
 afterEach(async () => {
@@ -115,4 +116,26 @@ test('a service that has more shards than its files allow starts, serves some an
   for (const name of names.slice(0, 6)) await server.data('DELETE', `/v1/collections/${name}`);
   for (const name of names.slice(6)) expect((await search(name)).data.results).toEqual([expect.objectContaining({ external_id: name })]);
   expect((await create('still-none')).error).toMatchObject({ code: 400 });
+});
+
+test('where shards are closed that nobody uses, there are more of them than files, and each answers', async () => {
+  await server.destroy();
+  server = new EmbeddedProcess();
+  server.openFilesMax = FILES;
+  await server.start();
+  expect((await create('many', { shards: 256 })).error).toMatchObject({ code: 400, message: expect.stringMatching(/needs 256 shards, and at most 3 can be open at once.*ulimit -n/) });
+  const names = Array.from({ length: 12 }, (_, i) => `c${i}`);
+  for (const name of names) {
+    expect((await create(name)).status).toBe('success');
+    await server.data('POST', `/v1/collections/${name}/upsert`, { external_id: name, vector: [1, 2] });
+  }
+  for (const crash of [false, true]) {
+    if (crash) await server.kill();
+    else await server.stop();
+    await server.start();
+    expect((await server.data('GET', '/v1/collections')).collections.map(({ vector_count }: any) => vector_count)).toEqual(names.map(() => 1));
+    const found = await Promise.all(names.map((name) => server.data('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 2 })));
+    expect(found.map(({ results }: any) => results.map((hit: any) => hit.external_id))).toEqual(names.map((name) => [name]));
+    expect(await livez()).toBe(200);
+  }
 });

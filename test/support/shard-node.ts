@@ -8,6 +8,7 @@ import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { LocalShardClient } from '../../node/shard/local-shard-client';
 import { ShardHost } from '../../node/shard/shard-host';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
+import type { RestOptions } from '../../node/shard/shard-rests';
 import type { ShardLogger, ShardOptions } from '../../node/shard/shard-options';
 import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
@@ -55,19 +56,36 @@ export class ShardNode {
   readonly log = new LogMemory();
   host!: ShardHost;
   client!: LocalShardClient;
-  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; fieldsMax?: number; backups?: ShardOptions['backups'] };
+  private readonly parts: {
+    factories: IndexFactories;
+    openStore: ShardOptions['openStore'];
+    clock?: Clock;
+    fieldsMax?: number;
+    backups?: ShardOptions['backups'];
+    rests?: RestOptions;
+    openShardsMax?: number;
+  };
   private readonly ownsFolder: boolean;
 
-  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string; fieldsMax?: number; backups?: ShardOptions['backups'] }) {
+  constructor(parts: {
+    factories: IndexFactories;
+    openStore: ShardOptions['openStore'];
+    clock?: Clock;
+    folder?: string;
+    fieldsMax?: number;
+    backups?: ShardOptions['backups'];
+    rests?: RestOptions;
+    openShardsMax?: number;
+  }) {
     this.parts = parts;
     this.ownsFolder = parts.folder === undefined;
     this.folder = parts.folder ?? mkdtempSync(join(tmpdir(), 'quiver-shard-'));
   }
 
   async start(): Promise<this> {
-    const { factories, openStore, clock, fieldsMax, backups } = this.parts;
+    const { factories, openStore, clock, fieldsMax, backups, rests, openShardsMax = Infinity } = this.parts;
     const wallMs = clock && (() => clock.wallMs());
-    this.host = await ShardHost.start(this.folder, { wallMs, factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax, backups });
+    this.host = await ShardHost.start(this.folder, { wallMs, factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax, fieldsMax, backups, rests });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

@@ -46,6 +46,8 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   options.arena_block_size = kArenaBlockBytes;
   options.target_file_size_base = kFileBytes;
   options.max_open_files = kOpenFilesMax;
+  // RocksDB makes so many threads at each opening, however few files there are.
+  options.max_file_opening_threads = 1;
   options.compression = rocksdb::kSnappyCompression;
   // Otherwise the log of each database would take the disk space of a whole write buffer from its first record on.
   options.allow_fallocate = false;

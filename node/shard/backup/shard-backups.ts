@@ -5,6 +5,9 @@ import type { ShardLogger } from '../shard-options';
 import type { BackupPlace } from './backup-place';
 import { type BackupSource, ShardBackup } from './shard-backup';
 
+/** Whoever drives a backup has asked how it ended by then. */
+const ASKED_WITHIN_MS = 60_000;
+
 interface Job {
   backup: string;
   state: ShardBackupState;
@@ -16,6 +19,7 @@ interface Job {
 export class ShardBackups {
   private job: Job | null = null;
   private closed = false;
+  private askedMs = -Infinity;
 
   constructor(
     private readonly source: BackupSource,
@@ -25,6 +29,7 @@ export class ShardBackups {
 
   /** Begins what is ordered, unless that was done; a backup under way for another order ends. Errors: invalid_parameter. */
   async advance(order: ShardBackupOrder): Promise<ShardBackupState> {
+    this.askedMs = performance.now();
     if (this.job?.backup !== order.backup) {
       const target = this.place.open(order.target);
       const before = this.job;
@@ -32,6 +37,11 @@ export class ShardBackups {
       before?.stop.abort();
     }
     return { ...this.job.state };
+  }
+
+  /** One is under way, or somebody may still ask how it ended, for whom it would be begun again. */
+  get isWanted(): boolean {
+    return this.job !== null && (this.job.state.state === 'running' || performance.now() - this.askedMs < ASKED_WITHIN_MS);
   }
 
   /** Ends what is under way. */

@@ -12,8 +12,23 @@ describe('what a process takes on', () => {
       shardsMax: 42,
       shardsMaxSource: 'the 1024 files that may be open (ulimit -n)',
       openShardsMax: 42,
+      restingFrom: 42,
       connectionsMax: 170,
     });
+  });
+
+  test('where shards are closed that nobody uses, the memory says how many there may be, and the files how many are open', () => {
+    const rests = { ...DEFAULTS, rests: true };
+    expect(capacityOf(rests, { openFilesMax: 1024, memoryBytes: 2048 * MIB })).toMatchObject({
+      collectionsMax: 21_845,
+      shardsMax: 21_845,
+      shardsMaxSource: 'the memory of 2048 MiB (MAX_SHARDS sets another)',
+      openShardsMax: 42,
+      restingFrom: 42,
+    });
+    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 2048 * MIB })).toMatchObject({ shardsMax: 21_845, restingFrom: 512 });
+    expect(capacityOf(rests, { openFilesMax: 1_048_576, memoryBytes: 64 * 1024 * MIB })).toMatchObject({ collectionsMax: 50_000 });
+    expect(capacityOf({ ...rests, shardsMax: 1000 }, { openFilesMax: 256, memoryBytes: 2048 * MIB })).toMatchObject({ shardsMax: 1000, shardsMaxSource: 'MAX_SHARDS', openShardsMax: 3 });
   });
 
   test('a container with as many files as it likes: memory is what is short', () => {

@@ -1,0 +1,212 @@
+import type { Shard } from './shard';
+import { IdleShards } from './idle-shards';
+import { type RestFacts, readRest, writeRest } from './rest-note';
+import { RestingShards } from './resting-shards';
+import type { ShardLogger } from './shard-options';
+import type { ShardPlace } from './shard-place';
+import { slowInterval } from './slow-interval';
+import type { ShardSpec } from '../../shared/shard/shard-client';
+
+export interface RestOptions {
+  /** A shard that is not used for so long is closed until its next use, in milliseconds; 0: none ever is. */
+  afterMs: number;
+  /** Beyond so many open ones, the longest unused are closed before that time. */
+  openMax: number;
+  /** The clock of these times; default: the system's monotonic one. */
+  monotonicMs?: (() => number) | undefined;
+}
+
+/** How often shards are looked at, at most. */
+const LOOK_MS = 10_000;
+/** Looks in the time after which a shard is closed. */
+const LOOKS = 5;
+/** While there is room for more files, nothing is closed that was used within this time: whoever used it may go on. */
+const PRESSED_MS = 2_000;
+/** Where there is none. */
+const SHORT_MS = 100;
+/** How often it is looked for one then, and for how long: some seconds. */
+const SHORT_LOOK_MS = 25;
+const SHORT_LOOKS = 200;
+/** When there are too many, so large a part of them is closed at once. */
+const PART = 0.1;
+/** So many more are opened while others are being closed; beyond, opening waits for that. */
+const AHEAD = 64;
+
+/** Closes shards that are not used, and knows what there is to know of them until they are opened again. */
+export class ShardRests {
+  readonly resting: RestingShards;
+  private readonly idle = new IdleShards();
+  /** Of which it is being found out whether they may be closed. */
+  private readonly asked = new Set<string>();
+  /** Whose records were all compared with their checksums in the life of this process. */
+  private readonly verified = new Set<string>();
+  private making: Promise<void> | null = null;
+  private resters: Promise<void> | null = null;
+  private isEnded = false;
+  private readonly nowMs: () => number;
+  private readonly endLooks: () => void;
+
+  constructor(
+    private readonly parts: RestOptions & {
+      places: Map<string, ShardPlace<Shard>>;
+      folderOf: (spec: ShardSpec) => string;
+      noteClosed: (shard: Shard, folder: string) => Promise<void>;
+      /** Opens one that must not stay closed. Never throws. */
+      wake: (name: string) => void;
+      wallMs: () => number;
+      logger: ShardLogger;
+    },
+  ) {
+    this.resting = new RestingShards(parts.wallMs);
+    this.nowMs = parts.monotonicMs ?? (() => performance.now());
+    const { afterMs } = parts;
+    this.endLooks = this.isOn ? slowInterval(Math.max(1_000, Math.min(LOOK_MS, afterMs / LOOKS)), () => this.look()) : () => undefined;
+  }
+
+  get isOn(): boolean {
+    return this.parts.afterMs > 0;
+  }
+
+  /** What was noted of a shard when it was closed, if only its use would tell more. */
+  noted(spec: ShardSpec): RestFacts | null {
+    return this.isOn && spec.seed === undefined ? readRest(this.parts.folderOf(spec), spec) : null;
+  }
+
+  isVerified(name: string): boolean {
+    return this.verified.has(name);
+  }
+
+  /**
+   * Before one more is opened. `filesFor`: how many can be open by the limit of files; then it waits until some others are closed, as
+   * long as some may be soon. Others may take the room before who waited goes on: look again.
+   */
+  async room(filesFor: number): Promise<void> {
+    const { places, openMax } = this.parts;
+    if (!this.isOn || places.size < Math.min(openMax, filesFor)) return;
+    this.making ??= this.rest(Math.min(openMax, filesFor) * (1 - PART), PRESSED_MS, true).finally(() => (this.making = null));
+    if (places.size >= openMax + AHEAD) await this.making;
+    for (let looks = 0; looks < SHORT_LOOKS && places.size >= filesFor && !this.isEnded; looks += 1) {
+      await this.rest(filesFor - 1, SHORT_MS, false);
+      if (places.size >= filesFor) await new Promise((wake) => setTimeout(wake, SHORT_LOOK_MS));
+    }
+  }
+
+  /** Closes a place for good, and notes how its shard was. Errors: those of closing. */
+  async end(place: ShardPlace<Shard>): Promise<void> {
+    const { noteClosed, folderOf } = this.parts;
+    const shard = place.open;
+    const facts = shard !== null && this.isOn && this.idle.isSmall(shard) ? await this.factsOf(shard).catch(() => null) : null;
+    await place.end('closed');
+    if (place.open === null) return;
+    await noteClosed(place.open, folderOf(place.spec));
+    if (facts !== null && place.open === shard && shard.isSaved && shard.lastOperation === facts.status.lastOperation) await this.note(place.spec, facts);
+  }
+
+  /** Closes no more, and waits for those that are being closed. */
+  async close(): Promise<void> {
+    this.isEnded = true;
+    this.endLooks();
+    await this.making;
+    await this.resters;
+    await this.resting.settled();
+  }
+
+  /** Closes those of few items that were not used for so long, one after the other. */
+  restUnused(leastMs: number): Promise<void> {
+    const nowMs = this.nowMs();
+    const due: string[] = [];
+    for (const [name, { open }] of this.parts.places) {
+      if (open !== null && this.idle.idleMs(open, nowMs) >= leastMs && this.mayRest(open) && this.idle.isSmall(open)) due.push(name);
+    }
+    return this.restAll(due);
+  }
+
+  private look(): void {
+    for (const name of this.resting.due()) this.parts.wake(name);
+    this.resters ??= this.restUnused(this.parts.afterMs).finally(() => (this.resters = null));
+  }
+
+  private async restAll(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.restOne(name);
+  }
+
+  /** Closes the longest unused until no more than `most` are open. */
+  private async rest(most: number, idleMs: number, onlySmall: boolean): Promise<void> {
+    const { places } = this.parts;
+    const nowMs = this.nowMs();
+    const idle: { name: string; shard: Shard; ms: number }[] = [];
+    for (const [name, { open }] of places) {
+      const ms = open === null ? 0 : this.idle.idleMs(open, nowMs);
+      if (open !== null && ms >= idleMs) idle.push({ name, shard: open, ms });
+    }
+    idle.sort((a, b) => b.ms - a.ms);
+    for (const { name, shard } of idle) {
+      if (places.size <= most || this.isEnded) return;
+      if (this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard))) await this.restOne(name);
+    }
+  }
+
+  private mayRest(shard: Shard): boolean {
+    return this.idle.mayRest(shard, this.parts.wallMs());
+  }
+
+  /** Closes one until its next use, unless it is used meanwhile. Never rejects. */
+  private async restOne(name: string): Promise<void> {
+    const place = this.parts.places.get(name);
+    const shard = place?.open;
+    if (place === undefined || shard === null || shard === undefined || this.asked.has(name)) return;
+    this.asked.add(name);
+    try {
+      const { uses } = shard;
+      const facts = await this.factsOf(shard);
+      // In a turn of its own: whoever has got the shard by then has begun to use it.
+      await new Promise<void>((done) => setImmediate(() => done(facts === null || shard.uses !== uses ? undefined : this.closeIfUnused(name, place, shard, facts))));
+    } catch (error) {
+      this.parts.logger.warn({ error, shard: name }, 'a shard that is not used stays open');
+    } finally {
+      this.asked.delete(name);
+    }
+  }
+
+  /** From here on whoever asks for it has it opened again. At once, so that nobody gets it meanwhile. */
+  private closeIfUnused(name: string, place: ShardPlace<Shard>, shard: Shard, facts: RestFacts): Promise<void> | undefined {
+    const { places } = this.parts;
+    if (this.isEnded || places.get(name) !== place || place.open !== shard || !this.mayRest(shard)) return undefined;
+    const isSmall = this.idle.isSmall(shard);
+    places.delete(name);
+    if (shard.isVerified) this.verified.add(name);
+    const closed = this.closeUnused(place, shard, isSmall ? facts : null).catch((error: unknown) => {
+      this.parts.logger.error({ error, shard: name }, 'a shard that is not used failed to close; its next use opens it from its records');
+    });
+    const { seed: _, ...spec } = place.spec;
+    this.resting.put(name, { spec, facts, closed });
+    return closed;
+  }
+
+  private async closeUnused(place: ShardPlace<Shard>, shard: Shard, facts: RestFacts | null): Promise<void> {
+    await place.end('closed');
+    await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
+    if (facts !== null && shard.isSaved) await this.note(place.spec, facts);
+  }
+
+  private async note(spec: ShardSpec, facts: RestFacts): Promise<void> {
+    // Without it, the next start opens the shard.
+    await writeRest(this.parts.folderOf(spec), spec, facts).catch((error: unknown) => {
+      this.parts.logger.warn({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'what is known of a closed shard could not be noted');
+    });
+  }
+
+  /** null: it must stay open. */
+  private async factsOf(shard: Shard): Promise<RestFacts | null> {
+    const { status, checkpoint, marks } = await shard.observe();
+    const { restsUntilMs } = shard;
+    if (restsUntilMs === -Infinity) return null;
+    return {
+      status: { ...status, memoryBytes: 0 },
+      // It is closed with one where anything is not in the last.
+      checkpoint: checkpoint.unsavedChanges > 0 ? { atMs: this.parts.wallMs(), unsavedChanges: 0 } : checkpoint,
+      marks,
+      expiresAtMs: restsUntilMs === Infinity ? null : restsUntilMs,
+    };
+  }
+}
