@@ -48,7 +48,7 @@ export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promis
     registry,
     [],
     [
-      ['quiver_replicas', 'Replicas that are open', (all) => all.length],
+      ['quiver_replicas', 'Replicas that are open, or closed because nobody uses them', (all) => all.length],
       ['quiver_replicas_leading', 'Open replicas that lead their shard', (all) => all.filter(({ leads }) => leads).length],
       ['quiver_replicas_vectors', 'Vectors of leading replicas, also of those without gauges of their own', (all) => sum(all.filter(({ leads }) => leads).map(({ data }) => data.status.vectorCount))],
       ['quiver_replicas_disk_bytes', 'Bytes on the disk of all replicas', (all) => sum(all.map(({ data }) => data.status.diskBytes))],

@@ -5,7 +5,7 @@ import type { ShardLogger } from '../shard-options';
 import type { BackupPlace } from './backup-place';
 import { type BackupSource, ShardBackup } from './shard-backup';
 
-/** Whoever drives a backup has asked how it ended by then. */
+/** Whoever drives a backup has asked how it ended by then, or is gone. */
 const ASKED_WITHIN_MS = 60_000;
 
 interface Job {
@@ -20,6 +20,8 @@ export class ShardBackups {
   private job: Job | null = null;
   private closed = false;
   private askedMs = -Infinity;
+  /** Somebody was told how the job ended. */
+  private isTold = false;
 
   constructor(
     private readonly source: BackupSource,
@@ -34,14 +36,16 @@ export class ShardBackups {
       const target = this.place.open(order.target);
       const before = this.job;
       this.job = this.begin(order, target, before?.ended ?? Promise.resolve());
+      this.isTold = false;
       before?.stop.abort();
     }
+    this.isTold ||= this.job.state.state !== 'running';
     return { ...this.job.state };
   }
 
-  /** One is under way, or somebody may still ask how it ended, for whom it would be begun again. */
+  /** One is under way, or somebody will ask how it ended, for whom it would be begun again. */
   get isWanted(): boolean {
-    return this.job !== null && (this.job.state.state === 'running' || performance.now() - this.askedMs < ASKED_WITHIN_MS);
+    return this.job !== null && (this.job.state.state === 'running' || (!this.isTold && performance.now() - this.askedMs < ASKED_WITHIN_MS));
   }
 
   /** Ends what is under way. */
