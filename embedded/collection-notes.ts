@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { inPool } from '../coordinator/collections/call-pool';
 import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
 import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, dropFromEntry, DROPS_PREFIX } from '../coordinator/collections/collection-record';
 import { shardSetsOfReshards } from '../coordinator/collections/reshard/reshard-requests';
@@ -41,13 +42,14 @@ export class CollectionNotes {
 
   /** Brings the notes to what the catalog knows, and follows it. Errors: those of the file system. */
   async start(): Promise<void> {
-    for (const uid of await collectionFolders(this.dataDir)) {
+    const read = async (uid: string): Promise<void> => {
       const note = await readCollectionNote(this.dataDir, uid);
-      if (note === null) continue;
+      if (note === null) return;
       this.order = Math.max(this.order, note.order);
       const { name } = note.record;
       if (this.catalog.known(name)?.uid === uid) this.noted.set(name, { uid, value: collectionToValue(note.record) });
-    }
+    };
+    await inPool(await collectionFolders(this.dataDir), read, { patienceMs: Infinity });
     this.endFollowing = this.catalog.onChange((name) => this.note(name));
     for (const name of this.catalog.names()) this.note(name);
   }
