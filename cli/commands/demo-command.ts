@@ -29,7 +29,6 @@ async function loadDemo(context: CommandContext, address: string | undefined, op
   const isNamed = url !== undefined || options.profile !== undefined || Boolean(others.QUIVER_URL) || Boolean(others.QUIVER_PROFILE);
   const environment = { ...others, QUIVER_API_KEY: others.QUIVER_API_KEY || (options.profile === undefined ? key : undefined) };
   const connection = connect({ ...context, environment }, { ...options, url: url ?? (port && !isNamed ? `http://localhost:${port}` : undefined) });
-  connection.onWarning = (warning) => context.messages.write(`${warning}\n`);
   const { loaded, count, collection, embedding_model: model, dim } = await connection.call<LoadedDemo>('POST', '/v1/demo');
   context.output.write(`${loaded ? 'Stored' : 'There are already'} ${count} texts in the collection "${collection}" (${model}, ${dim} dimensions).\nLook at them: ${connection.target.url}/ui\n`);
 }

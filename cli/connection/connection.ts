@@ -1,6 +1,7 @@
 import { QuiverClient } from '../../clients/typescript/src/client';
 import type { CallOptions } from '../../clients/typescript/src/request';
 import { Transport } from '../../clients/typescript/src/transport';
+import { WarningsOnce } from '../../clients/typescript/src/warnings';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import { directFetch } from './direct-fetch';
@@ -14,6 +15,8 @@ export interface ApiCall extends CallOptions {
   body?: unknown;
 }
 
+/** The request that a warning is about, which the person made by a command. */
+const REQUEST = /^[A-Z]+ \/\S*: /;
 /** Shorter ones pass unnoticed. */
 const TOLD_WAIT_MS = 1000;
 
@@ -22,14 +25,12 @@ type ApiMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 /** A service, by the client for programs. */
 export class Connection {
   readonly client: QuiverClient;
-  /** Takes what the service says about a request that it carried out; null: nobody is told. */
-  onWarning: ((warning: string) => void) | null = null;
   private readonly transport: Transport;
 
   constructor(
     readonly target: Target,
     timeoutMs: number,
-    /** Its signal ends every call; waits that a person would notice are told in its messages. */
+    /** Its signal ends every call; waits that a person would notice, and the service's warnings, are told in its messages. */
     { signal, messages }: Pick<CommandContext, 'signal' | 'messages'>,
   ) {
     const fetchUntilStopped: typeof fetch = async (input, init) => directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
@@ -44,7 +45,7 @@ export class Connection {
       retry: { retries: 1 },
       headers: { 'user-agent': 'quiver-command-line' },
       fetch: fetchUntilStopped,
-      onWarning: (warning: string) => this.onWarning?.(warning),
+      onWarning: new WarningsOnce((warning) => messages.write(`warning: ${warning.replace(REQUEST, '')}\n`)).tell,
       onWait,
     };
     try {

@@ -1,4 +1,6 @@
-import type { Operations } from './generated/api-types';
+import type { Operations, StoredVector } from './generated/api-types';
+import type { Listing } from './listing';
+import type { ExternalId, Given, Metadata } from './values';
 
 /** The service's types by names that are easier to read than its operations'. */
 
@@ -62,3 +64,19 @@ export type Adopted = AnswerOf<'post_cluster_shards_collection_shard_adopt'>;
 export type ServiceInfo = AnswerOf<'get'>;
 export type ExportedVector = AnswerOf<'get_collections_collection_name_export'>['vectors'][number];
 export type ExportQuery = QueryOf<'get_collections_collection_name_export'>;
+
+/** The same with metadata of a type. */
+export type Typed<Row, Meta extends object> = Row extends { metadata: Metadata } ? Omit<Row, 'metadata'> & { metadata: Meta } : Row;
+/** An answer whose hits have metadata of a type; it is gone through, and has a length, as its `results`. */
+export type TypedAnswer<Answer extends { results: unknown[] }, Meta extends object> = Omit<Answer, 'results'> & {
+  results: Typed<Answer['results'][number], Meta>[];
+} & Listing<Typed<Answer['results'][number], Meta>>;
+/** A page whose items have metadata of a type; it is gone through, and has a length, as its `vectors`. */
+export type TypedPage<Meta extends object> = Omit<ScrollPage, 'vectors'> & { vectors: Typed<StoredVector, Meta>[] } & Listing<Typed<StoredVector, Meta>>;
+/** What an item may be given as: ids as whole numbers, moments as Date. */
+export type Giving<Request extends { metadata?: unknown; expires_at?: unknown }, Meta extends object> = Omit<Request, 'metadata' | 'expires_at'> & {
+  metadata?: Given<Meta>;
+  expires_at?: Request['expires_at'] | Date;
+};
+/** An item to write, with metadata of a type. */
+export type ItemOf<Meta extends object, Id extends ExternalId = ExternalId> = Omit<Giving<Item, Meta>, 'external_id'> & { external_id: Id };

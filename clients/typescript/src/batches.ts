@@ -1,3 +1,5 @@
+import { InvalidValueError } from './errors';
+
 /** Items that go in one request: their JSON texts in order, and the ids that they write. */
 export interface Batch<Item> {
   items: Item[];
@@ -11,7 +13,10 @@ interface BatchRules<Item> {
   itemsMax: number;
   bytesMax: number;
   idOf: (item: Item) => string;
+  /** Throws an InvalidValueError for an item that can't be sent. */
   textOf: (item: Item) => string;
+  /** Given, takes such an item, and the others go on. */
+  onUnsendable?: ((item: Item, error: InvalidValueError) => void) | undefined;
 }
 
 const { Buffer: NodeBuffer } = globalThis as { Buffer?: { byteLength(text: string): number } };
@@ -25,7 +30,8 @@ function utf8Bytes(text: string): number {
 export async function* batchesOf<Item>(items: Iterable<Item> | AsyncIterable<Item>, rules: BatchRules<Item>): AsyncGenerator<Batch<Item>> {
   let batch = emptyBatch<Item>();
   for await (const item of items) {
-    const text = rules.textOf(item);
+    const text = textOf(item, rules);
+    if (text === null) continue;
     const bytes = utf8Bytes(text);
     if (batch.items.length >= rules.itemsMax || (batch.items.length > 0 && batch.bytes + bytes > rules.bytesMax)) {
       yield batch;
@@ -37,6 +43,17 @@ export async function* batchesOf<Item>(items: Iterable<Item> | AsyncIterable<Ite
     batch.ids.add(rules.idOf(item));
   }
   if (batch.items.length > 0) yield batch;
+}
+
+/** Null: it can't be sent, and was handed over. */
+function textOf<Item>(item: Item, rules: BatchRules<Item>): string | null {
+  try {
+    return rules.textOf(item);
+  } catch (error) {
+    if (rules.onUnsendable === undefined || !(error instanceof InvalidValueError)) throw error;
+    rules.onUnsendable(item, error);
+    return null;
+  }
 }
 
 /** The two halves of a batch, in their order. */

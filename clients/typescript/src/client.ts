@@ -1,12 +1,19 @@
 import type * as api from './api';
 import { BackupsApi } from './backups';
 import { ClusterApi } from './cluster';
+import { fieldsBody } from './bodies';
 import { QuiverCollection } from './collection';
+import { ConflictError, NotFoundError } from './errors';
 import type { Activity, Caller, Collection, Demo } from './generated/api-types';
 import { KeysApi } from './keys';
+import { listing } from './listing';
 import type { ApiRequest, CallOptions } from './request';
 import { type QuiverOptions, Transport } from './transport';
 import { uploadBody, type UploadProgress, type UploadSource } from './upload';
+import type { Metadata } from './values';
+
+/** Of collections that name none. */
+const DEFAULT_METRIC = 'cosine';
 
 /** A document to upload. */
 export interface DocumentUpload {
@@ -39,14 +46,43 @@ export class QuiverClient {
     this.cluster = new ClusterApi(this.transport);
   }
 
-  /** A collection by its name, whether it is there or not. */
-  collection(name: string): QuiverCollection {
-    return new QuiverCollection(this.transport, name);
+  /** A collection by its name, whether it is there or not; `collection<{ year: number }>(name)` says what its metadata are. */
+  collection<Meta extends object = Metadata>(name: string): QuiverCollection<Meta> {
+    return new QuiverCollection<Meta>(this.transport, name);
   }
 
   /** Makes a collection; a ConflictError when the name is taken. */
   async createCollection(collection: api.NewCollection, options?: CallOptions): Promise<Collection> {
     return this.transport.data({ method: 'POST', path: '/v1/collections', json: collection }, options);
+  }
+
+  /**
+   * A collection, which is made where there is none. A ConflictError where there is one with another dimension or metric, or where
+   * `language`, `quantization`, `metadata` or `vectors` is given and differs: these can't be changed. What else is given is for a new
+   * collection only.
+   */
+  async getOrCreate<Meta extends object = Metadata>(collection: api.NewCollection, options?: CallOptions): Promise<QuiverCollection<Meta>> {
+    const found = this.collection<Meta>(collection.name);
+    const there = await found.info(options).catch(async (error: unknown) => {
+      if (!(error instanceof NotFoundError)) throw error;
+      return this.createCollection(collection, options).catch(async (raced: unknown) => {
+        if (!(raced instanceof ConflictError)) throw raced;
+        // Somebody else was first.
+        return found.info(options);
+      });
+    });
+    const { dim, distance_metric = DEFAULT_METRIC, language, quantization, metadata, vectors } = collection;
+    const wanted = Object.entries({ dim, distance_metric, language, quantization, metadata, vectors }).filter(([, value]) => value !== undefined && value !== null);
+    const differences = wanted.flatMap(([name, value]) => (there[name as keyof Collection] === value ? [] : [`its ${name} is ${String(there[name as keyof Collection])}, not ${String(value)}`]));
+    if (differences.length === 0) return found;
+    throw new ConflictError(`collection "${collection.name}" is there, but ${differences.join('; ')}`, {
+      code: 409,
+      requestId: null,
+      retryAfterMs: null,
+      method: 'GET',
+      path: `/v1/collections/${encodeURIComponent(collection.name)}`,
+      attempts: 1,
+    });
   }
 
   async listCollections(options?: CallOptions): Promise<Collection[]> {
@@ -62,8 +98,10 @@ export class QuiverClient {
   }
 
   /** Asks in natural language; answers with the texts of a collection that are nearest. */
-  async query({ profile, ...request }: api.QueryRequest & api.Profiled, options?: CallOptions): Promise<api.QueryAnswer> {
-    return this.transport.data({ method: 'POST', path: '/v1/query', query: { profile }, json: request, isRepeatable: true }, options);
+  async query({ profile, ...request }: api.QueryRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.QueryAnswer, Metadata>> {
+    const json = fieldsBody(request);
+    const answer = await this.transport.data<api.QueryAnswer>({ method: 'POST', path: '/v1/query', query: { profile }, json, isRepeatable: true }, options);
+    return listing(answer, answer.results);
   }
 
   /** Whether the service is well, and what it holds. */

@@ -1,12 +1,16 @@
 import type * as api from './api';
+import { fieldsBody, itemBody, vectorBody } from './bodies';
 import { type BulkOptions, type BulkProgress, writeInBatches } from './bulk-write';
 import { NotFoundError } from './errors';
 import { exportedVectors } from './exported-vectors';
 import type { Collection, CollectionStats, Purge, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
+import { CallIds, idText, idTexts } from './ids';
+import { jsonValue } from './json-values';
+import { listing } from './listing';
 import type { CallOptions } from './request';
 import type { Transport } from './transport';
-import type { Filters, VectorLike } from './values';
-import { base64FromVector, vectorFromAnswer } from './vectors';
+import type { ExternalId, Filters, Metadata } from './values';
+import { vectorFromAnswer } from './vectors';
 
 /** Ids that a fetch takes, and queries that a bulk search takes. */
 const FETCH_IDS_MAX = 100;
@@ -22,8 +26,14 @@ const DOT_SEGMENTS = ['.', '..'];
 /** How a vector is in an answer before it is decoded. */
 type OnWire<Answer> = Omit<Answer, 'vector'> & { vector?: string | number[] };
 
-/** One collection, of which nothing is known but its name until a method asks. */
-export class QuiverCollection {
+/**
+ * One collection, of which nothing is known but its name until a method asks. `Meta` is what its metadata are, for the types of
+ * items and hits alone; nothing checks that they are.
+ *
+ * Ids may be whole numbers, and values in metadata and filters are taken as programs have them (Date, BigInt, Map, …). What can't be
+ * sent is an InvalidValueError, which names the item and the field.
+ */
+export class QuiverCollection<Meta extends object = Metadata> {
   private readonly path: string;
 
   constructor(
@@ -84,35 +94,41 @@ export class QuiverCollection {
 
   /** Compares calibrated with exact searches: the recall with its error, and times. */
   async recallCheck(request: api.RecallCheckRequest = {}, options?: CallOptions): Promise<RecallReport> {
-    return this.post('recall_check', { ...request, queries: request.queries?.map(base64FromVector) }, options);
+    return this.post('recall_check', { ...request, queries: request.queries?.map((vector, i) => vectorBody(vector, `queries[${i}]`)), filters: jsonValue(request.filters, 'filters') }, options);
   }
 
   /**
    * Inserts or updates one item, by its vector or by a text that the service embeds. With `if_version` or `only_if`, only if
    * the stored one is as they say; otherwise a VersionConflictError.
    */
-  async upsert(item: api.UpsertRequest, options?: CallOptions): Promise<api.UpsertAnswer> {
-    return this.post('upsert', withVector(item), options);
+  async upsert(item: Omit<api.Giving<api.UpsertRequest, Meta>, 'external_id'> & { external_id: ExternalId }, options?: CallOptions): Promise<api.UpsertAnswer> {
+    return this.post('upsert', itemBody(item), options);
   }
 
   /**
    * Inserts or updates up to 1,000 items in one request, all or none. {@link upsertMany} takes any number. With
    * `on_error: 'skip'`, items that are not valid or conflict are left out, and the results say why.
    */
-  async bulkUpsert(items: readonly api.Item[], request: Omit<api.BulkUpsertRequest, 'items'> = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
-    const json = { ...request, items: items.map(withVector) };
+  async bulkUpsert(items: readonly api.ItemOf<Meta>[], request: Omit<api.BulkUpsertRequest, 'items'> = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
+    const ids = new CallIds();
+    const json = { ...request, items: items.map((item, i) => itemBody(item, i, ids)) };
     // Done twice, the second answer would tell of conflicts with what the first one wrote, and of no error.
     const isRepeatable = request.on_error !== 'skip' || !items.some(isConditional);
     return this.transport.data({ method: 'POST', path: `${this.path}/bulk_upsert`, json, isRepeatable }, options);
   }
 
   /** Inserts or updates any number of items in batches, several at a time; of two items with one id the later one stays. */
-  async upsertMany(items: Iterable<api.Item> | AsyncIterable<api.Item>, options?: BulkOptions<api.Item, api.BulkUpsertAnswer>): Promise<BulkProgress> {
-    return writeInBatches<api.Item, api.BulkUpsertAnswer>(
+  async upsertMany<Id extends ExternalId = string>(
+    items: Iterable<api.ItemOf<Meta, Id>> | AsyncIterable<api.ItemOf<Meta, Id>>,
+    options?: BulkOptions<api.ItemOf<Meta, Id>, api.BulkUpsertAnswer>,
+  ): Promise<BulkProgress> {
+    const ids = new CallIds();
+    let count = 0;
+    return writeInBatches<api.ItemOf<Meta, Id>, api.BulkUpsertAnswer>(
       items,
       {
-        idOf: (item) => item.external_id,
-        textOf: (item) => JSON.stringify(withVector(item)),
+        idOf: (item) => idText(item.external_id),
+        textOf: (item) => JSON.stringify(itemBody(item, count++, ids)),
         send: async (texts, call) => this.post('bulk_upsert', `{"items":[${texts.join(',')}]}`, call),
       },
       options,
@@ -123,9 +139,10 @@ export class QuiverCollection {
    * Changes parts of one item, and leaves the others: metadata by JSON Merge Patch, unless `metadata_mode` is `replace`; its
    * text, and with it its vector if that was made of the former text (`embed: false`: it stays); its vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
    */
-  async patch(id: string, change: api.ItemChange, options?: CallOptions): Promise<api.ItemChanged> {
-    if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'upsert it with if_version');
-    return this.transport.data({ method: 'PATCH', path: `${this.path}/vectors/${encodeURIComponent(id)}`, json: withVector(change), isRepeatable: true }, options);
+  async patch(id: ExternalId, change: Omit<api.Giving<api.ItemChange, Meta>, 'metadata'> & { metadata?: object }, options?: CallOptions): Promise<api.ItemChanged> {
+    const text = idText(id);
+    if (DOT_SEGMENTS.includes(text)) throw noPath(text, 'upsert it with if_version');
+    return this.transport.data({ method: 'PATCH', path: `${this.path}/vectors/${encodeURIComponent(text)}`, json: fieldsBody(change), isRepeatable: true }, options);
   }
 
   /**
@@ -133,14 +150,15 @@ export class QuiverCollection {
    * lost, it counts what still matched.
    */
   async updateByFilter(change: api.FilteredChange, options?: CallOptions): Promise<api.FilteredChanged> {
-    return this.post('update_by_filter', change, options);
+    return this.post('update_by_filter', fieldsBody(change), options);
   }
 
   /**
    * Deletes one item; with `if_version`, only if it has that version. One that is not there is a NotFoundError: also when it
    * went with an earlier attempt whose answer was lost (`afterLostAnswer`).
    */
-  async delete(id: string, request: { if_version?: number } = {}, options?: CallOptions): Promise<api.VectorDeleted> {
+  async delete(given: ExternalId, request: { if_version?: number } = {}, options?: CallOptions): Promise<api.VectorDeleted> {
+    const id = idText(given);
     if (!DOT_SEGMENTS.includes(id)) {
       return this.transport.data({ method: 'DELETE', path: `${this.path}/delete/${encodeURIComponent(id)}`, query: { if_version: request.if_version }, isRepeatable: true }, options);
     }
@@ -153,53 +171,55 @@ export class QuiverCollection {
    * Deletes up to 1,000 items in one request; those that are not there are listed. {@link deleteMany} takes any number.
    * `if_versions` are the versions that they must have, in the order of the ids; null: any.
    */
-  async deleteBatch(ids: readonly string[], request: { if_versions?: readonly (number | null)[] | undefined } = {}, options?: CallOptions): Promise<api.BatchDeleted> {
-    return this.post('delete_batch', { ...request, external_ids: ids }, options);
+  async deleteBatch(ids: readonly ExternalId[], request: { if_versions?: readonly (number | null)[] | undefined } = {}, options?: CallOptions): Promise<api.BatchDeleted> {
+    return this.post('delete_batch', { ...request, external_ids: idTexts(ids, 'external_ids') }, options);
   }
 
   /** Deletes any number of items in batches, several at a time. */
-  async deleteMany(ids: Iterable<string> | AsyncIterable<string>, options?: BulkOptions<string, api.BatchDeleted>): Promise<BulkProgress> {
+  async deleteMany<Id extends ExternalId = string>(ids: Iterable<Id> | AsyncIterable<Id>, options?: BulkOptions<Id, api.BatchDeleted>): Promise<BulkProgress> {
     const send = async (texts: readonly string[], call: CallOptions): Promise<api.BatchDeleted> => this.post('delete_batch', `{"external_ids":[${texts.join(',')}]}`, call);
-    return writeInBatches<string, api.BatchDeleted>(ids, { idOf: (id) => id, textOf: (id) => JSON.stringify(id), send }, options);
+    return writeInBatches<Id, api.BatchDeleted>(ids, { idOf: (id) => idText(id), textOf: (id) => JSON.stringify(idText(id)), send }, options);
   }
 
   /** Deletes every item whose metadata match; filters must not be empty. */
   async deleteByFilter(filters: Filters, options?: CallOptions): Promise<api.FilteredDeleted> {
-    return this.post('delete_by_filter', { filters }, options);
+    return this.post('delete_by_filter', { filters: jsonValue(filters, 'filters') }, options);
   }
 
   /** One stored item; a NotFoundError without it. */
-  async get(id: string, options?: CallOptions): Promise<StoredVector & { vector: Float32Array }> {
+  async get(given: ExternalId, options?: CallOptions): Promise<api.Typed<StoredVector, Meta> & { vector: Float32Array }> {
+    const id = idText(given);
     if (!DOT_SEGMENTS.includes(id)) {
       const found: OnWire<StoredVector> = await this.transport.data({ method: 'GET', path: `${this.path}/vectors/${encodeURIComponent(id)}`, query: AS_BASE64 }, options);
-      return decoded(found) as StoredVector & { vector: Float32Array };
+      return decoded<Meta>(found) as api.Typed<StoredVector, Meta> & { vector: Float32Array };
     }
     const [found] = await this.fetch([id], {}, options);
     if (found === undefined) throw this.notThere('GET', id);
-    return found as StoredVector & { vector: Float32Array };
+    return found as api.Typed<StoredVector, Meta> & { vector: Float32Array };
   }
 
   /** Stored items by id, in the order asked; those that are not there are left out. Asks for 100 at a time. */
-  async fetch(ids: readonly string[], request: { include_vectors?: boolean } = {}, options?: CallOptions): Promise<StoredVector[]> {
-    const found: StoredVector[] = [];
-    for (const part of partsOf(ids, FETCH_IDS_MAX)) {
+  async fetch(ids: readonly ExternalId[], request: { include_vectors?: boolean } = {}, options?: CallOptions): Promise<api.Typed<StoredVector, Meta>[]> {
+    const found: api.Typed<StoredVector, Meta>[] = [];
+    for (const part of partsOf(idTexts(ids, 'ids'), FETCH_IDS_MAX)) {
       const { vectors } = await this.post<{ vectors: OnWire<StoredVector>[] }>('vectors/fetch', { ...AS_BASE64, ...request, ids: part }, options);
-      found.push(...vectors.map(decoded));
+      found.push(...vectors.map((one) => decoded<Meta>(one)));
     }
     return found;
   }
 
   /** One page of the collection in insertion order; `next_cursor` is null at its end. */
-  async scrollPage(request: api.ScrollRequest = {}, options?: CallOptions): Promise<api.ScrollPage> {
-    const page = await this.post<{ vectors: OnWire<StoredVector>[]; next_cursor: string | null }>('scroll', { ...AS_BASE64, ...request }, options);
-    return { ...page, vectors: page.vectors.map(decoded) };
+  async scrollPage(request: api.ScrollRequest = {}, options?: CallOptions): Promise<api.TypedPage<Meta>> {
+    const page = await this.post<{ vectors: OnWire<StoredVector>[]; next_cursor: string | null }>('scroll', { ...AS_BASE64, ...fieldsBody(request) }, options);
+    const vectors = page.vectors.map((one) => decoded<Meta>(one));
+    return listing({ ...page, vectors }, vectors);
   }
 
   /** Every item that matches, in insertion order, page by page: a collection of any size, also while it changes. */
-  async *scroll(request: api.ScrollRequest = {}, options?: CallOptions): AsyncGenerator<StoredVector> {
+  async *scroll(request: api.ScrollRequest = {}, options?: CallOptions): AsyncGenerator<api.Typed<StoredVector, Meta>> {
     let cursor: string | null | undefined = request.cursor;
     do {
-      const page: api.ScrollPage = await this.scrollPage({ limit: SCROLL_LIMIT, ...request, cursor: cursor ?? undefined }, options);
+      const page: api.TypedPage<Meta> = await this.scrollPage({ limit: SCROLL_LIMIT, ...request, cursor: cursor ?? undefined }, options);
       yield* page.vectors;
       cursor = page.next_cursor;
     } while (cursor !== null);
@@ -209,20 +229,20 @@ export class QuiverCollection {
    * Its first vectors in insertion order (`limit`, by default 10,000, at most 100,000) in one streamed answer. An answer
    * that breaks off throws; {@link scroll} goes through collections of any size, and repeats a page that failed.
    */
-  export(request: api.ExportQuery = {}, options?: CallOptions): AsyncGenerator<api.ExportedVector> {
-    return exportedVectors(this.transport.pieces({ method: 'GET', path: `${this.path}/export`, query: { ...request, ...AS_BASE64 } }, options));
+  export(request: api.ExportQuery = {}, options?: CallOptions): AsyncGenerator<api.Typed<api.ExportedVector, Meta>> {
+    return exportedVectors<Meta>(this.transport.pieces({ method: 'GET', path: `${this.path}/export`, query: { ...request, ...AS_BASE64 } }, options));
   }
 
   /** A uniform sample of the items that match, with their vectors or a projection of them on request. */
   async sample(request: api.SampleRequest = {}, options?: CallOptions): Promise<Sample> {
-    const sample = await this.post<Sample>('sample', request, options);
+    const sample = await this.post<Sample>('sample', fieldsBody(request), options);
     for (const part of [sample.vectors, sample.projection]) if (part !== undefined) part.data = vectorFromAnswer(part.data as unknown as string);
     return sample;
   }
 
   /** The nearest items to a vector, or to a text that the service embeds. */
-  async search(request: api.SearchRequest & api.Profiled, options?: CallOptions): Promise<api.SearchAnswer> {
-    return this.ask('search', request, options);
+  async search(request: api.SearchRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.SearchAnswer, Meta>> {
+    return this.ask<api.SearchAnswer>('search', request, options);
   }
 
   /**
@@ -233,9 +253,10 @@ export class QuiverCollection {
   async bulkSearch(queries: readonly api.BulkSearchQuery[], options?: CallOptions & { profile?: false }): Promise<api.BulkSearchAnswer['results']>;
   async bulkSearch(queries: readonly api.BulkSearchQuery[], { profile = false, ...options }: CallOptions & api.Profiled = {}): Promise<api.BulkSearchAnswer['results'] | api.ProfiledBulkSearch> {
     const found: api.ProfiledBulkSearch = { results: [], profiles: [] };
-    for (const part of partsOf(queries, BULK_QUERIES_MAX)) {
+    const bodies = queries.map((query, i) => fieldsBody(query, `queries[${i}]`));
+    for (const part of partsOf(bodies, BULK_QUERIES_MAX)) {
       const query = profile ? { profile } : {};
-      const json = { queries: part.map(withVector) };
+      const json = { queries: part };
       const answer = await this.transport.data<api.BulkSearchAnswer>({ method: 'POST', path: `${this.path}/bulk_search`, query, json, isRepeatable: true }, options);
       found.results.push(...answer.results);
       if (answer.profile !== undefined) found.profiles.push(answer.profile);
@@ -244,29 +265,36 @@ export class QuiverCollection {
   }
 
   /** Search by meaning and keywords together: `alpha` 1 is the vector alone, 0 the keywords alone. */
-  async hybridSearch(request: api.HybridSearchRequest & api.Profiled, options?: CallOptions): Promise<api.HybridSearchAnswer> {
-    return this.ask('hybrid_search', request, options);
+  async hybridSearch(request: api.HybridSearchRequest & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.HybridSearchAnswer, Meta>> {
+    return this.ask<api.HybridSearchAnswer>('hybrid_search', request, options);
   }
 
   /** Exact scores of listed items; those that are not there are left out. */
-  async rerank(request: api.RerankRequest & api.Profiled, options?: CallOptions): Promise<api.RerankAnswer> {
-    return this.ask('rerank', request, options);
+  async rerank(request: Omit<api.RerankRequest, 'candidates'> & { candidates: readonly ExternalId[] } & api.Profiled, options?: CallOptions): Promise<api.TypedAnswer<api.RerankAnswer, Meta>> {
+    return this.ask<api.RerankAnswer>('rerank', { ...request, candidates: idTexts(request.candidates, 'candidates') }, options);
   }
 
   /** Items that are like a stored one, which is left out. */
-  async recommend(id: string, request: api.RecommendRequest & api.Profiled = {}, options?: CallOptions): Promise<api.RecommendAnswer> {
+  async recommend(given: ExternalId, request: api.RecommendRequest & api.Profiled = {}, options?: CallOptions): Promise<api.TypedAnswer<api.RecommendAnswer, Meta>> {
+    const id = idText(given);
     if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'get its vector and search for that');
     return this.ask<api.RecommendAnswer>(`recommend/${encodeURIComponent(id)}`, request, options);
   }
 
   /** The cosine of two stored vectors. */
-  async similarity(id1: string, id2: string, options?: CallOptions): Promise<api.SimilarityAnswer> {
-    return this.transport.data({ method: 'POST', path: `${this.path}/similarity`, query: { id1, id2 }, isRepeatable: true }, options);
+  async similarity(id1: ExternalId, id2: ExternalId, options?: CallOptions): Promise<api.SimilarityAnswer> {
+    const query = { id1: idText(id1, 'id1'), id2: idText(id2, 'id2') };
+    return this.transport.data({ method: 'POST', path: `${this.path}/similarity`, query, isRepeatable: true }, options);
   }
 
   /** A search, whose profile is asked for in the address. */
-  private async ask<Answer>(path: string, { profile, ...request }: api.Profiled & { vector?: VectorLike }, options?: CallOptions): Promise<Answer> {
-    return this.transport.data({ method: 'POST', path: `${this.path}/${path}`, query: { profile }, json: withVector(request), isRepeatable: true }, options);
+  private async ask<Answer extends { results: unknown[] }>(
+    path: string,
+    { profile, ...request }: api.Profiled & Record<string, unknown>,
+    options?: CallOptions,
+  ): Promise<api.TypedAnswer<Answer, Meta>> {
+    const answer = await this.transport.data<Answer>({ method: 'POST', path: `${this.path}/${path}`, query: { profile }, json: fieldsBody(request), isRepeatable: true }, options);
+    return listing(answer, answer.results) as unknown as api.TypedAnswer<Answer, Meta>;
   }
 
   /** A POST that may be repeated: all but reshard, which would find itself under way. */
@@ -286,12 +314,7 @@ export class QuiverCollection {
   }
 }
 
-/** The same with the vector as it is sent. */
-function withVector<Given extends { vector?: VectorLike }>(given: Given): Given {
-  return given.vector === undefined ? given : { ...given, vector: base64FromVector(given.vector) };
-}
-
-function isConditional({ if_version, only_if }: api.Item): boolean {
+function isConditional({ if_version, only_if }: Pick<api.Item, 'if_version' | 'only_if'>): boolean {
   return (if_version ?? only_if) !== undefined;
 }
 
@@ -299,9 +322,9 @@ function noPath(id: string, instead: string): RangeError {
   return new RangeError(`fetch can not send the id ${JSON.stringify(id)} in a path: ${instead}`);
 }
 
-function decoded(found: OnWire<StoredVector>): StoredVector {
+function decoded<Meta extends object>(found: OnWire<StoredVector>): api.Typed<StoredVector, Meta> {
   const { vector, ...others } = found;
-  return vector === undefined ? others : { ...others, vector: vectorFromAnswer(vector) };
+  return (vector === undefined ? others : { ...others, vector: vectorFromAnswer(vector) }) as api.Typed<StoredVector, Meta>;
 }
 
 function partsOf<Element>(list: readonly Element[], size: number): Element[][] {

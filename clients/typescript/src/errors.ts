@@ -8,6 +8,46 @@ export class QuiverError extends Error {
   }
 }
 
+/** Something that was given can't be sent, and was not. The message names the item and the field. */
+export class InvalidValueError extends QuiverError {
+  override name = 'InvalidValueError';
+  /** Without the place. */
+  readonly reason: string;
+  /** Its place within the item or request, such as `metadata.tags[2]`. */
+  field: string;
+  /** The number of the item among those given, from 0; null where one was given. */
+  position: number | null = null;
+  external_id: string | null = null;
+
+  constructor(reason: string, { field = '', cause }: { field?: string; cause?: unknown } = {}) {
+    super(field === '' ? reason : `${field}: ${reason}`, { cause });
+    this.reason = reason;
+    this.field = field;
+  }
+
+  /** @internal The same error with the name or number of what its place is in. */
+  below(part: string | number): this {
+    const own = typeof part === 'number' ? `[${part}]` : part;
+    this.field = this.field === '' || this.field.startsWith('[') ? own + this.field : `${own}.${this.field}`;
+    return this.told();
+  }
+
+  /** @internal The same error with the item that it is about. */
+  ofItem(position: number | null, externalId: string | null): this {
+    this.position = position;
+    this.external_id = externalId;
+    return this.told();
+  }
+
+  private told(): this {
+    const id = this.external_id === null ? null : JSON.stringify(this.external_id);
+    const item = this.position === null ? id : `item ${this.position}${id === null ? '' : ` (${id})`}`;
+    const places = [item, this.field].filter((place) => place !== null && place !== '');
+    this.message = places.length === 0 ? this.reason : `${places.join(', ')}: ${this.reason}`;
+    return this;
+  }
+}
+
 /** What is known about an error that the service answered. */
 export interface ApiErrorFacts {
   /** As in the envelope: 400, 401, 403, 404, 409, 422, 429, 500. */

@@ -1,5 +1,6 @@
-import type { ExportedVector } from './api';
+import type { ExportedVector, Typed } from './api';
 import { BadAnswerError } from './errors';
+import type { Metadata } from './values';
 import { vectorFromAnswer } from './vectors';
 
 /** Before the first vector of an export; a collection's name holds nothing that could be taken for it. */
@@ -10,7 +11,7 @@ const LIST_HEAD = '"vectors":[';
  *
  * Throws a BadAnswerError when the text ends early or does not hold as many as it says.
  */
-export async function* exportedVectors(pieces: AsyncIterable<string>): AsyncGenerator<ExportedVector> {
+export async function* exportedVectors<Meta extends object = Metadata>(pieces: AsyncIterable<string>): AsyncGenerator<Typed<ExportedVector, Meta>> {
   const objects = new ObjectScan();
   let text = '';
   let isInList = false;
@@ -28,7 +29,7 @@ export async function* exportedVectors(pieces: AsyncIterable<string>): AsyncGene
     for (const json of found) {
       count++;
       const { vector, ...others } = JSON.parse(json) as Omit<ExportedVector, 'vector'> & { vector: string | number[] };
-      yield { ...others, vector: vectorFromAnswer(vector) };
+      yield { ...others, vector: vectorFromAnswer(vector) } as unknown as Typed<ExportedVector, Meta>;
     }
   }
   const said = /^\],"count":(\d+)\}/.exec(text)?.[1];

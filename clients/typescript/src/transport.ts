@@ -4,7 +4,7 @@ import { ApiError, ConnectionError, QuiverError, TimeoutError } from './errors';
 import { isDoneOnce, newIdempotencyKey } from './idempotency';
 import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, mayHaveBeenDone, retryDelayMs, type RetryPolicy } from './retry';
-import { ConsoleWarnings } from './warnings';
+import { WarningsOnce } from './warnings';
 
 /** How to reach a service. */
 export interface QuiverOptions {
@@ -98,7 +98,7 @@ export class Transport {
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     this.hasKeys = options.idempotencyKeys ?? false;
-    this.onWarning = options.onWarning === undefined ? new ConsoleWarnings().tell : options.onWarning;
+    this.onWarning = options.onWarning === undefined ? new WarningsOnce((warning) => console.warn(`quiver: ${warning}`)).tell : options.onWarning;
     this.onWait = options.onWait;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);

@@ -1,3 +1,4 @@
+import { InvalidValueError } from './errors';
 import type { VectorLike } from './values';
 
 /** Vectors as base64 of little-endian float32 values, the form in which they go over the wire. */
@@ -12,18 +13,58 @@ const { Buffer: NodeBuffer } = globalThis as BinaryText;
 /** Characters that String.fromCharCode takes at once without a deep stack. */
 const CHARACTERS_AT_ONCE = 8192;
 
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
 const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** The base64 text of a vector; a text is taken for one already. Numbers are rounded to float32, as the service stores them. */
+/**
+ * The base64 text of a vector; a text is taken for one already. Numbers are rounded to float32, as the service stores them.
+ *
+ * Throws an InvalidValueError for what is no vector, and names a number that is none, or is not finite.
+ */
 export function base64FromVector(vector: VectorLike): string {
-  if (typeof vector === 'string') return vector;
-  const floats = vector instanceof Float32Array ? vector : Float32Array.from(vector);
+  if (typeof vector === 'string') {
+    if (!BASE64.test(vector)) throw new InvalidValueError('is a text that is no base64; a text to be embedded is given as text');
+    return vector;
+  }
+  const floats = vector instanceof Float32Array ? checked(vector, vector) : floatsOf(vector);
   const { buffer, byteOffset, byteLength } = isLittleEndian ? floats : swapped(floats);
+  return base64FromBytes(new Uint8Array(buffer, byteOffset, byteLength));
+}
+
+/** The base64 text of bytes. */
+export function base64FromBytes({ buffer, byteOffset, byteLength }: Uint8Array): string {
   if (NodeBuffer !== undefined) return NodeBuffer.from(buffer, byteOffset, byteLength).toString('base64');
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   let characters = '';
   for (let i = 0; i < bytes.length; i += CHARACTERS_AT_ONCE) characters += String.fromCharCode(...bytes.subarray(i, i + CHARACTERS_AT_ONCE));
   return btoa(characters);
+}
+
+function floatsOf(vector: unknown): Float32Array {
+  const isList = Array.isArray(vector) || (ArrayBuffer.isView(vector) && !(vector instanceof DataView));
+  if (!isList) throw new InvalidValueError(`is ${vector === null ? 'null' : typeof vector}, not a list of numbers${typeof vector === 'object' ? '; metadata are given as metadata' : ''}`);
+  const numbers = vector as ArrayLike<unknown>;
+  const floats = new Float32Array(numbers.length);
+  for (let i = 0; i < numbers.length; i++) {
+    const number = numbers[i];
+    if (typeof number === 'number') floats[i] = number;
+    else if (typeof number === 'bigint') floats[i] = Number(number);
+    else
+      throw new InvalidValueError(
+        Array.isArray(number) || ArrayBuffer.isView(number) ? 'is a list of lists, not one vector' : `number ${i} is ${number === null ? 'null' : `of type ${typeof number}`}`,
+      );
+  }
+  return checked(floats, numbers);
+}
+
+function checked(floats: Float32Array, given: ArrayLike<unknown>): Float32Array {
+  for (let i = 0; i < floats.length; i++) {
+    if (Number.isFinite(floats[i])) continue;
+    const number = given[i];
+    throw new InvalidValueError(`number ${i} is ${String(number)}${typeof number === 'number' && !Number.isFinite(number) ? '' : ', beyond what float32 holds'}`);
+  }
+  return floats;
 }
 
 /**
