@@ -73,7 +73,7 @@ export class QuiverClient {
     });
     const { dim, distance_metric = DEFAULT_METRIC, language, quantization, metadata, vectors } = collection;
     const wanted = Object.entries({ dim, distance_metric, language, quantization, metadata, vectors }).filter(([, value]) => value !== undefined && value !== null);
-    const differences = wanted.flatMap(([name, value]) => (there[name as keyof Collection] === value ? [] : [`its ${name} is ${String(there[name as keyof Collection])}, not ${String(value)}`]));
+    const differences = wanted.flatMap(([name, value]) => (there[name as keyof Collection] === value ? [] : [`its ${name} is ${shown(there[name as keyof Collection])}, not ${shown(value)}`]));
     if (differences.length === 0) return found;
     throw new ConflictError(`collection "${collection.name}" is there, but ${differences.join('; ')}`, {
       code: 409,
@@ -148,4 +148,8 @@ export class QuiverClient {
   async request<Data = unknown>(request: ApiRequest, options?: CallOptions): Promise<Data> {
     return this.transport.data<Data>(request, options);
   }
+}
+
+function shown(setting: unknown): string {
+  return typeof setting === 'string' ? setting : JSON.stringify(setting);
 }

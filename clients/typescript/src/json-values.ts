@@ -85,7 +85,7 @@ function ofMap(map: Map<unknown, unknown>): Record<string, unknown> {
   for (const [key, value] of map) {
     const name = converted(key);
     if (name === undefined || (typeof name === 'object' && name !== null)) throw new InvalidValueError('a key of the Map is no text');
-    const text = String(name);
+    const text = typeof name === 'string' ? name : JSON.stringify(name);
     if (members.has(text)) throw new InvalidValueError(`two keys of the Map are ${JSON.stringify(text)} as texts`);
     members.set(text, part(value, text));
   }
