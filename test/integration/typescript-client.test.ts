@@ -231,7 +231,7 @@ describe('items', () => {
     }
   });
 
-  test('the service refuses are handed over with the reason', async () => {
+  test('that are refused, or can not be sent, are handed over with the reason', async () => {
     await client.createCollection({ name: 'refused', dim: DIM });
     const refused = client.collection('refused');
     const items: Item[] = [...numbered(200)];
@@ -241,7 +241,7 @@ describe('items', () => {
     const reasons = new Map<string, string>();
     const progress = await refused.upsertMany(items, { batchItems: 50, onRejected: ({ external_id }, { name }) => reasons.set(external_id, name) });
     expect(progress).toMatchObject({ items: 197, rejected: 3 });
-    expect(Object.fromEntries(reasons)).toEqual({ short: 'BadRequestError', 'not a number': 'ValidationError', '': 'ValidationError' });
+    expect(Object.fromEntries(reasons)).toEqual({ short: 'BadRequestError', 'not a number': 'InvalidValueError', '': 'ValidationError' });
     await expect(refused.bulkUpsert([items[91]])).rejects.toBeInstanceOf(ValidationError);
   });
 

@@ -1,6 +1,6 @@
 import { InvalidValueError } from './errors';
 import { type CallIds, idText } from './ids';
-import { below, jsonValue } from './json-values';
+import { below, jsonValue } from './sent-values';
 import type { ExternalId, VectorLike } from './values';
 import { base64FromVector } from './vectors';
 

@@ -5,7 +5,7 @@ import { NotFoundError } from './errors';
 import { exportedVectors } from './exported-vectors';
 import type { Collection, CollectionStats, Purge, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
 import { CallIds, idText, idTexts } from './ids';
-import { jsonValue } from './json-values';
+import { jsonValue } from './sent-values';
 import { listing } from './listing';
 import type { CallOptions } from './request';
 import type { Transport } from './transport';

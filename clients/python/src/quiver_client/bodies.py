@@ -79,16 +79,23 @@ def item_body(item: ItemLike, position: int | None = None, ids: CallIds | None =
     """
     external_id: str | None = None
     try:
-        fields = _fields_of(item)
+        fields = item if type(item) is dict else _fields_of(item)
         if "external_id" not in fields:
             raise InvalidValueError("an item needs an external_id")
-        external_id = id_text(fields["external_id"])
-        body: dict[str, Any] = {
-            "external_id": external_id if ids is None or position is None else ids.text_of(fields["external_id"], position)
-        }
+        given_id = fields["external_id"]
+        external_id = id_text(given_id)
+        if ids is not None and position is not None:
+            ids.note(given_id, external_id, position)
+        body: dict[str, Any] = {"external_id": external_id}
         for name, value in fields.items():
-            if name != "external_id" and value is not KEPT and (value is None or not is_nothing(value)):
-                body[name] = value if value is None else _field_body(name, value)
+            if name == "external_id" or value is KEPT:
+                continue
+            if value is None:
+                body[name] = None
+            elif type(value) is str and name == "text":
+                body[name] = value if value.isascii() else text_body(value)
+            elif not is_nothing(value):
+                body[name] = _field_body(name, value)
     except InvalidValueError as error:
         raise error.of_item(position, external_id) from None
     return body

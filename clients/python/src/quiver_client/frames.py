@@ -96,7 +96,7 @@ class ItemRows:
         self, start: int, stop: int, given: Sequence[Any], ids: CallIds, vectors: _VectorCheck
     ) -> Iterator[tuple[Sequence[Any], Callable[[Any, int], Any]]]:
         """Values, and what each of them with its number is to be given to."""
-        yield given, ids.text_of
+        yield given, partial(_check_id, ids)
         yield self._vectors(start, stop), vectors.check
         if self.text is not None:
             yield self.text.take(start, stop), partial(_check_text, self.text.name)
@@ -129,6 +129,10 @@ class _VectorCheck:
         if not isinstance(self._source, list):
             return "vector" if self._source is None else self._source.name
         return next((column.name for column, value in zip(self._source, vector, strict=True) if is_nothing(value)), "vector")
+
+
+def _check_id(ids: CallIds, external_id: Any, position: int) -> None:
+    ids.note(external_id, id_text(external_id), position)
 
 
 def _check_text(name: str, text: Any, position: int) -> None:

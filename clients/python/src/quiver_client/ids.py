@@ -69,12 +69,11 @@ class CallIds:
         self._digits: dict[str, int] = {}
         self._is_full = False
 
-    def text_of(self, given: object, position: int) -> str:
-        """The text of the id of the item at a position. ``InvalidValueError`` for one that another kind of id has taken."""
-        text = id_text(given)
+    def note(self, given: object, text: str, position: int) -> None:
+        """Takes the id of the item at a position, and its text. ``InvalidValueError`` where another kind of id has that text."""
         is_text = isinstance(given, (str, Enum))
         if is_text and not _is_number(text):
-            return text
+            return
         own, other = (self._digits, self._numbers) if is_text else (self._numbers, self._digits)
         if text in other:
             number, words = (position, other[text]) if not is_text else (other[text], position)
@@ -89,7 +88,6 @@ class CallIds:
         if self._is_full and self._numbers and self._digits:
             # Too many to tell whether they meet.
             raise InvalidValueError("ids are both numbers and texts of digits, and many: write all ids as texts", field=FIELD)
-        return text
 
 
 def _is_number(text: str) -> bool:

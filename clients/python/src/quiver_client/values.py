@@ -54,7 +54,7 @@ class JsonValues:
 
     def object_of(self, value: object, field: str) -> dict[str, Any]:
         """An object; ``InvalidValueError`` names the place of what can't be sent."""
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise InvalidValueError(f"is {named(value)}, not an object of names and values", field=field)
         return self.value_of(value, field)  # type: ignore[no-any-return]
 
@@ -93,6 +93,10 @@ class JsonValues:
             name = key if type(key) is str else self._key(key)
             if name in found:
                 raise InvalidValueError(f"two of its keys are {name!r} as texts, one of them {key!r}")
+            # Most values are these.
+            if type(one) is str and one.isascii():
+                found[name] = one
+                continue
             try:
                 found[name] = self._value(one)
             except InvalidValueError as error:

@@ -105,7 +105,10 @@ def _bytes_of_array(vector: Any) -> bytes:
         return _bytes_of_numbers(values.tolist())
     if values.dtype.kind not in "fiub":
         raise InvalidValueError(f"is an array of {values.dtype}, not of real numbers")
-    with np.errstate(over="ignore"):
+    if values.dtype.kind == "f" and values.dtype.itemsize > _FLOAT32_BYTES:
+        with np.errstate(over="ignore"):
+            numbers = np.ascontiguousarray(values, dtype="<f4")
+    else:
         numbers = np.ascontiguousarray(values, dtype="<f4")
     if not np.isfinite(numbers).all():
         place = int(np.argmin(np.isfinite(numbers)))

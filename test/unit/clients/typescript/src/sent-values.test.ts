@@ -1,5 +1,5 @@
 import { InvalidValueError, QuiverClient, type QuiverCollection } from '../../../../../clients/typescript/src/index';
-import { jsonValue } from '../../../../../clients/typescript/src/json-values';
+import { jsonValue } from '../../../../../clients/typescript/src/sent-values';
 import { recordingFetch, success } from '../../../../support/recording-fetch';
 
 /** What programs have in metadata, filters, ids and vectors, as the TypeScript client sends it. */
