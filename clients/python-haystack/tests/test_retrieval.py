@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -141,3 +142,13 @@ def test_none_in_a_list_means_what_it_means_to_haystacks_own_store(store: Quiver
     store.write_documents(documents)
     asked = {"field": "meta.x", "operator": operator, "value": value}
     assert sorted(one.id for one in store.filter_documents(asked)) == sorted(one.id for one in own.filter_documents(asked))
+
+
+def test_moments_of_filters_are_written_as_those_of_documents(store: QuiverDocumentStore) -> None:
+    store.write_documents([Document(id="dated", content="x", meta={"at": datetime(2024, 1, 2, 3)})])
+    for operator in ("==", ">=", "in"):
+        value = datetime(2024, 1, 2, 5, tzinfo=timezone(timedelta(hours=2)))
+        found = store.filter_documents({"field": "meta.at", "operator": operator, "value": [value] if operator == "in" else value})
+        assert [one.id for one in found] == ["dated"]
+    with pytest.raises(FilterError, match="nan is no value"):
+        filters_from_haystack({"field": "meta.at", "operator": "==", "value": float("nan")})

@@ -203,8 +203,10 @@ class QuiverVectorStore(VectorStore):
     def delete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
         """Deletes documents by their ids, or all that match a filter, or without either all; ids that do not exist are skipped.
 
-        A filter that restricts nothing, such as ``{}``, is refused: who makes it of optional conditions does not mean all.
+        A filter that restricts nothing, such as ``{}``, is refused: who makes it of optional conditions does not mean all. So
+        are ids together with a filter, and restrictions of other stores (``where``, ``namespace``), which this one has not.
         """
+        _must_be_known(ids, filter, kwargs)
         with self._before_the_first_write():
             if ids is not None:
                 self.collection.delete_many(ids)
@@ -214,6 +216,7 @@ class QuiverVectorStore(VectorStore):
 
     async def adelete(self, ids: list[str] | None = None, *, filter: Filter | None = None, **kwargs: Any) -> bool:
         """The same, async."""
+        _must_be_known(ids, filter, kwargs)
         with self._before_the_first_write():
             if ids is not None:
                 await self.async_collection.delete_many(ids)
@@ -367,6 +370,14 @@ def _within_bounds(relevance: float) -> float:
     return min(1.0, max(0.0, relevance))
 
 
+def _must_be_known(ids: Sequence[str] | None, filter: Filter | None, others: Mapping[str, Any]) -> None:
+    """``TypeError`` where more would be deleted than what the caller describes."""
+    if others:
+        raise TypeError(f"delete takes ids or filter, not {', '.join(others)}: it would not restrict what is deleted")
+    if ids is not None and filter is not None:
+        raise TypeError("delete takes ids or a filter, not both")
+
+
 def _to_delete(filter: Filter | None) -> Filter:
     return _EVERYTHING if filter is None else _checked(filter) or {}
 
@@ -383,7 +394,7 @@ def _items(
             vector=vectors[i],
             text=text,
             # Left out, an update would keep the old ones.
-            metadata=metadatas[i] if metadatas is not None else {},
+            metadata=(metadatas[i] or {}) if metadatas is not None else {},
         )
         for i, text in enumerate(texts)
     ]

@@ -202,3 +202,17 @@ def test_none_in_a_structured_query_is_what_is_missing_too(store: QuiverVectorSt
     assert found(Comparator.NE, None) == ["a", "b", "c"]
     assert found(Comparator.IN, [None, 1900]) == ["b", "m", "n"]
     assert found(Comparator.NIN, [1900, None]) == ["a", "c"]
+
+
+@pytest.mark.parametrize("wrong", [{"where": {"year": 1900}}, {"ids": ["a"], "filter": {"year": 1900}}, {"ids": ["a"], "namespace": "x"}])
+def test_a_restriction_that_would_be_passed_over_deletes_nothing(store: QuiverVectorStore, wrong: dict) -> None:
+    with pytest.raises(TypeError, match="delete takes ids or"):
+        store.delete(**wrong)
+    with pytest.raises(TypeError, match="delete takes ids or"):
+        asyncio.run(store.adelete(**wrong))
+    assert len(store.similarity_search("x", k=5)) == 3
+
+
+def test_a_text_without_metadata_has_none_of_those_before(store: QuiverVectorStore) -> None:
+    store.add_texts(["fig"], [None], ids=["a"])  # type: ignore[list-item]
+    assert store.get_by_ids(["a"])[0].metadata == {}

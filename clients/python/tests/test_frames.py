@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quiver_client import BulkProgress, InvalidValueError, NotFoundError
+from quiver_client.bodies import item_body
 from quiver_client.frames import rows_of_arrays, rows_of_frame
 from quiver_client.models import BulkUpsertAnswer, CollectionInfo, Hit, SearchAnswer, StoredVector
 from quiver_client.tables import Rows
@@ -280,3 +281,33 @@ async def test_rows_of_an_array_and_texts_are_queries(items: Any) -> None:
     assert await got(items.update_by_filter({"n": np.int64(5)}, set={"m": np.float32(0.5)})) == 1
     assert (await got(items.delete_batch([1]))).deleted_ids == ["1"]
     assert await got(items.delete_many([1, 2, 2])) == 1
+
+
+def test_an_index_that_counts_again_is_not_the_ids() -> None:
+    frame = pd.concat([pd.DataFrame({"text": ["a", "b"]}), pd.DataFrame({"text": ["c", "d"]})])
+    with pytest.raises(InvalidValueError, match="which column has the ids"):
+        items_of(frame)
+    assert [one["external_id"] for one in items_of(frame.reset_index(drop=True), id="index")] == [0, 1, 2, 3]
+
+
+def test_what_is_named_in_an_index_and_is_not_the_id_is_metadata() -> None:
+    frame = pd.DataFrame({"id": ["a", "b"], "text": "x", "year": [1, 2], "month": [3, 4]})
+    expected = [{"year": 1, "month": 3}, {"year": 2, "month": 4}]
+    assert [one["metadata"] for one in items_of(frame.set_index(["year", "month"]))] == expected
+    assert [one["metadata"] for one in items_of(frame.set_index("month"))] == expected
+    assert [one["metadata"] for one in items_of(frame.set_index("year", drop=False))] == expected
+    found = items_of(frame.set_index(["year", "month"]), id="year", metadata=["month"])
+    assert [(one["external_id"], one["metadata"]) for one in found] == [(1, {"month": 3}), (2, {"month": 4})]
+
+
+def test_two_columns_of_a_mapping_that_are_one_as_texts_are_refused() -> None:
+    with pytest.raises(InvalidValueError, match="two columns are named '1'"):
+        items_of({"id": ["a"], "text": ["x"], 1: [1], "1": [2]})
+
+
+def test_lists_of_arrow_and_moments_of_polars_keep_every_digit() -> None:
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    table = pa.table({"id": ["a"], "text": ["x"], "n": pa.array([[2**53 + 1, None]]), "f": pa.array([[0.5, None]])})
+    assert item_body(items_of(table)[0])["metadata"] == {"n": [str(2**53 + 1), None], "f": [0.5, None]}
+    frame = pl.DataFrame({"id": ["a", "b"], "text": "x", "at": pl.Series([1_000_000_001, None]).cast(pl.Datetime("ns"))})
+    assert [item_body(one)["metadata"] for one in items_of(frame)] == [{"at": "1970-01-01T00:00:01.000000001Z"}, {}]

@@ -293,7 +293,8 @@ async def test_a_bulk_write_stops_at_a_batch_that_fails_and_says_which(played: P
     with pytest.raises(BulkWriteError, match="'4' the first of them, was not stored: 400: bad") as caught:
         await got(played.client(answer).collection("c").upsert_many(items(), batch_items=2, in_flight=2))
     assert caught.value.failed_ids == ["4", "5"]
-    assert caught.value.written >= 4
+    # The third request began when one of the two before it had been answered.
+    assert caught.value.written >= 2
     assert len(taken) < 20
 
 

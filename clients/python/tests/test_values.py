@@ -19,7 +19,7 @@ import pytest
 
 from quiver_client import InvalidValueError, Item, encode_vector
 from quiver_client.batching import Batcher
-from quiver_client.bodies import filters_body, item_body, items_body, json_bytes, metadata_body
+from quiver_client.bodies import filters_body, item_body, items_body, json_bytes, metadata_body, moment, shown_item
 from quiver_client.ids import CallIds, id_text
 
 np = pytest.importorskip("numpy")
@@ -288,3 +288,44 @@ def test_items_that_are_none_are_told_from_items() -> None:
         items_body([("a", [1, 2])])  # type: ignore[list-item]
     with pytest.raises(InvalidValueError, match="item 0: an item needs an external_id"):
         items_body([{"id": "a"}])
+
+
+def test_floats_that_several_ids_can_be_are_none() -> None:
+    assert id_text(float(2**53 - 1)) == str(2**53 - 1)
+    for one in (float(2**53), np.float64(2**60), -1e300):
+        with pytest.raises(InvalidValueError, match="is a float, of which several ids can be the same"):
+            id_text(one)
+    assert id_text(Decimal(2**60)) == str(2**60)
+
+
+def test_what_is_behind_a_mask_is_no_number() -> None:
+    assert encode_vector(np.ma.masked_array([0.5, 1.0], [False, False])) == encode_vector([0.5, 1.0])
+    with pytest.raises(InvalidValueError, match="number 1 is None"):
+        encode_vector(np.ma.masked_array([0.5, 1.0], [False, True]))
+
+
+def test_half_of_a_character_in_a_key_is_named() -> None:
+    with pytest.raises(InvalidValueError, match=r"metadata\.a: character 1 of the text is half of one"):
+        metadata_body({"a": {"b\ud800": 1}})
+
+
+def test_numbers_of_numpy_are_numbers_in_every_body() -> None:
+    assert json_bytes({"k": np.int64(3), "min_score": np.float32(0.5), "exact": np.bool_(True)}) == b'{"k":3,"min_score":0.5,"exact":true}'
+    with pytest.raises(ValueError, match="nan is no value"):
+        json_bytes({"min_score": np.float32("nan")})
+
+
+def test_a_condition_without_a_value_is_no_write_without_a_condition() -> None:
+    with pytest.raises(InvalidValueError, match=r"item 0 \('a'\), if_version: nan is no version"):
+        items_body([{"external_id": "a", "text": "x", "if_version": float("nan")}])
+
+
+def test_a_moment_to_restore_to_needs_a_zone() -> None:
+    assert moment(datetime(2024, 1, 2, tzinfo=timezone.utc)) == "2024-01-02T00:00:00.000Z"
+    with pytest.raises(InvalidValueError, match="until: a moment needs a time zone"):
+        moment(datetime(2024, 1, 2))
+
+
+def test_what_is_no_item_is_shown_as_it_is() -> None:
+    assert (shown_item({"external_id": "a"}), shown_item(5)) == ({"external_id": "a"}, {"item": 5})
+    assert shown_item(Item("a", text="x"))["text"] == "x"

@@ -13,6 +13,7 @@ from .models import KEPT, BulkSearchQuery, BulkSearchQueryLike, Filters, Item, I
 from .values import FILTERS, METADATA, checked_text, is_nothing, named
 from .vectors import VectorLike, encode_vector
 
+_CONDITIONS = {"if_version", "only_if"}
 _ITEM_HINTS = {
     "DataFrame": "upsert_frame",
     "LazyFrame": "upsert_frame of what collect() gives",
@@ -63,13 +64,19 @@ def moment(until: datetime | Mapping[str, Iterable[int]] | None) -> Any:
     if until is None:
         return None
     if isinstance(until, datetime):
+        if is_nothing(until) or until.tzinfo is None:
+            raise InvalidValueError("a moment needs a time zone", field="until")
         return until.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return {"positions": {name: [*places] for name, places in until.items()}}
 
 
 def json_bytes(body: object) -> bytes:
-    """A body as compact JSON; ``ValueError`` for NaN and infinity, which JSON has not."""
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    """A body as compact JSON; ``ValueError`` for NaN and infinity, which JSON has not. Numbers of numpy are numbers, as in metadata."""
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain).encode()
+
+
+def _plain(value: object) -> Any:
+    return FILTERS.value_of(value, "a value")
 
 
 def item_body(item: ItemLike, position: int | None = None, ids: CallIds | None = None) -> dict[str, Any]:
@@ -96,6 +103,8 @@ def item_body(item: ItemLike, position: int | None = None, ids: CallIds | None =
                 body[name] = value if value.isascii() else text_body(value)
             elif not is_nothing(value):
                 body[name] = _field_body(name, value)
+            elif name in _CONDITIONS:
+                raise InvalidValueError(f"{value} is no version: the item would be written without a condition", field=name)
     except InvalidValueError as error:
         raise error.of_item(position, external_id) from None
     return body
@@ -115,6 +124,11 @@ def listed_items(items: Any) -> Any:
     if isinstance(items, (Item, Mapping, str)):
         raise InvalidValueError(f"this is {'one item' if not isinstance(items, str) else 'a text'}, not several: use upsert")
     return items
+
+
+def shown_item(item: Any) -> dict[str, Any]:
+    """An item that can't be sent, for whoever hears of it; what is no item at all is the one member ``item``."""
+    return dict(item) if isinstance(item, Mapping) else vars(item) if isinstance(item, Item) else {"item": item}
 
 
 def listed_queries(queries: Any) -> Any:

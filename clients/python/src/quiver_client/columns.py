@@ -34,12 +34,16 @@ class Columns:
     index: Column | None = None
     any_index: Column | None = None
     """The index in any case."""
+    levels: Sequence[Column] = ()
+    """What has a name in the index, and is no column: pandas has such a part of a table there as well as among the columns."""
 
     def named(self, name: object) -> Column:
         """A column, or the index. ``InvalidValueError`` where there is none."""
         found = self.by_name.get(name) if isinstance(name, str) else self.by_name.get(str(name))
         if found is None and self.any_index is not None and name in (self.any_index.name, _INDEX):
             found = self.any_index
+        if found is None:
+            found = next((level for level in self.levels if level.name == str(name)), None)
         if found is None:
             raise InvalidValueError(f"there is no column {name!r}; there is: {', '.join(self.by_name)}")
         return found
@@ -48,7 +52,9 @@ class Columns:
 def columns_of(table: Any) -> Columns:
     """The columns. ``InvalidValueError`` for what has none."""
     if isinstance(table, Mapping):
-        return _checked({_name(name): _of_values(_name(name), values) for name, values in table.items()})
+        names = [_name(name) for name in table]
+        _refuse_doubles(names)
+        return _checked({name: _of_values(name, values) for name, values in zip(names, table.values(), strict=True)})
     if hasattr(table, "iloc") and hasattr(table, "columns"):
         return _of_pandas(table)
     if hasattr(table, "collect") and hasattr(table, "lazy"):
@@ -84,12 +90,23 @@ def _of_pandas(frame: Any) -> Columns:
     _refuse_doubles(names)
     by_name = {name: _of_series(name, frame.iloc[:, i]) for i, name in enumerate(names)}
     index = frame.index
+    levels = [
+        _of_level(_name(name), index.get_level_values(i))
+        for i, name in enumerate(index.names)
+        if name is not None and _name(name) not in by_name
+    ]
     if getattr(index, "nlevels", 1) > 1:
-        return Columns(by_name, len(frame))
+        return Columns(by_name, len(frame), levels=levels)
     name = _INDEX if index.name is None else _name(index.name)
     column = Column(name, len(frame), lambda start, stop: index[start:stop].tolist())
     counts_rows = type(index).__name__ == "RangeIndex" and index.name is None
-    return Columns(by_name, len(frame), index=None if counts_rows else column, any_index=column)
+    # Of frames that were put together, each with its own count of rows.
+    repeats_counts = index.name is None and index.dtype.kind in "iu" and not index.is_unique
+    return Columns(by_name, len(frame), index=None if counts_rows or repeats_counts else column, any_index=column, levels=levels)
+
+
+def _of_level(name: str, values: Any) -> Column:
+    return Column(name, len(values), lambda start, stop: values[start:stop].tolist())
 
 
 def _of_series(name: str, series: Any) -> Column:
@@ -101,15 +118,26 @@ def _of_series(name: str, series: Any) -> Column:
 
 def _of_polars(name: str, series: Any) -> Column:
     is_number = series.dtype.is_numeric() or series.dtype.is_temporal()
+    if getattr(series.dtype, "time_unit", None) == "ns":
+        # Python's own moments end at microseconds.
+        return Column(name, len(series), lambda start, stop: list(series.slice(start, stop - start).to_numpy()), is_checked=True)
     return Column(name, len(series), lambda start, stop: series.slice(start, stop - start).to_list(), is_checked=is_number)
 
 
 def _of_arrow(name: str, column: Any) -> Column:
     kind = str(column.type)
-    if kind.startswith(("list<", "large_list<", "fixed_size_list<")):
+    if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and _is_of_numbers(column):
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
     return Column(name, len(column), lambda start, stop: column.slice(start, stop - start).to_pylist())
+
+
+def _is_of_numbers(column: Any) -> bool:
+    """Whether lists are of numbers that are the same in numpy: of whole ones of which one is missing, it makes floats."""
+    of = str(column.type.value_type)
+    if of in ("halffloat", "float", "double"):
+        return True
+    return of.lstrip("u").startswith("int") and all(chunk.flatten().null_count == 0 for chunk in getattr(column, "chunks", [column]))
 
 
 def _of_values(name: str, values: Any) -> Column:

@@ -180,7 +180,7 @@ def rows_of_frame(
         )
     objects = _likely(columns, _METADATA_NAMES)
     used |= set() if objects is None else {objects.name}
-    others = [column for name, column in columns.by_name.items() if name not in used]
+    others = [column for column in (*columns.by_name.values(), *columns.levels) if column.name not in used]
     return ItemRows(columns.length, ids, found_vector, found_text, others, objects)
 
 

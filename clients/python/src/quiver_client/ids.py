@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 from uuid import UUID
 
 from .errors import InvalidValueError
-from .values import checked_text, is_nothing, named
+from .values import EXACT_MAX, checked_text, is_nothing, named
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,9 +52,12 @@ def _text(given: Any) -> str:
         return str(given)
     # Columns of whole numbers of which some are missing are floats in pandas, and of databases decimals.
     if isinstance(given, (float, Decimal)) or getattr(getattr(given, "dtype", None), "kind", None) == "f":
-        if given != int(given):
+        whole = int(given)
+        if given != whole:
             raise InvalidValueError(f"{given} is no whole number and no text")
-        return str(int(given))
+        if abs(whole) > EXACT_MAX and not isinstance(given, Decimal):
+            raise InvalidValueError(f"{given} is a float, of which several ids can be the same: read ids as whole numbers or texts")
+        return str(whole)
     try:
         return str(operator.index(given))
     except TypeError:

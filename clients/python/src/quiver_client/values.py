@@ -90,7 +90,7 @@ class JsonValues:
     def _object(self, value: Mapping[Any, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, one in value.items():
-            name = key if type(key) is str else self._key(key)
+            name = key if type(key) is str and key.isascii() else self._key(key)
             if name in found:
                 raise InvalidValueError(f"two of its keys are {name!r} as texts, one of them {key!r}")
             # Most values are these.

@@ -94,6 +94,9 @@ def _not_finite(place: int, value: object) -> InvalidValueError:
 def _bytes_of_array(vector: Any) -> bytes:
     import numpy as np
 
+    if np.ma.is_masked(vector):
+        # Numpy would give what is behind the mask.
+        return _bytes_of_numbers(vector.tolist())
     try:
         values = np.asarray(vector)
     except (TypeError, ValueError, RuntimeError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, overload
@@ -22,6 +22,7 @@ from ..bodies import (
     listed_queries,
     metadata_body,
     query_body,
+    shown_item,
     text_body,
     unkept,
     vectors_body,
@@ -188,7 +189,7 @@ class AsyncCollection:
                     if on_rejected is None:
                         raise
                     tally.rejected_one(None)
-                    on_rejected(dict(item) if isinstance(item, Mapping) else vars(item), error)
+                    on_rejected(shown_item(item), error)
                     continue
                 if batch is not None:
                     goes_on = await self._start_batch(batch, tally, write, lanes)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, overload
@@ -23,6 +23,7 @@ from ..bodies import (
     listed_queries,
     metadata_body,
     query_body,
+    shown_item,
     text_body,
     unkept,
     vectors_body,
@@ -189,7 +190,7 @@ class Collection:
                     if on_rejected is None:
                         raise
                     tally.rejected_one(None)
-                    on_rejected(dict(item) if isinstance(item, Mapping) else vars(item), error)
+                    on_rejected(shown_item(item), error)
                     continue
                 if batch is not None:
                     goes_on = self._start_batch(batch, tally, write, lanes)

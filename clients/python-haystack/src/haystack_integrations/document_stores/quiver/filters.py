@@ -8,6 +8,9 @@ from typing import Any
 
 from haystack.errors import FilterError
 
+from quiver_client import InvalidValueError
+from quiver_client.values import FILTERS
+
 META = "meta."
 # Of a document, but not of the metadata that Quiver filters by.
 _NOT_FILTERED = {"id", "content", "blob", "score", "embedding", "sparse_embedding"}
@@ -101,7 +104,11 @@ def _listed(operator: str) -> Callable[[str, Any], Translated]:
 
 
 def _json(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
+    """As the client writes the same value in metadata."""
+    try:
+        return FILTERS.value_of(value, "value")
+    except InvalidValueError as error:
+        raise FilterError(str(error)) from error
 
 
 _COMPARISONS: dict[str, Callable[[str, Any], Translated]] = {
