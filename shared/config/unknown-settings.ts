@@ -15,7 +15,7 @@ const PREFIX = 'QUIVER_';
 /** What those read, and what the guides call the service's address, key and profiles. */
 const CLIENT_NAMES = ['QUIVER_URL', 'QUIVER_API_KEY', 'QUIVER_PROFILE', 'QUIVER_PROFILES', 'QUIVER_PEER_KEY', 'QUIVER_PEER_USER', 'QUIVER_PEER_PASSWORD'];
 /** Names of other programs: all that begin so, and one that is near ours. */
-const OF_OTHERS = /^(?:APP|AWS|CI|DOCKER|ETCDCTL|GITHUB|GITLAB|HF|JAVA|KUBERNETES|LC|NPM|OTEL|PG|SSH|UV|VSCODE|XDG)_|^GRPC_PORT$/i;
+const OF_OTHERS = /^(?:APP|AWS|CI|DOCKER|ETCDCTL|GITHUB|GITLAB|HF|JAVA|KUBERNETES|LC|NPM|OTEL|PG|SSH|UV|VSCODE|XDG)_|^(?:GRPC_PORT|MAX_CONNECTIONS)$/i;
 /** Kubernetes tells each container of the services beside it: `QUIVER_SERVICE_HOST`, `OPS_PORT_9090_TCP_ADDR`, `RPCS_PORT=tcp://…`. */
 const OF_SERVICES = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_|$)/;
 const SERVICE_ADDRESS = /^(?:tcp|udp|sctp):\/\//;

@@ -311,3 +311,10 @@ def test_lists_of_arrow_and_moments_of_polars_keep_every_digit() -> None:
     assert item_body(items_of(table)[0])["metadata"] == {"n": [str(2**53 + 1), None], "f": [0.5, None]}
     frame = pl.DataFrame({"id": ["a", "b"], "text": "x", "at": pl.Series([1_000_000_001, None]).cast(pl.Datetime("ns"))})
     assert [item_body(one)["metadata"] for one in items_of(frame)] == [{"at": "1970-01-01T00:00:01.000000001Z"}, {}]
+
+
+def test_a_map_of_arrow_is_an_object() -> None:
+    pa = pytest.importorskip("pyarrow")
+    maps = pa.array([[("k", 1), ("l", 2)], None], pa.map_(pa.string(), pa.int64()))
+    found = items_of(pa.table({"id": ["a", "b"], "text": ["x", "y"], "m": maps}))
+    assert [one["metadata"] for one in found] == [{"m": {"k": 1, "l": 2}}, {}]

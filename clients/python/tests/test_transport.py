@@ -237,7 +237,9 @@ async def test_errors_name_the_request_and_what_the_service_asks_for(played: Pla
 
 
 async def test_a_password_in_the_address_is_never_shown(played: Played) -> None:
-    quiver = played.script(httpx.ConnectError("refused"), url="http://user:my-secret@quiver.test/prefix", retries=RetryPolicy(attempts_max=1))
+    quiver = played.script(
+        httpx.ConnectError("refused"), url="http://user:my-secret@quiver.test/prefix", retries=RetryPolicy(attempts_max=1)
+    )
     assert "my-secret" not in repr(quiver) + repr(quiver._transport)
     with pytest.raises(QuiverConnectionError, match=r"GET http://quiver\.test/prefix/v1/me: no connection") as caught:
         await got(quiver.me())
@@ -254,7 +256,9 @@ async def test_an_answer_of_something_else_is_told_from_quiver(played: Played) -
 
 
 async def test_an_error_is_the_same_with_its_code_as_http_status(played: Played) -> None:
-    answer = httpx.Response(404, json={"status": "error", "data": None, "error": {"code": 404, "message": "no such"}}, headers={"x-request-id": "r"})
+    answer = httpx.Response(
+        404, json={"status": "error", "data": None, "error": {"code": 404, "message": "no such"}}, headers={"x-request-id": "r"}
+    )
     with pytest.raises(NotFoundError, match="no such") as refused:
         await got(played.script(answer).me())
     assert refused.value.request_id == "r"

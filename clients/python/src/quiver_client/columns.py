@@ -129,6 +129,13 @@ def _of_arrow(name: str, column: Any) -> Column:
     if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and _is_of_numbers(column):
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
+    if kind.startswith("map<"):
+        # As lists of pairs otherwise.
+        return Column(
+            name,
+            len(column),
+            lambda start, stop: [None if one is None else dict(one) for one in column.slice(start, stop - start).to_pylist()],
+        )
     return Column(name, len(column), lambda start, stop: column.slice(start, stop - start).to_pylist())
 
 
