@@ -3,6 +3,7 @@ import type { Compressors, Encoding, FileMetaData, PageHeader, SchemaTree } from
 import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
 import { lz4BlockDecompress } from './lz4-frame';
+import { checkDeltas } from './parquet-deltas';
 import { checkRuns, highestLevels, readLevels } from './parquet-levels';
 import { converterOf, isLeftToLibrary, storedElement, storedText } from './parquet-values';
 import { PIECE_BYTES_MAX } from './record-source';
@@ -171,7 +172,7 @@ export class PageReader {
     ] as const)
       if (highest > 0) this.checkLevels(bytes, parts.count, highest);
     const definitionLevels = this.levels(parts.definition, parts.count, definition);
-    this.checkIndices(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
+    this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
   }
 
   private checkLevels(bytes: Uint8Array, count: number, highest: number): void {
@@ -221,7 +222,7 @@ export class PageReader {
     const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
     const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
     const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
-    this.checkIndices(encoded, header.encoding, values);
+    this.checkEncoded(encoded, header.encoding, values);
     return { page: this.library.readDataPage(encoded, { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
   }
 
@@ -248,7 +249,7 @@ export class PageReader {
     const { repetition, definition, values } = this.secondParts(bytes, head);
     const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
     const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
-    this.checkIndices(values, header.encoding, header.num_values - header.num_nulls);
+    this.checkEncoded(values, header.encoding, header.num_values - header.num_nulls);
     const plain = {
       ...head,
       uncompressed_page_size: head.uncompressed_page_size - repetition.length - definition.length,
@@ -268,28 +269,28 @@ export class PageReader {
     return { repetition: bytes.subarray(0, repetitionBytes), definition: bytes.subarray(repetitionBytes, valuesAt), values, count: header.num_values };
   }
 
-  /** The library would make an array of as many values as a run says. */
-  private checkIndices(bytes: Uint8Array, encoding: string, count: number): void {
+  /** The library would make as many values as a run or a block says. */
+  private checkEncoded(bytes: Uint8Array, encoding: string, count: number): void {
+    if (encoding.startsWith('DELTA_') && count > 0) this.ifDamaged(() => checkDeltas(bytes, encoding, count));
     const isIndices = encoding.endsWith('_DICTIONARY');
     // Truth values stand behind their length, indices behind their width.
     if ((!isIndices && encoding !== 'RLE') || count === 0) return;
     if (bytes.length === 0) throw this.damaged('a page is cut off');
     // Of no bits, all are the first value.
     if (isIndices && bytes[0] === 0) return;
+    this.ifDamaged(() => checkRuns(bytes.subarray(isIndices ? 1 : 4), isIndices ? bytes[0] : 1, count));
+  }
+
+  private ifDamaged<Result>(look: () => Result): Result {
     try {
-      checkRuns(bytes.subarray(isIndices ? 1 : 4), isIndices ? bytes[0] : 1, count);
+      return look();
     } catch (error) {
       throw this.damaged((error as Error).message);
     }
   }
 
   private levels(bytes: Uint8Array, count: number, highest: number): Uint8Array {
-    if (highest === 0) return NO_LEVELS;
-    try {
-      return readLevels(bytes, count, highest);
-    } catch (error) {
-      throw this.damaged((error as Error).message);
-    }
+    return highest === 0 ? NO_LEVELS : this.ifDamaged(() => readLevels(bytes, count, highest));
   }
 
   /** So many bytes from where it is; a copy that nothing else changes. */

@@ -15,7 +15,7 @@ export interface FileCase {
 }
 
 /** Damaged places that say so are not served; all else about them is a crash. */
-const CRASH = /AddressSanitizer|runtime error:|uncaught|unhandled|FATAL ERROR|"level":60/;
+const CRASH = /AddressSanitizer|runtime error:|uncaught|unhandled|FATAL ERROR|"level":60(?!,"time":"[^"]*","error":\{"type":"QuiverError","kind":"storage_damaged")/;
 const RESIDENT_MAX_MIB = 1_536;
 /** So many items that there is a graph, files of it in the checkpoint, and a log. */
 const ITEMS = 3_000;
