@@ -126,9 +126,9 @@ export class ShardHost implements ShardPublications {
    * is gone.
    */
   async shard(id: ShardId): Promise<Shard> {
+    if (this.closing !== null) throw shuttingDown();
     const place = this.places.get(nameOf(id));
     if (place !== undefined) return place.ready;
-    if (this.closing !== null) throw shuttingDown();
     if (this.rests.resting.get(nameOf(id)) !== undefined) return this.wake(nameOf(id));
     const left = this.left.get(nameOf(id));
     if (left !== undefined) {

@@ -69,6 +69,9 @@ async function measureSize({ dim, rows, quantization, metadata, metadataBytes })
     await settled(target, rows);
     await target.server.stop('SIGTERM');
     await target.server.start();
+    // A small one stays closed until it is used, and takes nothing then.
+    const used = await target.call('POST', target.searchPath, { vector: Array(dim).fill(1), k: 1 });
+    if (used.status !== 'success') throw new Error(JSON.stringify(used.error));
     const stats = await settled(target, rows);
     const after = residentMemory(target.server.pid);
     return {

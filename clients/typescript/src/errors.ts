@@ -11,6 +11,8 @@ export class QuiverError extends Error {
 /** Something that was given can't be sent, and was not. The message names the item and the field. */
 export class InvalidValueError extends QuiverError {
   override name = 'InvalidValueError';
+  /** As the service would have answered. */
+  readonly code = 422;
   /** Without the place. */
   readonly reason: string;
   /** Its place within the item or request, such as `metadata.tags[2]`. */
