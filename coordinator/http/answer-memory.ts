@@ -87,7 +87,10 @@ export interface Asked {
 interface Waiter {
   share: Share;
   bytes: number;
+  isGone: () => boolean;
   begin: () => void;
+  /** It is not waited for any more. */
+  leave: () => void;
 }
 
 /**
@@ -170,8 +173,8 @@ export class AnswerMemory {
     if (bytes < 0 && this.waiting.length > 0) this.look();
   }
 
-  /** Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`. */
-  wait(share: Share, bytes: number, patienceMs: number): Promise<void> {
+  /** Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`; ClientGone. */
+  wait(share: Share, bytes: number, patienceMs: number, isGone: () => boolean): Promise<void> {
     if (share.waiting >= WAITING_MAX) return Promise.reject(busy());
     share.waiting += 1;
     const sinceMs = performance.now();
@@ -183,10 +186,15 @@ export class AnswerMemory {
       const waiter: Waiter = {
         share,
         bytes,
+        isGone,
         begin: () => {
           share.movedMs = performance.now();
           end();
           done();
+        },
+        leave: () => {
+          end();
+          fail(new ClientGone());
         },
       };
       const look = (): void => {
@@ -210,6 +218,11 @@ export class AnswerMemory {
     const full = new Set<Share>();
     for (const waiter of [...this.waiting]) {
       const { share, bytes } = waiter;
+      if (waiter.isGone()) {
+        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        waiter.leave();
+        continue;
+      }
       if (full.has(share)) continue;
       if (!this.hasRoom(share, share, bytes)) {
         full.add(share);
@@ -288,7 +301,7 @@ export class RequestHold implements AnswerHold {
 
   hasRoom(bytes: number): boolean {
     const more = bytes * COPIES - this.read;
-    return more <= 0 || this.memory.hasRoom(this.share, this.asked, more);
+    return more <= 0 || (!this.isBehind && this.memory.hasRoom(this.share, this.asked, more));
   }
 
   /**
@@ -317,10 +330,14 @@ export class RequestHold implements AnswerHold {
     this.settle();
   }
 
+  /** Whether others of the caller wait, who come first. */
+  private get isBehind(): boolean {
+    return this.share !== null && this.share.waiting > 0;
+  }
+
   private resize(part: 'read' | 'text', bytes: number): Promise<void> | undefined {
     const more = bytes - this[part];
-    const isBehind = this.share !== null && this.share.waiting > 0;
-    if (more > 0 && (isBehind || !this.memory.hasRoom(this.share, this.asked, more))) return this.waitFor(part, more);
+    if (more > 0 && (this.isBehind || !this.memory.hasRoom(this.share, this.asked, more))) return this.waitFor(part, more);
     this[part] = bytes;
     this.settle();
     return undefined;
@@ -329,7 +346,7 @@ export class RequestHold implements AnswerHold {
   private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
     const share = (this.share ??= this.memory.open(this.asked));
     try {
-      await this.memory.wait(share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS);
+      await this.memory.wait(share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS, () => this.asked.isGone);
     } catch (error) {
       if (this.counted === 0) this.forget();
       throw error;

@@ -1,4 +1,5 @@
 import { answerParts, AnswerMemory, type Asked, forgetAnswerPart, isBusy } from '../../../../coordinator/http/answer-memory';
+import { ClientGone } from '../../../../coordinator/http/body/client-gone';
 
 /** What answers hold: reads count four times what they are. */
 
@@ -160,4 +161,34 @@ test('heaps grow slowly only while answers hold much', () => {
   hold.keep(of(1000));
   hold.keep(0);
   expect(told).toEqual(['fast', 'small', 'fast']);
+});
+
+test('where others of the caller wait there is no room either, so that nobody holds what it has read while it waits behind them', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const [full, first, next] = Array.from({ length: 3 }, () => memory.holdOf(asked('a')));
+  full.keep(of(3000));
+  next.keep(of(400));
+  const waits = first.reserve(of(2000));
+  expect(waits).toBeInstanceOf(Promise);
+  expect(next.hasRoom(of(480))).toBe(false);
+  next.keep(0);
+  // Behind the first.
+  const waitsNext = next.reserve(of(480));
+  expect(waitsNext).toBeInstanceOf(Promise);
+  full.keep(0);
+  await Promise.all([waits, waitsNext]);
+  expect(memory.bytes).toBe(2480);
+});
+
+test('whoever waits and whose client is gone ends at once, however long it may wait, and gives back what it holds', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const other = memory.holdOf(asked('a'));
+  other.keep(of(4000));
+  const request = { caller: 'a', isGone: false, begunMs: 600_000 };
+  const hold = memory.holdOf(request);
+  const waits = hold.reserve(of(2000));
+  request.isGone = true;
+  await expect(waits).rejects.toBeInstanceOf(ClientGone);
+  other.keep(0);
+  expect(memory.bytes).toBe(0);
 });
