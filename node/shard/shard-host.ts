@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
@@ -295,7 +295,7 @@ export class ShardHost implements ShardPublications {
       return await place.ready;
     } catch (error) {
       if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, closed: place.end('closed').catch(() => undefined) });
-      throw error;
+      throw notOpenedNow(error);
     }
   }
 
@@ -345,6 +345,12 @@ export class ShardHost implements ShardPublications {
     this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
     place.reopen();
   }
+}
+
+/** Of a shard that its next use opens, too, because its disk may be whole by then. */
+function notOpenedNow(error: unknown): unknown {
+  if (isDamage(error) || (isQuiverError(error) && error.kind !== 'storage_failed')) return error;
+  return new QuiverError('unavailable', `the shard can't be opened: ${(error as Error).message}; the call may be retried`, { cause: error });
 }
 
 function tooMany(openShardsMax: number, kind: 'storage_failed' | 'overloaded'): QuiverError {

@@ -112,6 +112,12 @@ export const KNOWN_NOT_HELD: readonly NotHeld[] = [
     seen: /nothing says why/,
     why: 'what a change of the number of shards waits for is in the log of the controller, and not in GET /v1/cluster',
   },
+  {
+    kind: 'records of a shard',
+    moment: /backup|reshard/,
+    seen: /failed without a name: .*cannot be read: EIO/,
+    why: 'a backup or a change of the number of shards that finds a shard closed on a disk that fails names the file, and not the collection',
+  },
 ];
 
 /** What has no cell here, each with the reason or the test that tries it. */
