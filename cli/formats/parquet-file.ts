@@ -166,21 +166,14 @@ export class PageReader {
     const { encoding } = headerOf(head)!;
     const { repetition, definition } = this.highest;
     const parts = head.type === 'DATA_PAGE' ? this.firstParts(stored, head) : this.secondParts(stored, head);
-    for (const [bytes, highest] of [
-      [parts.repetition, repetition],
-      [parts.definition, definition],
-    ] as const)
-      if (highest > 0) this.checkLevels(bytes, parts.count, highest);
+    this.checkLevels(parts.repetition, parts.count, repetition);
+    this.checkLevels(parts.definition, parts.count, definition);
     const definitionLevels = this.levels(parts.definition, parts.count, definition);
     this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
   }
 
   private checkLevels(bytes: Uint8Array, count: number, highest: number): void {
-    try {
-      checkRuns(bytes, 32 - Math.clz32(highest), count);
-    } catch (error) {
-      throw this.damaged((error as Error).message.replace('indices', 'levels'));
-    }
+    if (highest > 0) this.ifDamaged(() => checkRuns(bytes, 32 - Math.clz32(highest), count, 'levels'));
   }
 
   private async readDictionary(head: PageHeader): Promise<void> {

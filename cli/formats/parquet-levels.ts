@@ -74,29 +74,29 @@ function unpack(bytes: Uint8Array, at: number, width: number, levels: Uint8Array
 }
 
 /**
- * Looks through `count` values of `width` bits, encoded as levels are, that another reader will make an array of. Throws a RangeError for
+ * Looks through `count` values of `width` bits, encoded as levels are, that another reader will make an array of; `what` is for messages. Throws a RangeError for
  * a run of more values than there are: it would be made as long as it says.
  */
-export function checkRuns(bytes: Uint8Array, width: number, count: number): void {
+export function checkRuns(bytes: Uint8Array, width: number, count: number, what: 'indices' | 'levels' = 'indices'): void {
   let at = 0;
   for (let seen = 0; seen < count;) {
     let header = 0;
     for (let shift = 0; ; shift += 7) {
-      if (at >= bytes.length) throw new RangeError('indices are cut off');
-      if (shift > 28) throw new RangeError('a run of indices has no length');
+      if (at >= bytes.length) throw new RangeError(`${what} are cut off`);
+      if (shift > 28) throw new RangeError(`a run of ${what} has no length`);
       const byte = bytes[at++];
       header += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) break;
     }
     const length = Math.floor(header / 2);
-    if (length === 0) throw new RangeError('a run of indices is empty');
+    if (length === 0) throw new RangeError(`a run of ${what} is empty`);
     if (header % 2 === 1) {
       // The last of them may have fewer values than eight times its length.
-      if ((length - 1) * 8 >= count - seen) throw new RangeError(`a run of ${length * 8} indices where there are ${count - seen}`);
+      if ((length - 1) * 8 >= count - seen) throw new RangeError(`a run of ${length * 8} ${what} where there are ${count - seen}`);
       seen += length * 8;
       at += length * width;
     } else {
-      if (length > count - seen) throw new RangeError(`a run of ${length} indices where there are ${count - seen}`);
+      if (length > count - seen) throw new RangeError(`a run of ${length} ${what} where there are ${count - seen}`);
       seen += length;
       at += Math.ceil(width / 8);
     }
