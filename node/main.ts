@@ -177,7 +177,8 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   addStoreMetrics(metrics, storeBudget);
   const shardOptions: ShardOptions = {
     factories: indexFactories,
-    openStore: (path, how) => RocksKeyValueStore.open(path, storeBudget, how),
+    // A replica writes soon after it was opened.
+    openStore: (path, how) => RocksKeyValueStore.open(path, storeBudget, { mustExist: how?.mustExist === true }),
     recallTarget: config.recallTarget,
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,

@@ -3,7 +3,7 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { besides, mustBeFirst, type StoreMark } from '../idempotency/store-mark';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
-import { checkQuota, type CollectionQuota } from './collection-quota';
+import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from './collection-quota';
 import {
   collectionFromEntry,
   collectionPath,
@@ -40,8 +40,10 @@ export class CollectionCatalog {
    * conflict.
    */
   private reserving: Promise<unknown> = Promise.resolve();
-  /** Of entries that a store in memory lists again and again: each creation counts all collections. */
+  /** Of entries that a store in memory lists again and again. */
   private readonly records = new WeakMap<StoreEntry, CollectionRecord>();
+  /** What there was at most when this process last made a collection, whose entry of creations it names: to count all takes as long as there are many. */
+  private counted: (PresentCount & { quota: CollectionQuota; revision: number; uid: string }) | null = null;
   private reservingCount = 0;
 
   constructor(options: { store: ClusterStore }) {
@@ -126,7 +128,7 @@ export class CollectionCatalog {
 
   /**
    * Reserves the name for a collection whose shards are still to be opened, if the quota has room. Exact among all
-   * coordinators: it counts the collections, and the transaction fails if another one was created since. Errors:
+   * coordinators: it knows how many collections there are, and the transaction fails if another one was created since. Errors:
    * already_exists, limit_exceeded, overloaded. Answers what is reserved: of an earlier request that was the same, if it is not
    * done. `besides`: what must be true besides when it is reserved; asked at each attempt.
    */
@@ -145,20 +147,22 @@ export class CollectionCatalog {
       // The order matters: a collection created after the first read fails the transaction, and one that is deleted
       // meanwhile is counted at least once.
       const creations = await this.store.get(CREATIONS_PATH);
-      const collections = (await this.listAll()).map((found) => found.record);
-      const present = collections.find(({ name }) => name === record.name);
+      const found = await this.store.get(key);
+      const present = found === null ? null : this.recordOf(found);
       // Reserved by an attempt before, whose answer was lost.
       if (present?.uid === record.uid) return record;
       if (present?.state === 'creating' && present.once !== undefined && present.once === record.once) return present;
-      if (present !== undefined) throw alreadyExists(record.name);
-      checkQuota(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] }, record);
+      if (present !== null) throw alreadyExists(record.name);
+      const count = await this.countFor(record, quota, creations);
       const guards = [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }, ...besides()];
       const changes: StoreChange[] = [
         { type: 'put', key, value: collectionToValue(record) },
         { type: 'put', key: CREATIONS_PATH, value: record.uid },
       ];
       const result = await lost.unlessLost(this.store.transact(guards, changes));
-      if (result?.applied === true) return record;
+      if (result?.applied !== true) continue;
+      this.counted = { quota, revision: result.revision, uid: record.uid, collections: count.collections + 1, taken: count.taken + quota.shardsOf(record) };
+      return record;
     }
     throw tooBusy(record.name);
   }
@@ -254,6 +258,18 @@ export class CollectionCatalog {
     await this.store.transact([], [{ type: 'delete', key: dropPath(intent.uid) }]);
   }
 
+  /** How much there is, at most. Errors: limit_exceeded when the collection does not fit beside it; those of the store. */
+  private async countFor(record: CollectionRecord, quota: CollectionQuota, creations: StoreEntry | null): Promise<PresentCount> {
+    const { counted } = this;
+    // Nothing was made since by anybody, so there is no more than there was: only where that is too much all are counted.
+    const isSame = counted !== null && counted.quota === quota && counted.revision === creations?.revision && counted.uid === creations.value;
+    if (isSame && fits(quota, counted, record)) return counted;
+    const collections = (await this.listAll()).map((found) => found.record);
+    const present = countPresent(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] });
+    checkQuota(quota, present, record);
+    return present;
+  }
+
   private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }, mark?: StoreMark): Promise<DropIntent | null> {
     const { uid, name, shards, replicas } = found.record;
     const intent = { uid, name, shards, replicas };
@@ -299,6 +315,15 @@ function isAway(error: unknown): boolean {
 
 function alreadyExists(name: string): QuiverError {
   return new QuiverError('already_exists', `collection "${name}" already exists`);
+}
+
+function fits(quota: CollectionQuota, present: PresentCount, record: CollectionRecord): boolean {
+  try {
+    checkQuota(quota, present, record);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function tooBusy(name: string): QuiverError {

@@ -13,21 +13,33 @@ export interface CollectionQuota {
   room(): { shardsMax: number; source: string };
 }
 
+/** What is there: collections, and how much of the room for shards they take. */
+export interface PresentCount {
+  collections: number;
+  taken: number;
+}
+
 /**
- * Refuses a collection that does not fit beside the present ones. Collections that are being created count, and so do
- * shards that are still to be dropped, because they still use their resources. `isReshard`: only the shards are wanted, for
- * a collection that is there. Errors: limit_exceeded that names the
- * limit.
+ * Counts what the quota is about. Collections that are being created count, and so do shards that are still to be dropped,
+ * because they still use their resources.
  */
-export function checkQuota(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[]; isReshard?: boolean }, wanted: CollectionRecord): void {
-  if (present.isReshard !== true && present.collections.length >= quota.collectionsMax) {
-    throw new QuiverError('limit_exceeded', `there are ${present.collections.length} collections: at most ${quota.collectionsMax} are allowed (MAX_COLLECTIONS)`);
-  }
+export function countPresent(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[] }): PresentCount {
   // A collection that is deleted between the two listings is in both. There may be thousands, of which few are being dropped.
   const drops = new Map(present.drops.map((drop) => [drop.uid, drop]));
   let taken = 0;
   for (const drop of drops.values()) taken += quota.shardsOf(drop);
   for (const one of present.collections) if (drops.size === 0 || !drops.has(one.uid)) taken += quota.shardsOf(one);
+  return { collections: present.collections.length, taken };
+}
+
+/**
+ * Refuses a collection that does not fit beside the present ones. `isReshard`: only the shards are wanted, for a collection
+ * that is there. Errors: limit_exceeded that names the limit.
+ */
+export function checkQuota(quota: CollectionQuota, { collections, taken }: PresentCount, wanted: CollectionRecord, { isReshard = false } = {}): void {
+  if (!isReshard && collections >= quota.collectionsMax) {
+    throw new QuiverError('limit_exceeded', `there are ${collections} collections: at most ${quota.collectionsMax} are allowed (MAX_COLLECTIONS)`);
+  }
   const needed = quota.shardsOf(wanted);
   if (needed > (quota.shardsAtOnceMax ?? Infinity)) {
     throw new QuiverError(

@@ -14,6 +14,10 @@ export interface KeyValueStore {
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
   /** The state at the call, for reads that come later. What is deleted meanwhile takes room until it is freed. */
   snapshot(): StoreSnapshot;
+  /** Nothing of it was changed since it was opened, and nothing is open for that. */
+  readonly isOnlyRead: boolean;
+  /** From here on it is not only read, as from the first change on. Errors: as `write`. */
+  takeChanges(): Promise<void>;
   /**
    * Applies all changes or none. With `sync` the promise resolves only when the batch is on stable storage (fsync of
    * the write-ahead log); the call itself does not merge concurrent batches. The memory of changes is the caller's again when

@@ -12,6 +12,9 @@ export class MemoryKeyValueStore implements KeyValueStore {
   /** For each snapshot, what its keys had where they have changed since. */
   private readonly snapshots = new Set<Map<string, Buffer | undefined>>();
   private closed = false;
+  readonly isOnlyRead = false;
+
+  async takeChanges(): Promise<void> {}
 
   async get(key: Buffer): Promise<Buffer | undefined> {
     this.assertOpen();

@@ -55,13 +55,23 @@ export class RocksKeyValueStore implements KeyValueStore {
   ) {}
 
   /**
-   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. Its memory counts against `budget`; default:
-   * a budget of its own. Errors: storage_failed, with a message of its own for a folder in use; storage_damaged, also for one
-   * that must exist and does not.
+   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. With `reading`, one of few files that must exist
+   * is opened to be read alone, which changes nothing on the disk and waits for no sync, until its first change. Its memory counts
+   * against `budget`; default: a budget of its own. Errors: storage_failed, with a message of its own for a folder in use;
+   * storage_damaged, also for one that must exist and does not.
    */
-  static async open(folder: string, budget = new StoreBudget(), { mustExist = false } = {}): Promise<RocksKeyValueStore> {
+  static async open(folder: string, budget = new StoreBudget(), { mustExist = false, reading = false } = {}): Promise<RocksKeyValueStore> {
     if (!mustExist) makeFolder(folder);
-    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget, mustExist));
+    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget, { mustExist, reading }));
+  }
+
+  get isOnlyRead(): boolean {
+    const { database } = this;
+    return database !== null && this.closing === null && this.exchanging === null && this.binding.isOnlyRead(database);
+  }
+
+  async takeChanges(): Promise<void> {
+    if (this.isOnlyRead) await this.change((database) => this.binding.takeChanges(database));
   }
 
   get(key: Buffer): Promise<Buffer | undefined> {
@@ -258,7 +268,7 @@ export class RocksKeyValueStore implements KeyValueStore {
       this.database = null;
       // What it can't flush is in its log, or was never acknowledged.
       if (database !== null) await this.closeDatabase(database).catch(() => undefined);
-      this.database = await openDatabase(this.folder, this.budget, true);
+      this.database = await openDatabase(this.folder, this.budget, { mustExist: true, reading: false });
       this.failure = null;
     } finally {
       this.exchanging = null;
@@ -319,9 +329,9 @@ function makeFolder(folder: string): void {
   }
 }
 
-async function openDatabase(folder: string, budget: StoreBudget, mustExist: boolean): Promise<DatabaseHandle> {
+async function openDatabase(folder: string, budget: StoreBudget, { mustExist, reading }: { mustExist: boolean; reading: boolean }): Promise<DatabaseHandle> {
   try {
-    return await storeBinding().open(budget.handle, folder, mustExist);
+    return await storeBinding().open(budget.handle, folder, mustExist, reading);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'IN_USE') throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, { cause: error });

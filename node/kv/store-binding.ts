@@ -46,8 +46,15 @@ export interface Page {
 export interface StoreBinding {
   newBudget(cacheBytes: number, writeBufferBytes: number): BudgetHandle;
   budgetMemory(budget: BudgetHandle): { cacheBytes: number; writeBufferBytes: number };
-  /** With `mustExist`, DAMAGED where there is no database; without, one is made. */
-  open(budget: BudgetHandle, folder: string, mustExist: boolean): Promise<DatabaseHandle>;
+  /**
+   * With `mustExist`, DAMAGED where there is no database; without, one is made. With `reading`, one of few tables that must exist
+   * is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
+   */
+  open(budget: BudgetHandle, folder: string, mustExist: boolean, reading: boolean): Promise<DatabaseHandle>;
+  /** As the first call that changes something. */
+  takeChanges(database: DatabaseHandle): Promise<void>;
+  /** Whether it is open to be read alone. */
+  isOnlyRead(database: DatabaseHandle): boolean;
   /** Waits for running calls; frees cursors. */
   close(database: DatabaseHandle): Promise<void>;
   /**

@@ -100,7 +100,10 @@ export class RecordStore {
     if (this.before === null) return this.writeNow(batch, writing);
     const { before } = this;
     this.before = null;
-    return before()
+    // What is done then may note by what the store will be known.
+    return this.store
+      .takeChanges()
+      .then(before)
       .catch(() => undefined)
       .then(() => this.writeNow(batch, writing));
   }
@@ -296,6 +299,11 @@ export class RecordStore {
 
   memory(): StoreMemory {
     return this.store.memory();
+  }
+
+  /** Nothing of them was changed since they were opened. */
+  get isOnlyRead(): boolean {
+    return this.store.isOnlyRead;
   }
 
   /** Bytes on the disk: in the store's tables, and what is only in its log yet, as far as that is known from memory. */

@@ -8,6 +8,8 @@ import type { ReplicaObservation } from './shard-observation';
 export interface RestingShard {
   readonly spec: ShardSpec;
   readonly facts: RestFacts;
+  /** Whether they are noted beside its records. */
+  isNoted: boolean;
   /** Resolves when it is closed; never rejects. */
   readonly closed: Promise<void>;
 }

@@ -257,7 +257,7 @@ export class ShardHost implements ShardPublications {
     const facts = this.rests.resting.get(name) === undefined ? this.rests.noted(spec) : null;
     if (facts === null || !(await this.notes.isWhole(shardNoteName(spec), join(this.folderOf(spec), 'records'), facts.status.lastOperation))) return;
     if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
-    this.rests.resting.put(name, { spec: { ...spec }, facts, closed: Promise.resolve() });
+    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, closed: Promise.resolve() });
   }
 
   /** Waits until one more can be open, or none of those that are is unused. */
@@ -292,9 +292,11 @@ export class ShardHost implements ShardPublications {
     const place = this.placeFor(name, found.spec, true);
     this.places.set(name, place);
     try {
-      return await place.ready;
+      const shard = await place.ready;
+      this.rests.wasResting(shard, found);
+      return shard;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, closed: place.end('closed').catch(() => undefined) });
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, closed: place.end('closed').catch(() => undefined) });
       throw notOpenedNow(error);
     }
   }

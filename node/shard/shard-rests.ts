@@ -1,7 +1,7 @@
 import type { Shard } from './shard';
 import { IdleShards } from './idle-shards';
 import { type RestFacts, readRest, writeRest } from './rest-note';
-import { RestingShards } from './resting-shards';
+import { type RestingShard, RestingShards } from './resting-shards';
 import type { ShardLogger } from './shard-options';
 import type { ShardPlace } from './shard-place';
 import { slowInterval } from './slow-interval';
@@ -38,6 +38,8 @@ export class ShardRests {
   private readonly idle = new IdleShards();
   /** Of which it is being found out whether they may be closed. */
   private readonly asked = new Set<string>();
+  /** What was known of those that are open again. */
+  private readonly known = new WeakMap<Shard, RestingShard>();
   /** Whose records were all compared with their checksums in the life of this process. */
   private readonly verified = new Set<string>();
   private making: Promise<void> | null = null;
@@ -72,6 +74,11 @@ export class ShardRests {
     return this.isOn && spec.seed === undefined ? readRest(this.parts.folderOf(spec), spec) : null;
   }
 
+  /** The shard was opened again of which this was known: as long as it is only read, it still holds. */
+  wasResting(shard: Shard, known: RestingShard): void {
+    this.known.set(shard, known);
+  }
+
   isVerified(name: string): boolean {
     return this.verified.has(name);
   }
@@ -99,7 +106,8 @@ export class ShardRests {
     await place.end('closed');
     if (place.open === null) return;
     await noteClosed(place.open, folderOf(place.spec));
-    if (facts !== null && place.open === shard && shard.isSaved && shard.lastOperation === facts.status.lastOperation) await this.note(place.spec, facts);
+    if (facts === null || place.open !== shard || !shard.isSaved || shard.lastOperation !== facts.status.lastOperation || this.isStillNoted(shard)) return;
+    await this.note(place.spec, facts);
   }
 
   /** Closes no more, and waits for those that are being closed. */
@@ -175,29 +183,42 @@ export class ShardRests {
     const isSmall = this.idle.isSmall(shard);
     places.delete(name);
     if (shard.isVerified) this.verified.add(name);
-    const closed = this.closeUnused(place, shard, isSmall ? facts : null).catch((error: unknown) => {
+    const { seed: _, ...spec } = place.spec;
+    const resting: RestingShard = { spec, facts, isNoted: false, closed: Promise.resolve() };
+    const closed = this.closeUnused(place, shard, resting, isSmall).catch((error: unknown) => {
       this.parts.logger.error({ error, shard: name }, 'a shard that is not used failed to close; its next use opens it from its records');
     });
-    const { seed: _, ...spec } = place.spec;
-    this.resting.put(name, { spec, facts, closed });
+    this.resting.put(name, Object.assign(resting, { closed }));
     return closed;
   }
 
-  private async closeUnused(place: ShardPlace<Shard>, shard: Shard, facts: RestFacts | null): Promise<void> {
+  private async closeUnused(place: ShardPlace<Shard>, shard: Shard, resting: RestingShard, isSmall: boolean): Promise<void> {
     await place.end('closed');
     await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
-    if (facts !== null && shard.isSaved) await this.note(place.spec, facts);
+    if (isSmall && shard.isSaved) resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
   }
 
-  private async note(spec: ShardSpec, facts: RestFacts): Promise<void> {
-    // Without it, the next start opens the shard.
-    await writeRest(this.parts.folderOf(spec), spec, facts).catch((error: unknown) => {
+  /** What was noted before it was opened holds, because it was only read. */
+  private isStillNoted(shard: Shard): boolean {
+    return shard.isOnlyRead && this.known.get(shard)?.isNoted === true;
+  }
+
+  /** Whether that could be done. */
+  private async note(spec: ShardSpec, facts: RestFacts): Promise<boolean> {
+    try {
+      await writeRest(this.parts.folderOf(spec), spec, facts);
+      return true;
+    } catch (error) {
+      // Without it, the next start opens the shard.
       this.parts.logger.warn({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'what is known of a closed shard could not be noted');
-    });
+      return false;
+    }
   }
 
   /** null: it must stay open. */
   private async factsOf(shard: Shard): Promise<RestFacts | null> {
+    const known = this.known.get(shard);
+    if (known !== undefined && shard.isOnlyRead) return shard.restsUntilMs === -Infinity ? null : known.facts;
     const { status, checkpoint, marks } = await shard.observe();
     const { restsUntilMs } = shard;
     if (restsUntilMs === -Infinity) return null;

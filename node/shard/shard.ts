@@ -88,6 +88,7 @@ export class Shard {
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   /** Whether it was closed with a checkpoint of everything: then all of its changes are on stable storage. */
   isSaved = false;
+  private wasOnlyRead: boolean | null = null;
   private diverged = false;
   private damaged = false;
   private readonly endPublication: () => void;
@@ -187,7 +188,7 @@ export class Shard {
       await Shard.begin(folder, spec, options, surroundings.ended);
       await makeStableFolder(folder);
     }
-    const records = new RecordStore(await options.openStore(join(folder, 'records'), { mustExist }));
+    const records = new RecordStore(await options.openStore(join(folder, 'records'), { mustExist, reading: mustExist }));
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
     try {
@@ -473,6 +474,11 @@ export class Shard {
     return { rows: Math.max(progress.rows, directory.liveCount), bytes: diskBytes };
   }
 
+  /** Whether nothing of its records was changed since it was opened, or until it was closed. */
+  get isOnlyRead(): boolean {
+    return this.wasOnlyRead ?? this.parts.records.isOnlyRead;
+  }
+
   /** Whether all of its records were compared with their checksums since it was opened. */
   get isVerified(): boolean {
     return this.verified;
@@ -555,6 +561,7 @@ export class Shard {
       recovered.indexes.directory.close();
       await recovered.indexes.vectors.close();
     } finally {
+      this.wasOnlyRead = records.isOnlyRead;
       await records.close();
     }
     this.isSaved = isSaved;

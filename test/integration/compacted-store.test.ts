@@ -58,7 +58,7 @@ test('a store that is closed does not wait for the end of a rewrite', async () =
 
 test('no rewrite begins once they were ended, and everything else goes on', async () => {
   const binding = storeBinding();
-  const database = await binding.open(new StoreBudget().handle, folder, false);
+  const database = await binding.open(new StoreBudget().handle, folder, false, false);
   const values = async (): Promise<string> => Buffer.from((await binding.read(database, [Buffer.from('a'), Buffer.from('b')], null)).bytes).toString();
   await binding.write(database, [Buffer.from('a'), Buffer.from('1')], true);
   await binding.compact(database);
@@ -73,7 +73,7 @@ test('rewrites that keep every thread of the pool are ended, too', async () => {
   const binding = storeBinding();
   const budget = new StoreBudget().handle;
   const value = Buffer.alloc(1 << 20, 'x');
-  const databases = await Promise.all(Array.from({ length: REWRITES }, (_, i) => binding.open(budget, join(folder, String(i)), false)));
+  const databases = await Promise.all(Array.from({ length: REWRITES }, (_, i) => binding.open(budget, join(folder, String(i)), false, false)));
   for (const database of databases) for (let i = 0; i < 8; i += 1) await binding.write(database, [Buffer.from(String(i)), value], true);
   const ends = databases.map((database) =>
     binding.compact(database).then(

@@ -26,6 +26,14 @@ export class EarlyStore implements KeyValueStore {
     return this.held.filter((one) => one.kind === kind).length;
   }
 
+  get isOnlyRead(): boolean {
+    return this.store.isOnlyRead;
+  }
+
+  takeChanges(): Promise<void> {
+    return this.store.takeChanges();
+  }
+
   write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     return this.late('writes', this.store.write(changes, options));
   }

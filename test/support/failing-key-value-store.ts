@@ -16,6 +16,14 @@ export class FailingKeyValueStore implements KeyValueStore {
     private readonly faults: { writes: WriteFault; reads: boolean },
   ) {}
 
+  get isOnlyRead(): boolean {
+    return this.store.isOnlyRead;
+  }
+
+  takeChanges(): Promise<void> {
+    return this.store.takeChanges();
+  }
+
   async write(changes: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     if (this.faults.writes === 'before') throw diskError();
     if (this.faults.writes === 'after') {

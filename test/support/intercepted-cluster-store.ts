@@ -4,6 +4,8 @@ import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, Transact
 export class InterceptedClusterStore implements ClusterStore {
   /** Changes of every transaction so far. */
   readonly transactions: StoreChange[][] = [];
+  /** Prefixes of which all entries were listed. */
+  readonly listed: string[] = [];
   /** Runs before each transaction is passed on; throw to make it fail. */
   beforeTransact: (changes: StoreChange[]) => Promise<void> = async () => undefined;
   /** Runs after each transaction that was passed on; throw to lose its answer. */
@@ -16,6 +18,7 @@ export class InterceptedClusterStore implements ClusterStore {
   }
 
   list(prefix: string): Promise<{ entries: StoreEntry[]; revision: number }> {
+    this.listed.push(prefix);
     return this.inner.list(prefix);
   }
 

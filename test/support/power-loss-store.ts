@@ -12,6 +12,9 @@ export class PowerLossStore implements KeyValueStore {
   private durable = new MemoryKeyValueStore();
   private current = new MemoryKeyValueStore();
   private unsynced: KeyValueChange[][] = [];
+  readonly isOnlyRead = false;
+
+  async takeChanges(): Promise<void> {}
 
   async write(given: (KeyValueChange | PackedPuts)[], options: { sync: boolean }): Promise<void> {
     // The memory of packed entries is used again.

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../../idempotency/store-mark';
 import { collectionNotFound } from '../../routing/collection-not-found';
 import type { ReshardView } from '../../service';
-import { checkQuota, type CollectionQuota } from '../collection-quota';
+import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from '../collection-quota';
 import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord, type DropIntent } from '../collection-record';
 import {
   isCancellable,
@@ -107,7 +107,7 @@ export class ReshardRequests {
     const before = present === null ? null : reshardFromEntry(present);
     mustNotBeUnderWay(before);
     const replicas = restored?.replicas ?? record.replicas;
-    checkQuota(quota, await this.presentSets(), { ...record, ...to, replicas });
+    checkQuota(quota, await this.presentSets(), { ...record, ...to, replicas }, { isReshard: true });
     const reshard: ReshardRecord = {
       id: to.uid,
       identity: record.identity,
@@ -192,11 +192,11 @@ export class ReshardRequests {
   }
 
   /** Everything that takes room. */
-  private async presentSets(): Promise<Parameters<typeof checkQuota>[1]> {
-    const { store } = this.options;
+  private async presentSets(): Promise<PresentCount> {
+    const { store, quota } = this.options;
     const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
     const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
-    return { collections, drops: [...drops, ...(await shardSetsOfReshards(store))], isReshard: true };
+    return countPresent(quota, { collections, drops: [...drops, ...(await shardSetsOfReshards(store))] });
   }
 
   /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */

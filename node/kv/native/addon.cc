@@ -111,14 +111,14 @@ napi_value bytes_and_lengths(napi_env env, Bytes& bytes, const std::vector<uint3
 class OpenTask final : public Task {
  public:
   OpenTask(napi_env env, const Arguments& arguments)
-      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)), must_exist_(arguments.flag(2)) {}
-  void run() override { database_ = Database::open(folder_, budget_, must_exist_); }
+      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)), must_exist_(arguments.flag(2)), reading_(arguments.flag(3)) {}
+  void run() override { database_ = Database::open(folder_, budget_, must_exist_, reading_); }
   napi_value finish(napi_env env) override { return make_handle(env, std::move(database_)); }
 
  private:
   const std::shared_ptr<const Budget> budget_;
   const std::string folder_;
-  const bool must_exist_;
+  const bool must_exist_, reading_;
   std::shared_ptr<Database> database_;
 };
 
@@ -136,6 +136,12 @@ class CloseTask final : public DatabaseTask {
  public:
   using DatabaseTask::DatabaseTask;
   void run() override { database_->close(); }
+};
+
+class TakeChangesTask final : public DatabaseTask {
+ public:
+  using DatabaseTask::DatabaseTask;
+  void run() override { database_->take_changes(); }
 };
 
 class WriteTask final : public DatabaseTask {
@@ -437,6 +443,12 @@ napi_value property(napi_env env, const Arguments& arguments) {
   return number(env, double(handled<Database>(env, arguments.at(0))->property(arguments.text(1))));
 }
 
+napi_value is_only_read(napi_env env, const Arguments& arguments) {
+  napi_value result = nullptr;
+  napi_get_boolean(env, handled<Database>(env, arguments.at(0))->is_only_read(), &result);
+  return result;
+}
+
 napi_value end_rewrites(napi_env env, const Arguments& arguments) {
   handled<Database>(env, arguments.at(0))->end_rewrites();
   return undefined(env);
@@ -526,6 +538,8 @@ NAPI_MODULE_INIT() {
       function<property>("property"),
       function<pooled<CompactTask>>("compact"),
       function<pooled<ReclaimTask>>("reclaim"),
+      function<is_only_read>("isOnlyRead"),
+      function<pooled<TakeChangesTask>>("takeChanges"),
       function<end_rewrites>("endRewrites"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),

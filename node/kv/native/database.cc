@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -32,6 +33,8 @@ constexpr size_t kReadAheadBytes = 256u << 10;
 // The values of a read are cached for the next one only if it asks for at most this many keys.
 constexpr size_t kCachedKeysMax = 32;
 constexpr const char* kMarkName = "/SYNCED";
+// A database of more tables is opened for writing at once: while it is read alone, all of its tables are open.
+constexpr size_t kReadTablesMax = 8;
 
 rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log, bool must_exist = false) {
   rocksdb::Options options;
@@ -60,6 +63,12 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   table.block_cache = budget.cache;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
+}
+
+size_t table_count(rocksdb::Env& env, const std::string& folder) {
+  std::vector<std::string> names;
+  if (!env.GetChildren(folder, &names).ok()) return SIZE_MAX;
+  return size_t(std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0; }));
 }
 
 bool is_corruption(const rocksdb::Status& status) {
@@ -109,7 +118,7 @@ Database::~Database() {
   }
 }
 
-std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist) {
+std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist, bool reading) {
   std::shared_ptr<Database> database(new Database(folder, std::move(budget)));
   const rocksdb::Options options = options_for(*database->budget_, database->log_, must_exist);
   rocksdb::Env& env = *options.env;
@@ -117,43 +126,107 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   if (must_exist && env.FileExists(folder + "/CURRENT").IsNotFound()) throw DamagedError("there is no database in " + folder + ": CURRENT is missing");
   if (!must_exist) require(env.CreateDirIfMissing(folder));
   // Nobody may write to the log while it is examined.
-  rocksdb::FileLock* lock = nullptr;
-  const rocksdb::Status locked = env.LockFile(folder + "/LOCK", &lock);
-  if (!locked.ok()) refuse_unlocked(folder + "/LOCK", locked);
-  uint64_t synced = 0;
-  try {
-    synced = SyncedMark::read(folder + kMarkName);
-    if (synced > 0) database->refuse_lost_changes(options, synced);
-  } catch (...) {
-    env.UnlockFile(lock);
-    throw;
+  database->lock();
+  database->synced_ = SyncedMark::read(folder + kMarkName);
+  const bool stays = must_exist && reading && table_count(env, folder) <= kReadTablesMax;
+  std::unique_ptr<rocksdb::DB> found;
+  if (database->synced_ > 0) found = database->refuse_lost_changes(options, stays);
+  if (found != nullptr && stays) {
+    database->db_ = std::move(found);
+    database->reads_only_ = true;
+    return database;
   }
-  require(env.UnlockFile(lock));
-  rocksdb::DB* db = nullptr;
-  require(rocksdb::DB::Open(options, folder, &db));
-  database->db_.reset(db);
-  database->mark_.open(folder + kMarkName, synced);
+  found.reset();
+  database->db_ = database->open_for_writing(options);
   return database;
 }
 
+void Database::lock() {
+  const std::string file = folder_ + "/LOCK";
+  rocksdb::FileLock* lock = nullptr;
+  const rocksdb::Status locked = whole_files()->LockFile(file, &lock);
+  if (!locked.ok()) refuse_unlocked(file, locked);
+  lock_ = lock;
+}
+
+void Database::unlock() {
+  rocksdb::FileLock* const lock = std::exchange(lock_, nullptr);
+  if (lock != nullptr) require(whole_files()->UnlockFile(lock));
+}
+
+std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& options) {
+  unlock();
+  rocksdb::DB* db = nullptr;
+  require(rocksdb::DB::Open(options, folder_, &db));
+  std::unique_ptr<rocksdb::DB> opened(db);
+  mark_.open(folder_ + kMarkName, synced_);
+  return opened;
+}
+
 /**
- * Throws DamagedError if the database lacks a change up to `synced`. Reads without changing anything: opening for
- * writing would keep what it finds and drop the rest of a damaged log for good.
+ * Throws DamagedError if the database lacks a change up to `synced_`. Reads without changing anything: opening for
+ * writing would keep what it finds and drop the rest of a damaged log for good. Answers what was opened for that; `stays`: to
+ * be read from then on.
  */
-void Database::refuse_lost_changes(const rocksdb::Options& options, uint64_t synced) {
+std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options options, bool stays) {
+  // All tables are opened then, and an open one stays readable when it is removed once the database takes changes.
+  if (stays) options.max_open_files = -1;
   rocksdb::DB* opened = nullptr;
   const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, folder_, &opened);
-  const std::unique_ptr<rocksdb::DB> found(opened);
+  std::unique_ptr<rocksdb::DB> found(opened);
   const std::string losses = log_->losses();
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
     // No database yet, or no longer: a marked one has lost its CURRENT file.
-    throw DamagedError("a database that once held " + std::to_string(synced) + " changes cannot be read: " + status.ToString());
+    throw DamagedError("a database that once held " + std::to_string(synced_) + " changes cannot be read: " + status.ToString());
   }
   const uint64_t last = found->GetLatestSequenceNumber();
-  if (last >= synced) return;
-  throw DamagedError("the log ends at change " + std::to_string(last) + ", and " + std::to_string(synced) +
+  if (last >= synced_) return found;
+  throw DamagedError("the log ends at change " + std::to_string(last) + ", and " + std::to_string(synced_) +
                      " were on stable storage" + (losses.empty() ? "" : ": " + losses));
+}
+
+void Database::take_changes() {
+  std::lock_guard<std::mutex> changing(change_mutex_);
+  {
+    const Held held = hold();
+    if (!reads_only_) return;
+  }
+  // What is read meanwhile is read from the one that is open.
+  std::unique_ptr<rocksdb::DB> db;
+  try {
+    rocksdb::Options options = options_for(*budget_, log_, true);
+    db = open_for_writing(options);
+  } catch (...) {
+    // It is still locked for nobody else, if it can be.
+    try {
+      lock();
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+  std::unique_lock<std::shared_mutex> lock(open_mutex_);
+  {
+    std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
+    std::lock_guard<std::mutex> snapshots_lock(snapshots_mutex_);
+    // Nothing was changed since: what is there is what was read, and it stays so for those who read it.
+    for (Snapshot* snapshot : snapshots_) snapshot->state_ = db->GetSnapshot();
+    for (Cursor* cursor : cursors_) cursor->move_to(*db);
+  }
+  db_.swap(db);
+  reads_only_ = false;
+  lock.unlock();
+  // What fails here was read to its end.
+  db->Close().PermitUncheckedError();
+}
+
+Database::Held Database::hold_for_change() {
+  for (;;) {
+    Held held = hold();
+    if (!reads_only_) return held;
+    held.lock.unlock();
+    take_changes();
+  }
 }
 
 Database::Held Database::hold() {
@@ -163,7 +236,7 @@ Database::Held Database::hold() {
 }
 
 void Database::write(rocksdb::WriteBatch& batch, bool sync) {
-  const Held held = hold();
+  const Held held = hold_for_change();
   rocksdb::WriteOptions options;
   options.sync = sync;
   // When the batch is in the log, so is everything before it, and its sync covers both. Changes of others in between
@@ -174,7 +247,7 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync) {
 }
 
 void Database::remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to) {
-  const Held held = hold();
+  const Held held = hold_for_change();
   require(held.db.DeleteRange(rocksdb::WriteOptions(), held.db.DefaultColumnFamily(), from, to));
 }
 
@@ -266,7 +339,7 @@ void require_made(const rocksdb::Status& status) {
 }  // namespace
 
 void Database::ingest(const std::vector<std::string>& paths) {
-  const Held held = hold();
+  const Held held = hold_for_change();
   rocksdb::IngestExternalFileOptions options;
   options.move_files = true;
   // Where the file system has no links.
@@ -289,7 +362,7 @@ void NewTable::finish() {
 }
 
 void Database::compact() {
-  const Held held = hold();
+  const Held held = hold_for_change();
   require(held.db.Flush(rocksdb::FlushOptions()));
   rocksdb::CompactRangeOptions options;
   // Also the last level, which nothing would be merged into; and beside the usual compactions.
@@ -300,7 +373,7 @@ void Database::compact() {
 }
 
 void Database::reclaim(const rocksdb::Slice& from, const rocksdb::Slice& to) {
-  const Held held = hold();
+  const Held held = hold_for_change();
   rocksdb::ColumnFamilyHandle* family = held.db.DefaultColumnFamily();
   // Files that hold nothing else cost no rewrite. What says in one of them that older keys are gone goes with it, so that is said again.
   require(rocksdb::DeleteFilesInRange(&held.db, family, &from, &to, false));
@@ -318,6 +391,7 @@ void Database::close() {
     std::shared_lock<std::shared_mutex> shared(open_mutex_);
     if (db_ != nullptr) db_->DisableManualCompaction();
   }
+  std::lock_guard<std::mutex> changing(change_mutex_);
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
   if (db_ == nullptr) return;
   {
@@ -326,41 +400,63 @@ void Database::close() {
   }
   {
     std::lock_guard<std::mutex> snapshots_lock(snapshots_mutex_);
-    for (Snapshot* snapshot : snapshots_) db_->ReleaseSnapshot(std::exchange(snapshot->state_, nullptr));
+    for (Snapshot* snapshot : snapshots_) {
+      const rocksdb::Snapshot* const state = std::exchange(snapshot->state_, nullptr);
+      if (state != nullptr) db_->ReleaseSnapshot(state);
+    }
     snapshots_.clear();
   }
   const rocksdb::Status status = db_->Close();
   db_.reset();
   mark_.close();
+  unlock();
   require(status);
 }
 
 Snapshot::Snapshot(std::shared_ptr<Database> database) : database_(std::move(database)) {
   const Database::Held held = database_->hold();
   std::lock_guard<std::mutex> lock(database_->snapshots_mutex_);
-  state_ = held.db.GetSnapshot();
+  // One that is only read is always of the same state.
+  if (!database_->reads_only_) state_ = held.db.GetSnapshot();
   database_->snapshots_.insert(this);
 }
 
 Snapshot::~Snapshot() {
   // Whoever closes the database takes all of them under this lock first.
   std::lock_guard<std::mutex> lock(database_->snapshots_mutex_);
-  if (database_->snapshots_.erase(this) > 0) database_->db_->ReleaseSnapshot(state_);
+  if (database_->snapshots_.erase(this) > 0 && state_ != nullptr) database_->db_->ReleaseSnapshot(state_);
 }
 
 Cursor::Cursor(std::shared_ptr<Database> database, Range range, const Snapshot* snapshot)
     : database_(std::move(database)), range_(std::move(range)), upper_(range_.to), lower_(range_.from) {
   const Database::Held held = database_->hold();
+  iterator_.reset(held.db.NewIterator(options_of(database_->state_of(snapshot))));
+  std::lock_guard<std::mutex> lock(database_->cursors_mutex_);
+  database_->cursors_.insert(this);
+}
+
+rocksdb::ReadOptions Cursor::options_of(const rocksdb::Snapshot* state) const {
   rocksdb::ReadOptions options;
-  options.snapshot = database_->state_of(snapshot);
+  options.snapshot = state;
   options.iterate_lower_bound = &lower_;
   options.iterate_upper_bound = &upper_;
   // A scan of everything must not evict from the cache what single reads need.
   options.fill_cache = false;
   options.readahead_size = kReadAheadBytes;
-  iterator_.reset(held.db.NewIterator(options));
-  std::lock_guard<std::mutex> lock(database_->cursors_mutex_);
-  database_->cursors_.insert(this);
+  return options;
+}
+
+void Cursor::move_to(rocksdb::DB& db) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (iterator_ == nullptr) return;
+  if (is_placed_ && !iterator_->Valid()) {
+    ended_ = iterator_->status();
+    iterator_.reset();
+    return;
+  }
+  std::unique_ptr<rocksdb::Iterator> moved(db.NewIterator(options_of(nullptr)));
+  if (is_placed_) range_.reverse ? moved->SeekForPrev(iterator_->key()) : moved->Seek(iterator_->key());
+  iterator_ = std::move(moved);
 }
 
 Cursor::~Cursor() { free(); }
@@ -369,12 +465,17 @@ Cursor::Page Cursor::next(size_t count, size_t bytes) {
   // Held open while the iterator is used.
   const Database::Held held = database_->hold();
   std::lock_guard<std::mutex> lock(mutex_);
+  Page page;
+  if (ended_.has_value()) {
+    require(*ended_);
+    page.ended = true;
+    return page;
+  }
   if (iterator_ == nullptr) throw ClosedError();
   if (!is_placed_) {
     range_.reverse ? iterator_->SeekToLast() : iterator_->SeekToFirst();
     is_placed_ = true;
   }
-  Page page;
   size_t taken = 0;
   while (iterator_->Valid() && taken < count && page.bytes.size() < bytes) {
     const rocksdb::Slice key = iterator_->key();

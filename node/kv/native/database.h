@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <string>
@@ -76,10 +77,11 @@ class Database : public std::enable_shared_from_this<Database> {
  public:
   /**
    * Opens the database in `folder`, or makes one; with `must_exist` it makes none, and nothing on the way to one. A log that ends with half a record is cut there, because that record
-   * was never acknowledged. A log that lacks anything that was synced is left as it is. Throws InUseError,
-   * DamagedError, StorageError.
+   * was never acknowledged. A log that lacks anything that was synced is left as it is. With `reading`, one of few tables that
+   * must exist is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
+   * Throws InUseError, DamagedError, StorageError.
    */
-  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist);
+  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget, bool must_exist, bool reading);
   ~Database();
 
   // Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.
@@ -120,6 +122,15 @@ class Database : public std::enable_shared_from_this<Database> {
   // stable storage on return. Throws StorageError.
   void ingest(const std::vector<std::string>& paths);
 
+  // Opens it for changes, where it is open to be read alone: what is read goes on, in the state in which it was. Throws
+  // StorageError, ClosedError.
+  void take_changes();
+  // Whether it is open to be read alone: then nothing was changed since it was opened. Throws ClosedError.
+  bool is_only_read() {
+    const Held held = hold();
+    return reads_only_;
+  }
+
   // Frees every cursor and snapshot, waits for running calls, and closes. Idempotent. Throws StorageError.
   void close();
 
@@ -134,20 +145,33 @@ class Database : public std::enable_shared_from_this<Database> {
     rocksdb::DB& db;
   };
   Held hold();
+  // The same, once it takes changes. Throws StorageError, too.
+  Held hold_for_change();
 
   // What reads of the snapshot go by; null: of the present state. Throws ClosedError for that of another database.
   const rocksdb::Snapshot* state_of(const Snapshot* snapshot) const;
   // False if a key would need more than `tier` allows.
   bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, const Snapshot* snapshot, Values& values);
-  void refuse_lost_changes(const rocksdb::Options& options, uint64_t synced);
+  // Keeps others out of the folder. Throws InUseError, StorageError.
+  void lock();
+  void unlock();
+  std::unique_ptr<rocksdb::DB> refuse_lost_changes(rocksdb::Options options, bool stays);
+  std::unique_ptr<rocksdb::DB> open_for_writing(const rocksdb::Options& options);
 
   const std::string folder_;
   const std::shared_ptr<const Budget> budget_;
   const std::shared_ptr<InfoLog> log_ = std::make_shared<InfoLog>();
   SyncedMark mark_;
+  // By the mark when it was opened.
+  uint64_t synced_ = 0;
+  // While RocksDB itself has none: it locks what it opens for writing.
+  rocksdb::FileLock* lock_ = nullptr;
 
+  // Held by who makes it one that takes changes, or closes it.
+  std::mutex change_mutex_;
   std::shared_mutex open_mutex_;
   std::unique_ptr<rocksdb::DB> db_;
+  bool reads_only_ = false;
   std::atomic<bool> rewrites_ended_{false};
   std::mutex cursors_mutex_;
   std::set<Cursor*> cursors_;
@@ -166,7 +190,7 @@ class Snapshot {
  private:
   friend class Database;
   const std::shared_ptr<Database> database_;
-  // Set and released under snapshots_mutex_; while the database is held open, it does not change.
+  // Set and released under snapshots_mutex_; while the database is held open, it does not change. None while it is only read.
   const rocksdb::Snapshot* state_ = nullptr;
 };
 
@@ -195,11 +219,16 @@ class Cursor {
  private:
   friend class Database;
   void free_iterator();
+  rocksdb::ReadOptions options_of(const rocksdb::Snapshot* state) const;
+  // Goes on in another database with the same content.
+  void move_to(rocksdb::DB& db);
 
   const std::shared_ptr<Database> database_;
   const Range range_;
   const rocksdb::Slice upper_, lower_;
   std::mutex mutex_;
+  // How it had ended when it moved.
+  std::optional<rocksdb::Status> ended_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   bool is_placed_ = false;
 };

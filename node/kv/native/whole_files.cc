@@ -50,6 +50,15 @@ class WholeFileSystem : public rocksdb::FileSystemWrapper {
 
   const char* Name() const override { return "WholeFileSystem"; }
 
+  // Of its options RocksDB writes a file at each opening, syncs it and reads it back, which nobody needs: they are in the code.
+  // It goes on without.
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* context) override {
+    if (path.find("/OPTIONS-") != std::string::npos) return rocksdb::IOStatus::NotSupported("options are not written");
+    return target()->NewWritableFile(path, options, result, context);
+  }
+
   rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
                                         rocksdb::IODebugContext* context) override {

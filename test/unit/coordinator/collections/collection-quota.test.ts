@@ -1,6 +1,6 @@
 import { clusterQuota } from '../../../../coordinator/cluster/cluster-quota';
 import type { CollectionQuota } from '../../../../coordinator/collections/collection-quota';
-import { dropFromEntry } from '../../../../coordinator/collections/collection-record';
+import { COLLECTIONS_PREFIX, dropFromEntry } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import type { NodeMember } from '../../../../shared/cluster/members';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
@@ -50,6 +50,23 @@ test('creations through several coordinators at once never make one too many', a
   const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as QuiverError] : []));
   expect(refused.map(({ kind }) => kind)).toEqual(Array(23).fill('limit_exceeded'));
   expect(await services[0].collections.list()).toHaveLength(7);
+});
+
+test('all collections are counted by the first creation, after one by another coordinator, and where there may be no room', async () => {
+  const { services, store, service } = await coordinators(2, quotaOf(6, 100));
+  const counts = async (act: () => Promise<unknown>): Promise<number> => {
+    const before = store.listed.length;
+    await act();
+    return store.listed.slice(before).filter((prefix) => prefix === COLLECTIONS_PREFIX).length;
+  };
+  const create = (name: string, by = service) => counts(() => by.collections.create(newCollection(name)));
+  expect([await create('a'), await create('b'), await create('c')]).toEqual([1, 0, 0]);
+  expect([await create('d', services[1]), await create('e', services[1]), await create('f')]).toEqual([1, 0, 1]);
+  await expect(service.collections.create(newCollection('g'))).rejects.toMatchObject({ message: expect.stringContaining('there are 6 collections') });
+  await service.collections.delete('a');
+  await service.collections.delete('b');
+  expect([await create('g'), await create('h')]).toEqual([1, 0]);
+  await expect(service.collections.create(newCollection('i'))).rejects.toMatchObject({ message: expect.stringContaining('there are 6 collections') });
 });
 
 test('more creations at once than can be decided in good time are refused as busy, and the others are made', async () => {
