@@ -1,6 +1,7 @@
 import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
 import { hitsFromBytes } from '../../shared/rpc/hit-codec';
 import { ownTurn } from '../../shared/time/work-slices';
+import { takenFrom } from '../pages';
 import type { HitsAnswer } from './endpoint';
 import type { VectorFormat } from './body/vector-format';
 
@@ -33,22 +34,75 @@ export function* listPieces<Element>(head: string, elements: readonly Element[],
   yield `${piece}]${tail}`;
 }
 
-/** The same of elements that come in pages, the next of which is asked for when the text of the last was taken. */
-export async function* pagedPieces<Element>(head: string, pages: AsyncIterable<readonly Element[]>, elementJson: (element: Element) => string, tail: () => string): AsyncGenerator<string> {
-  let piece = `${head}[`;
-  let isFirst = true;
-  for await (const page of pages) {
-    for (const element of page) {
+/**
+ * The same of elements that come in pages, which are emptied; the next is asked for when the text of the last was taken. It is no generator,
+ * because that would keep its last piece until the next is asked for.
+ */
+export function pagedPieces<Element>(head: string, pages: AsyncIterable<Element[]>, elementJson: (element: Element) => string, tail: () => string): AsyncIterable<string> {
+  return { [Symbol.asyncIterator]: () => new PagedPieces(`${head}[`, pages[Symbol.asyncIterator](), elementJson, tail) };
+}
+
+class PagedPieces<Element> implements AsyncIterator<string> {
+  private page: Element[] = [];
+  private at = 0;
+  private isFirst = true;
+  private isEnded = false;
+
+  constructor(
+    private piece: string,
+    private readonly pages: AsyncIterator<Element[]>,
+    private readonly elementJson: (element: Element) => string,
+    private readonly tail: () => string,
+  ) {}
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    if (this.isEnded) return { done: true, value: undefined };
+    while (this.piece.length < PIECE_CHARACTERS) {
+      if (this.at === this.page.length) {
+        if (await this.isLastPage()) return this.last();
+        continue;
+      }
       const turn = ownTurn();
       if (turn !== undefined) await turn;
-      piece += isFirst ? elementJson(element) : `,${elementJson(element)}`;
-      isFirst = false;
-      if (piece.length < PIECE_CHARACTERS) continue;
-      yield piece;
-      piece = '';
+      this.addElement();
     }
+    return this.given();
   }
-  yield `${piece}]${tail()}`;
+
+  async return(): Promise<IteratorResult<string, undefined>> {
+    this.isEnded = true;
+    this.page = [];
+    await this.pages.return?.();
+    return { done: true, value: undefined };
+  }
+
+  private addElement(): void {
+    const json = this.elementJson(takenFrom(this.page, this.at));
+    this.at += 1;
+    this.piece += this.isFirst ? json : `,${json}`;
+    this.isFirst = false;
+  }
+
+  /** Takes the next page. */
+  private isLastPage(): Promise<boolean> {
+    return this.pages.next().then(({ done, value }) => {
+      this.page = done === true ? [] : value;
+      this.at = 0;
+      return done === true;
+    });
+  }
+
+  private given(): IteratorResult<string, undefined> {
+    const value = this.piece;
+    this.piece = '';
+    return { done: false, value };
+  }
+
+  private last(): IteratorResult<string, undefined> {
+    this.isEnded = true;
+    this.piece += `]${this.tail()}`;
+    return this.given();
+  }
 }
 
 /** An array of hits, in pieces. What was left out of them is read meanwhile. */

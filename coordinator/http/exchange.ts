@@ -389,38 +389,42 @@ export class Exchange {
     const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
     const charactersMax = this.response instanceof StreamResponse ? STREAM_CHARACTERS : WRITE_CHARACTERS;
     let startedMs = this.clock.monotonicMs();
-    let text = SUCCESS_HEAD;
+    const made = { text: SUCCESS_HEAD };
     let isBegun = false;
     for (;;) {
       // Only await a real promise: awaiting plain values would slow small answers down.
-      const step = iterator.next();
-      const { done, value } = step instanceof Promise ? await step : step;
-      if (done) break;
-      text += value;
-      if (text.length < charactersMax) continue;
+      const isLast = addNext(made, iterator);
+      if (isLast === true || (isLast !== false && (await isLast))) break;
+      if (made.text.length < charactersMax) continue;
       // An error before this point still gets its envelope.
       if (!isBegun) this.begin(this.headers(JSON_TYPE));
       isBegun = true;
-      if (!(await this.write(text))) {
+      if (!(await this.writeOut(made))) {
         await iterator.return?.();
         return this.observe(200, null);
       }
-      text = '';
       if (this.clock.monotonicMs() - startedMs > TURN_MS) {
         await this.turns.next();
         startedMs = this.clock.monotonicMs();
       }
     }
-    text += successTail(this.warnings.list);
-    if (isBegun) this.end(text);
-    else this.send(text, JSON_TYPE);
+    made.text += successTail(this.warnings.list);
+    if (isBegun) this.end(made.text);
+    else this.send(made.text, JSON_TYPE);
     this.observe(200, null);
   }
 
   /** Writes, and waits until the client has taken enough of it. Answers whether the client is still connected. */
-  private async write(text: string | Buffer): Promise<boolean> {
-    if (!this.response.destroyed && !this.response.write(text)) await this.progress('drain', text.length);
-    return !this.response.destroyed;
+  private write(text: string | Buffer): boolean | Promise<boolean> {
+    if (this.response.destroyed || this.response.write(text)) return !this.response.destroyed;
+    return this.progress('drain', text.length).then(() => !this.response.destroyed);
+  }
+
+  /** The same of a text that is held by nothing else then: who waits keeps its variables. */
+  private writeOut(made: { text: string }): boolean | Promise<boolean> {
+    const { text } = made;
+    made.text = '';
+    return this.write(text);
   }
 
   /**
@@ -548,4 +552,15 @@ export class Exchange {
 /** Names of headers in `vary`. */
 function joined(known: OutgoingHttpHeaders[string], more: string): string {
   return known === undefined ? more : `${String(known)}, ${more}`;
+}
+
+/** Adds the next piece. Answers whether there was none. */
+function addNext(made: { text: string }, iterator: Iterator<string> | AsyncIterator<string>): boolean | Promise<boolean> {
+  const add = ({ done, value }: IteratorResult<string>): boolean => {
+    if (done === true) return true;
+    made.text += value;
+    return false;
+  };
+  const step = iterator.next();
+  return step instanceof Promise ? step.then(add) : add(step);
 }

@@ -7,6 +7,7 @@ import { inSlices } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { allTakenFrom } from '../pages';
 import { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
@@ -140,7 +141,7 @@ export class ShardedSamplesService implements SamplesService {
       next = pages.next();
       // It is awaited later, or never if this page can't be used.
       next.catch(() => undefined);
-      yield value.filter((item) => item !== null);
+      yield allTakenFrom(value, (item) => item ?? undefined);
     }
   }
 

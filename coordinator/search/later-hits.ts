@@ -3,6 +3,7 @@ import type { CallOptions } from '../../shared/shard/shard-client';
 import { type Hit, LEFT_OUT, type StoredItem } from '../../shared/shard/shard-read';
 import type { CollectionRecord } from '../collections/collection-record';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { takenFrom } from '../pages';
 import type { FoundHits, LaterContents, ScoredHit } from '../service';
 import { type OrderedItems, roundBytesMax } from '../vectors/ordered-items';
 
@@ -111,7 +112,7 @@ class LaterHits implements LaterContents {
           page = [];
           [items, next] = [(await parts.next()).value as (StoredItem | null)[], 0];
         }
-        const item = items[next++];
+        const item = takenFrom(items, next++);
         if (item !== null) page.push(completed(hit, item, this.wanted.texts));
       }
       if (page.length < PAGE_HITS) continue;

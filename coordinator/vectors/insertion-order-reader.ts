@@ -1,4 +1,5 @@
 import { itemBytes, type StoredItem } from '../../shared/shard/shard-read';
+import { takenFrom } from '../pages';
 import type { ScrollPosition } from './scroll-cursor';
 
 /** A shard to read, and the item in insertion order after which to continue. */
@@ -79,7 +80,7 @@ export class InsertionOrderReader {
         }
       }
       if (earliest === null) return ['ended', left];
-      const item = earliest.items[earliest.next];
+      const item = takenFrom(earliest.items, earliest.next);
       const bytes = itemBytes(item);
       taken.push(item);
       earliest.next += 1;

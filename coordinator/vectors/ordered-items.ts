@@ -64,22 +64,14 @@ export class OrderedItems<Collection extends ItemCollection> {
       if (room !== undefined) await room;
       // Shards answer as much each, and what one has may come long after what another has: then that is waited for.
       const asked = knownBytes > roundBytes ? [given] : this.nextPlaces(given, externalIds.length, known, places);
-      const beforeBytes = knownBytes;
-      let count = 0;
-      for (const [place, item] of await this.round(collection, externalIds, asked, wanted, begin(), roundBytes)) {
-        known.set(place, item);
-        count += 1;
-        if (item !== null) knownBytes += itemBytes(item);
-      }
-      if (count > 0) this.noteLength(kind, (knownBytes - beforeBytes) / count);
+      const answered = await this.round(collection, externalIds, asked, wanted, begin(), roundBytes).then((items) => added(known, items));
+      knownBytes += answered.bytes;
+      if (answered.count > 0) this.noteLength(kind, answered.bytes / answered.count);
       hold.keep(knownBytes);
-      const page: (StoredItem | null)[] = [];
-      for (; known.has(given); given += 1) {
-        page.push(known.get(given)!);
-        known.delete(given);
-      }
-      if (page.length > 0) yield page;
-      for (const item of page) knownBytes -= item === null ? 0 : itemBytes(item);
+      const page = takenFromPlace(known, given);
+      given += page.items.length;
+      if (page.items.length > 0) yield page.items;
+      knownBytes -= page.bytes;
     }
   }
 
@@ -117,6 +109,29 @@ export class OrderedItems<Collection extends ItemCollection> {
     };
     return deep.run(places.length * HITS_PER_ITEM, call, () => sets.inOne(collection, call, ask));
   }
+}
+
+/** Notes what was answered, by its places. Answers how much that is. */
+function added(known: Map<number, StoredItem | null>, answered: readonly [number, StoredItem | null][]): { count: number; bytes: number } {
+  let bytes = 0;
+  for (const [place, item] of answered) {
+    known.set(place, item);
+    if (item !== null) bytes += itemBytes(item);
+  }
+  return { count: answered.length, bytes };
+}
+
+/** Takes the items at `first` and the places behind it, as far as they are known. */
+function takenFromPlace(known: Map<number, StoredItem | null>, first: number): { items: (StoredItem | null)[]; bytes: number } {
+  const items: (StoredItem | null)[] = [];
+  let bytes = 0;
+  for (let place = first; known.has(place); place += 1) {
+    const item = known.get(place)!;
+    known.delete(place);
+    items.push(item);
+    if (item !== null) bytes += itemBytes(item);
+  }
+  return { items, bytes };
 }
 
 /** The most that `shards` shards may answer at once: what they are asked for, and the last item of each. */

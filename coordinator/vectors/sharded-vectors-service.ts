@@ -12,6 +12,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { Once } from '../idempotency/write-mark';
 import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
 import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { allTakenFrom } from '../pages';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
@@ -254,7 +255,8 @@ export class ShardedVectorsService implements VectorsService {
 
   private async *fetchedPages(collection: CollectionRecord, externalIds: string[], vectors: boolean, hold: AnswerHold): AsyncGenerator<VectorView[]> {
     const wanted = { vectors, versions: true, expiries: true };
-    for await (const page of this.ordered.read(collection, externalIds, wanted, { begin: () => this.scatter.begin(), hold })) yield page.filter((item) => item !== null).map(viewOf);
+    for await (const page of this.ordered.read(collection, externalIds, wanted, { begin: () => this.scatter.begin(), hold }))
+      yield allTakenFrom(page, (item) => (item === null ? undefined : viewOf(item)));
   }
 
   async scroll(
@@ -299,24 +301,22 @@ export class ShardedVectorsService implements VectorsService {
       if (room !== undefined) await room;
       const count = Math.min(left, PAGE_ITEMS_MAX);
       const bytes = Math.min(pageBytes, leftBytes);
-      const items: StoredItem[] = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
+      const page: GivenPage | null = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
         // What one had taken when it failed is lost with it: another begins after what was given.
         const present = (now === current ? reader : null) ?? this.readerOf(now, { ...wanted, after, pageBytes });
         reader = null;
         current = now;
         present.pageBytes = shardBytes(pageBytes, now.shards);
-        const taken = await present.take(count, bytes);
+        const given = await present.take(count, bytes).then(givenPage);
         reader = present;
-        return taken;
+        return given;
       });
-      const last = items.at(-1);
-      if (last === undefined) break;
-      after = { stamp: last.stamp, externalId: last.externalId };
-      left -= items.length;
-      const taken = items.reduce((sum, item) => sum + itemBytes(item), 0);
-      leftBytes -= taken;
-      hold.keep(reader!.bytes + taken);
-      yield items.map(viewOf);
+      if (page === null) break;
+      after = page.last;
+      left -= page.views.length;
+      leftBytes -= page.bytes;
+      hold.keep(reader!.bytes + page.bytes);
+      yield page.views;
       pageBytes = Math.min(2 * pageBytes, PAGE_BYTES.most);
     }
     if (ended !== null) ended(after === null || (await this.isAtEnd(current, reader, { ...wanted, after })) ? null : after);
@@ -450,6 +450,21 @@ function excessError(count: number, first: string, done?: number): QuiverError {
 /** What a write of the collection says of when an item expires. */
 function expiryOf({ ttlSeconds }: CollectionRecord, expiresAt: number | null | undefined): Expiring {
   return { ...(expiresAt !== undefined && { expiresAt }), ...(typeof ttlSeconds === 'number' && { ttlMs: ttlSeconds * 1000 }) };
+}
+
+/** Some items as they are answered. */
+interface GivenPage {
+  views: VectorView[];
+  bytes: number;
+  last: ScrollPosition;
+}
+
+function givenPage(items: StoredItem[]): GivenPage | null {
+  const last = items.at(-1);
+  if (last === undefined) return null;
+  const { stamp, externalId } = last;
+  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
+  return { views: allTakenFrom(items, viewOf), bytes, last: { stamp, externalId } };
 }
 
 function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredItem): VectorView {

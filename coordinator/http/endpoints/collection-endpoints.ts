@@ -1,4 +1,5 @@
 import type { CollectionPurge, CollectionsService, CollectionStats, CollectionView, StorageQuota, UnavailableShard, VectorsService, VectorView } from '../../service';
+import { takenFrom } from '../../pages';
 import { exportedVectorJson } from '../answer-json';
 import { mustAdminister, scopedOf, seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
@@ -84,8 +85,8 @@ async function* exportPieces(collection: CollectionView, pages: AsyncIterable<Ve
   const head = `{"collection":${JSON.stringify(collection.name)},"dim":${collection.dim},"distance_metric":"${collection.metric}","vectors":[`;
   let count = 0;
   for await (const page of pages) {
-    for (const view of page) {
-      yield `${count === 0 ? head : ','}${exportedVectorJson(view, format)}`;
+    for (let at = 0; at < page.length; at += 1) {
+      yield `${count === 0 ? head : ','}${exportedVectorJson(takenFrom(page, at), format)}`;
       count++;
     }
   }
