@@ -13,7 +13,9 @@ const ROWS = 2;
 const CELLS = 1024;
 /** Where a part has what all callers hold that nobody knows. */
 const STRANGERS = 1 + ROWS * CELLS;
-const PART = STRANGERS + 1;
+/** Where a part has what holds that were let in by {@link LITTLE_PART}. */
+const LITTLE = STRANGERS + 1;
+const PART = LITTLE + 1;
 
 /** A request waits before the first byte of its answer, until nobody of its caller has found room for so long: then it is refused. */
 const WAIT_MS = 1_000;
@@ -37,6 +39,12 @@ const TIGHT_PART = 1 / 32;
 const KNOWN_MAX = 4096;
 /** One read counts for no more than this part of all, or it would never begin where memory is small. */
 const ONE_PART = 4;
+/**
+ * What a read may find counts until it is known, and that of one deep search may be more than all. A caller that holds less than this
+ * part of the bound does not wait for it: there is room besides, of {@link LITTLE_SUM_PART}, for all such callers together.
+ */
+const LITTLE_PART = 32;
+const LITTLE_SUM_PART = 8;
 
 /** The memory by which `threads` share one bound. */
 export function answerParts(threads: number): Float64Array {
@@ -85,6 +93,7 @@ export interface Asked {
 }
 
 interface Waiter {
+  hold: RequestHold;
   share: Share;
   bytes: number;
   isGone: () => boolean;
@@ -129,6 +138,13 @@ export class AnswerMemory {
     return new RequestHold(this, asked, this.parts);
   }
 
+  /** Whether there is room for a caller that holds little, whatever others do. */
+  hasRoomForLittle(share: Share | null, { caller, isStranger }: Pick<Asked, 'caller' | 'isStranger'>, bytes: number): boolean {
+    const { bytesMax } = this.parts;
+    if (isStranger === true || this.heldBy(share?.cells ?? this.cellsOf(caller)) + bytes > bytesMax / LITTLE_PART) return false;
+    return this.sumOf(LITTLE) + bytes <= bytesMax / LITTLE_SUM_PART;
+  }
+
   /** Whether a caller may hold so many bytes more. */
   hasRoom(share: Share | null, asked: Pick<Asked, 'caller' | 'isStranger'>, bytes: number): boolean {
     const { all } = this;
@@ -144,7 +160,7 @@ export class AnswerMemory {
     const { all } = this;
     const { bytesMax } = this.parts;
     if (all <= bytesMax / 2) return false;
-    return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) >= bytesMax - all;
+    return this.heldBy(share?.cells ?? this.cellsOf(asked.caller)) >= Math.max(bytesMax - all, bytesMax / LITTLE_PART);
   }
 
   /** Of a caller that begins to hold something. */
@@ -163,10 +179,16 @@ export class AnswerMemory {
     if (share.holds === 0) this.shares.delete(share.caller);
   }
 
-  /** Counts `bytes` more, or less. */
-  count({ cells, isStranger }: Share, bytes: number): void {
+  /** What was let in because its caller holds little is like all else now. */
+  noLongerLittle(bytes: number): void {
+    this.shared[this.own + LITTLE] -= bytes;
+  }
+
+  /** Counts `bytes` more, or less; `isLittle`: of a hold that had room because its caller holds little. */
+  count({ cells, isStranger }: Share, bytes: number, isLittle: boolean): void {
     const { shared, own } = this;
     shared[own] += bytes;
+    if (isLittle) shared[own + LITTLE] += bytes;
     if (isStranger) shared[own + STRANGERS] += bytes;
     for (const cell of cells) shared[own + cell] += bytes;
     this.growth.be(this.all > this.parts.bytesMax * TIGHT_PART ? 'small' : 'fast');
@@ -174,7 +196,7 @@ export class AnswerMemory {
   }
 
   /** Resolves when the bytes are counted. Errors: overloaded, when nobody of the caller has found room for `patienceMs`; ClientGone. */
-  wait(share: Share, bytes: number, patienceMs: number, isGone: () => boolean): Promise<void> {
+  wait(hold: RequestHold, share: Share, bytes: number, patienceMs: number, isGone: () => boolean): Promise<void> {
     if (share.waiting >= WAITING_MAX) return Promise.reject(busy());
     share.waiting += 1;
     const sinceMs = performance.now();
@@ -184,6 +206,7 @@ export class AnswerMemory {
         share.waiting -= 1;
       };
       const waiter: Waiter = {
+        hold,
         share,
         bytes,
         isGone,
@@ -217,19 +240,19 @@ export class AnswerMemory {
   private look(): void {
     const full = new Set<Share>();
     for (const waiter of [...this.waiting]) {
-      const { share, bytes } = waiter;
+      const { hold, share, bytes } = waiter;
       if (waiter.isGone()) {
         this.waiting.splice(this.waiting.indexOf(waiter), 1);
         waiter.leave();
         continue;
       }
       if (full.has(share)) continue;
-      if (!this.hasRoom(share, share, bytes)) {
+      if (!hold.findsRoom(bytes)) {
         full.add(share);
         continue;
       }
       this.waiting.splice(this.waiting.indexOf(waiter), 1);
-      this.count(share, bytes);
+      this.count(share, bytes, hold.letIn(bytes));
       waiter.begin();
     }
     if (this.waiting.length > 0 || this.timer === null) return;
@@ -274,6 +297,8 @@ export class RequestHold implements AnswerHold {
   private text = 0;
   private sent = 0;
   private counted = 0;
+  /** It had room because its caller holds little. */
+  private isLittle = false;
 
   constructor(
     private readonly memory: AnswerMemory,
@@ -301,7 +326,7 @@ export class RequestHold implements AnswerHold {
 
   hasRoom(bytes: number): boolean {
     const more = bytes * COPIES - this.read;
-    return more <= 0 || (!this.isBehind && this.memory.hasRoom(this.share, this.asked, more));
+    return more <= 0 || (!this.isBehind && this.findsRoom(more));
   }
 
   /**
@@ -314,7 +339,7 @@ export class RequestHold implements AnswerHold {
 
   /** Whether the caller may hold so many bytes more of an answer that is made. */
   takes(bytes: number): boolean {
-    return this.memory.hasRoom(this.share, this.asked, bytes);
+    return this.findsRoom(bytes);
   }
 
   /** So many bytes are with the connection and not taken by the system. */
@@ -337,16 +362,33 @@ export class RequestHold implements AnswerHold {
 
   private resize(part: 'read' | 'text', bytes: number): Promise<void> | undefined {
     const more = bytes - this[part];
-    if (more > 0 && (this.isBehind || !this.memory.hasRoom(this.share, this.asked, more))) return this.waitFor(part, more);
+    if (more > 0) {
+      if (this.isBehind || !this.findsRoom(more)) return this.waitFor(part, more);
+      this.letIn(more);
+    }
     this[part] = bytes;
     this.settle();
     return undefined;
   }
 
+  /** Whether there is room for so many bytes more. */
+  findsRoom(bytes: number): boolean {
+    const { memory, share, asked } = this;
+    return memory.hasRoom(share, asked, bytes) || ((this.isLittle || this.counted === 0) && memory.hasRoomForLittle(share, asked, bytes));
+  }
+
+  /** Notes why there is room for so many bytes more. Answers whether that is because its caller holds little. */
+  letIn(bytes: number): boolean {
+    const isAmongAll = this.memory.hasRoom(this.share, this.asked, bytes);
+    if (this.isLittle && isAmongAll) this.memory.noLongerLittle(this.counted);
+    this.isLittle = !isAmongAll;
+    return this.isLittle;
+  }
+
   private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
     const share = (this.share ??= this.memory.open(this.asked));
     try {
-      await this.memory.wait(share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS, () => this.asked.isGone);
+      await this.memory.wait(this, share, more, this.asked.begunMs ?? this.bounds.waitMs ?? WAIT_MS, () => this.asked.isGone);
     } catch (error) {
       if (this.counted === 0) this.forget();
       throw error;
@@ -362,7 +404,7 @@ export class RequestHold implements AnswerHold {
     const bytes = this.read + this.text + this.sent;
     if (bytes === this.counted) return;
     this.share ??= this.memory.open(this.asked);
-    this.memory.count(this.share, bytes - this.counted);
+    this.memory.count(this.share, bytes - this.counted, this.isLittle);
     this.counted = bytes;
     if (bytes === 0) this.forget();
   }

@@ -52,7 +52,7 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['answer-hold.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
+    ['answer-hold.ts', 'pages.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
     ['keys/role.ts'],
   ],
   node: [
@@ -80,6 +80,7 @@ const FLOORS: Record<string, string[][]> = {
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
 const PURE_CORE = [
   /^coordinator\/answer-hold\.ts$/,
+  /^coordinator\/pages\.ts$/,
   /^coordinator\/embedding\/cut-text\.ts$/,
   /^coordinator\/idempotency\/(store-mark|write-mark|moved-marks)\.ts$/,
   /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,

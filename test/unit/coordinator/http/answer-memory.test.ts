@@ -5,6 +5,8 @@ import { ClientGone } from '../../../../coordinator/http/body/client-gone';
 
 const COPIES = 4;
 const BYTES_MAX = 8_000;
+/** What a caller may hold whatever all others do. */
+const LITTLE_MAX = BYTES_MAX / 32;
 const BOUNDS = { bytesMax: BYTES_MAX, metadataBytesMax: 100, textBytesMax: 1000, waitMs: 10_000 };
 
 function asked(caller: string, more: Partial<Asked> = {}): Asked {
@@ -51,9 +53,48 @@ test('one read that may be larger than all passes alone', () => {
   const memory = new AnswerMemory(BOUNDS);
   const hold = memory.holdOf(asked('a'));
   expect(hold.reserve(of(50_000))).toBeUndefined();
-  expect(memory.holdOf(asked('b')).hasRoom(of(8))).toBe(false);
+  expect(memory.holdOf(asked('b')).hasRoom(of(LITTLE_MAX + 8))).toBe(false);
   hold.keep(0);
   expect(memory.bytes).toBe(0);
+});
+
+test('a caller that holds little has room whatever a deep read may find, as long as all such callers hold no more than an eighth', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const deep = memory.holdOf(asked('a'));
+  expect(deep.reserve(of(50_000))).toBeUndefined();
+  const little = memory.holdOf(asked('b'));
+  expect(little.mayBegin()).toBeUndefined();
+  expect(little.reserve(of(LITTLE_MAX))).toBeUndefined();
+  expect(memory.holdOf(asked('b')).hasRoom(of(8))).toBe(false);
+  // Nor has the caller of the deep read, nor one without a key.
+  expect(memory.holdOf(asked('a')).hasRoom(of(8))).toBe(false);
+  expect(memory.holdOf(asked('address', { isStranger: true })).hasRoom(of(8))).toBe(false);
+  const others = ['c', 'd', 'e', 'f'].map((caller) => ({ caller, hold: memory.holdOf(asked(caller)) }));
+  const letIn = others.filter(({ hold }) => hold.hasRoom(of(LITTLE_MAX)) && hold.reserve(of(LITTLE_MAX)) === undefined);
+  expect(letIn.map(({ caller }) => caller)).toEqual(['c', 'd', 'e']);
+  // What it holds beside the deep read counts as all else once that is gone.
+  deep.keep(0);
+  expect(letIn[0].hold.reserve(of(1000))).toBeUndefined();
+  deep.keep(of(50_000));
+  expect(others[3].hold.reserve(of(LITTLE_MAX))).toBeUndefined();
+  for (const { hold } of [...others, { hold: little }, { hold: deep }]) hold.releaseRead();
+  expect(memory.bytes).toBe(0);
+  deep.keep(of(50_000));
+  expect(others.filter(({ hold }) => hold.hasRoom(of(LITTLE_MAX)))).toHaveLength(4);
+});
+
+test('whoever waits is let in once its caller holds little', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  memory.holdOf(asked('a')).keep(of(50_000));
+  const first = memory.holdOf(asked('b'));
+  first.keep(of(LITTLE_MAX));
+  const next = memory.holdOf(asked('b'));
+  const waits = next.reserve(of(LITTLE_MAX));
+  expect(waits).toBeInstanceOf(Promise);
+  first.keep(0);
+  await waits;
+  expect(memory.bytes).toBe(50_000 + LITTLE_MAX);
+  next.keep(0);
 });
 
 test('what was read, texts of it, and what the connection has are counted until they are given back', () => {

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { VectorView } from '../../../../coordinator/service';
-import { eventually } from '../../../support/eventually';
-import { type PlainServer, startPlainServer } from '../../../support/plain-server';
+import type { VectorView } from '../../coordinator/service';
+import { eventually } from '../support/eventually';
+import { type PlainServer, startPlainServer } from '../support/plain-server';
 
-const CLIENTS = 60;
-const TEXT_CHARACTERS = 256 * 1024;
+const CLIENTS = 20;
+const TEXT_CHARACTERS = 1024 * 1024;
 /** Of one item each, so that what waits has taken all of its page. */
-const PAGES = 300;
+const PAGES = 100;
 const HEAP_BYTES_MAX = (CLIENTS * TEXT_CHARACTERS) / 2;
 
 let server: PlainServer;
