@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { CallNotes } from '../../shared/shard/call-notes';
 import type { Clock } from '../../shared/time/clock';
+import { ownTurn } from '../../shared/time/work-slices';
 import type { Span } from '../../shared/trace/span';
 import { contextFromHeaders, type TraceContext } from '../../shared/trace/trace-context';
 import { type Caller, identityOf } from '../keys/caller';
@@ -178,10 +179,10 @@ export class Exchange {
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        sent = this.sendWhole(successEnvelope(answer.json, this.warnings.list), JSON_TYPE);
+        sent = this.sendInTurn(successEnvelope(answer.json, this.warnings.list), JSON_TYPE);
         break;
       case 'text':
-        sent = this.sendWhole(answer.text, answer.contentType);
+        sent = this.sendInTurn(answer.text, answer.contentType);
         break;
       case 'bare':
         this.isReplayed ||= answer.isReplayed ?? false;
@@ -269,6 +270,12 @@ export class Exchange {
     if (!isQuiverError(error)) return null;
     if (error.kind === 'rate_limited') return Math.max(1, this.rate?.resetSeconds ?? 1);
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
+  }
+
+  /** Hundreds of long answers of one round would keep it from everybody else. */
+  private sendInTurn(text: string | Buffer, contentType: string): Promise<void> | undefined {
+    const turn = text.length > WRITE_CHARACTERS ? ownTurn() : undefined;
+    return turn === undefined ? this.sendWhole(text, contentType) : turn.then(() => this.sendWhole(text, contentType));
   }
 
   /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */

@@ -1,5 +1,6 @@
 import type { KeptVector, SearchService, UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import { ownTurn } from '../../../shared/time/work-slices';
 import { writerOf } from '../../keys/caller';
 import { EncodedUpserts } from '../../vectors/encoded-upserts';
 import { conflictText } from '../../vectors/item-writes';
@@ -14,6 +15,9 @@ import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { RefusedElement } from '../schema/issue';
 import * as schemas from '../schema/vector-schemas';
+
+/** What takes long to make JSON of. */
+const LONG_ITEM_CHARACTERS = 16 * 1024;
 
 const tag = 'Vectors';
 /** What is told of a vector that stayed although its text changed. */
@@ -166,7 +170,11 @@ export function vectorEndpoints(parts: { vectors: VectorsService; search: Search
       errors: [404],
       handle: async ({ path, query, hold }) => {
         for await (const [view] of await vectors.fetch(path.name, [path.id], { vectors: true, hold })) {
-          if (view !== undefined) return { type: 'data', json: vectorJson(view, formats[query.vector_format]) };
+          if (view === undefined) continue;
+          // Many may have been read in this round.
+          const turn = view.metadata.length + (view.text?.length ?? 0) > LONG_ITEM_CHARACTERS ? ownTurn() : undefined;
+          if (turn !== undefined) await turn;
+          return { type: 'data', json: vectorJson(view, formats[query.vector_format]) };
         }
         throw vectorNotFound(path.name, path.id);
       },
