@@ -87,7 +87,7 @@ export class CsvSource implements RecordSource {
         columns = namesOf(values, this.bytes.name);
         continue;
       } else if (values.length !== columns.length) {
-        unreadable.push({ number, reason: `${values.length} values, where there are ${columns.length} columns` });
+        unreadable.push({ number, reason: `${values.length === 1 ? '1 value' : `${values.length} values`}, where there ${columns.length === 1 ? 'is 1 column' : `are ${columns.length} columns`}` });
       } else {
         records.push({ fields: Object.fromEntries(columns.map((name, i) => [name, this.valueOf(values[i])])), number });
       }
@@ -168,8 +168,10 @@ export function isDecimalComma(text: unknown): boolean {
   return typeof text === 'string' && DECIMAL_COMMA.test(text);
 }
 
+/** Names without space around them; a column without a name is called by its number. */
 function namesOf(values: string[], file: string): string[] {
-  const twice = values.find((name, i) => values.indexOf(name) !== i);
+  const names = values.map((value, i) => value.trim() || `column_${i + 1}`);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new CommandError(`${file} has two columns named "${twice}"; name them with --columns`);
-  return values;
+  return names;
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { CommandError } from '../command-error';
 import type { ByteSource } from './byte-source';
 import { type BulkAction, bulkActionOf, shapedRows } from './json-shapes';
-import { jsonLayout, type JsonPiece, type JsonPlace, jsonValues } from './json-values';
+import { jsonLayout, type JsonPiece, type JsonPlace, jsonValues, valuesOfLine } from './json-values';
 import { parseLenient } from './lossless-json';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from './record-source';
 
@@ -53,8 +53,8 @@ interface JsonMark extends JsonPlace {
 }
 
 /**
- * JSON objects: one a line, where blank lines are passed over, over several lines, or as elements of an array. An object that holds the
- * rows of another product (json-shapes.ts) is each of them.
+ * JSON objects: one a line, where blank lines are passed over, several a line, over several lines, or as elements of an array. An
+ * object that holds the rows of another product (json-shapes.ts) is each of them.
  */
 export class JsonLinesSource implements RecordSource {
   readonly columns = null;
@@ -107,7 +107,24 @@ export class JsonLinesSource implements RecordSource {
   /** What a piece holds; a text says why it holds nothing. */
   private rowsOf(line: Buffer, text: string): Record<string, unknown>[] | string {
     const value = isUtf8(line) ? objectOf(text) : NOT_UTF8;
-    if (typeof value === 'string') return value;
+    if (typeof value === 'string') return (value === NOT_UTF8 ? null : this.rowsBeside(line)) ?? value;
+    return this.rowsOfValue(value);
+  }
+
+  /** Of objects that stand beside each other in a line; null: it is anything else. */
+  private rowsBeside(line: Buffer): Record<string, unknown>[] | null {
+    const pieces = valuesOfLine(line);
+    const values = pieces.length === 1 && pieces[0].length === line.length ? [] : pieces.map((piece) => objectOf(piece.toString('utf8')));
+    const rows: Record<string, unknown>[] = [];
+    for (const value of values) {
+      const found = typeof value === 'string' ? value : this.rowsOfValue(value);
+      if (typeof found === 'string') return null;
+      rows.push(...found);
+    }
+    return values.length === 0 ? null : rows;
+  }
+
+  private rowsOfValue(value: Record<string, unknown>): Record<string, unknown>[] | string {
     const { action } = this;
     if (action !== null) {
       this.action = null;

@@ -10,10 +10,11 @@ export interface ShapedRows {
 
 /**
  * The rows within what other products write: OpenAI's batch output and embeddings, what Chroma's get() gives, objects of Weaviate,
- * hits of Elasticsearch and OpenSearch, points of Qdrant. Null: the object is a row itself. A text says why there is no row.
+ * hits of Elasticsearch and OpenSearch, points of Qdrant, and lists of items as many APIs have them, this one's among them. Null: the
+ * object is a row itself. A text says why there is no row.
  */
 export function shapedRows(value: JsonObject): ShapedRows | string | null {
-  return openAiBatch(value) ?? openAiEmbeddings(value) ?? chromaDump(value) ?? elasticsearch(value) ?? weaviate(value) ?? qdrant(value);
+  return openAiBatch(value) ?? openAiEmbeddings(value) ?? chromaDump(value) ?? elasticsearch(value) ?? weaviate(value) ?? qdrant(value) ?? listOfItems(value);
 }
 
 /** A line of the file that a batch gives: the answer to one request. */
@@ -112,6 +113,29 @@ function qdrant({ result }: JsonObject): ShapedRows | null {
   const points = isObject(result) ? result.points : null;
   if (!isList(points) || points.length === 0 || !points.every((point) => 'id' in point && 'payload' in point)) return null;
   return { rows: points, known: { id: 'id', ...(points.every(({ vector }) => Array.isArray(vector)) ? { vector: 'vector' } : {}) } };
+}
+
+/** What lists of items are called in bodies and answers: of this service, Pinecone, Qdrant, Milvus. */
+const LISTS = ['items', 'vectors', 'points', 'matches', 'data', 'result', 'results', 'rows', 'records', 'documents'];
+const IDS = ['external_id', 'id', '_id'];
+const CONTENTS = ['vector', 'values', 'embedding', 'text'];
+
+/** An object that is no item, and holds a list of them, or them by their ids. */
+function listOfItems(value: JsonObject): ShapedRows | null {
+  if ([...IDS, ...CONTENTS].some((name) => name in value)) return null;
+  for (const name of LISTS) {
+    const inner = value[name];
+    const list = isObject(inner) ? Object.values(inner) : inner;
+    if (isList(list) && list.length > 0 && list.every((item) => IDS.some((id) => id in item) && CONTENTS.some((content) => content in item))) {
+      // What this service counts changes by.
+      return { rows: list.map((item) => ('external_id' in item ? withoutVersion(item) : item)), known: {} };
+    }
+  }
+  return isObject(value.data) ? listOfItems(value.data) : null;
+}
+
+function withoutVersion({ version: _left, ...rest }: JsonObject): JsonObject {
+  return rest;
 }
 
 /** What a line of Elasticsearch's bulk format does with the next one. */

@@ -39,6 +39,14 @@ export async function* jsonValues(bytes: AsyncIterable<Buffer>, from: JsonPlace,
   if (scan.isInArray) throw new CommandError(`${name} is cut off: its array has no end`, EXIT_CODES.usage);
 }
 
+/** The values of a line that holds several, with commas or white space between them, or nothing. */
+export function valuesOfLine(line: Buffer): Buffer[] {
+  const scan = new ValueScan({ byte: 0, line: 0 }, '');
+  const values = scan.push(line);
+  const last = scan.end();
+  return [...values, ...(last === null ? [] : [last])].map((value) => value.line);
+}
+
 /** Looks at each byte once, in pieces of any size. */
 class ValueScan {
   isInArray: boolean;
@@ -93,9 +101,9 @@ class ValueScan {
 
   /** Whether a value begins with this byte. */
   private begin(byte: number, place: number): boolean {
-    if (isSpace(byte) || (place < BYTE_ORDER_MARK_BYTES && byte >= 0x80)) return false;
-    if (this.isInArray ? byte === COMMA || byte === CLOSE_LIST : byte === OPEN_LIST) {
-      if (byte !== COMMA) this.isInArray = byte === OPEN_LIST;
+    if (isSpace(byte) || byte === COMMA || (place < BYTE_ORDER_MARK_BYTES && byte >= 0x80)) return false;
+    if (byte === (this.isInArray ? CLOSE_LIST : OPEN_LIST)) {
+      this.isInArray = byte === OPEN_LIST;
       return false;
     }
     this.parts = [];

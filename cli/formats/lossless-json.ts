@@ -1,21 +1,27 @@
-/** A JSON number that no double holds exactly: an integer beyond 2^53. */
-const LARGE_INTEGER = /[:[,]\s*-?\d{16,}\s*[,}\]]/;
+/** A JSON number that no double holds exactly: an integer beyond 2^53, or a number of three and more digits behind its E. */
+const LARGE_NUMBER = /[:[,]\s*-?\d{16,}\s*[,}\]]|\d[eE]\+?\d{3,}\s*[,}\]]/;
 /** What is said of them. */
 export const LARGE_INTEGERS = 'integers beyond 2^53 became strings of their digits';
-const STRINGS_AND_INTEGERS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
+const STRINGS_AND_NUMBERS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Parses JSON; an integer that a double can't hold becomes a string of its digits instead of another number. Ids and keys of
- * peers are 64 bits wide. `onLarge` is told of each.
+ * Parses JSON; an integer that a double can't hold becomes a string of its digits instead of another number, and so does a number
+ * beyond all doubles. Ids and keys of peers are 64 bits wide. `onLarge` is told of each.
  */
 export function parseLossless(text: string, onLarge: () => void = () => {}): unknown {
-  if (!LARGE_INTEGER.test(text)) return JSON.parse(text);
-  const quoted = text.replaceAll(STRINGS_AND_INTEGERS, (token) => {
-    if (token.length < 16 || token.startsWith('"') || !/^-?\d+$/.test(token) || Number.isSafeInteger(Number(token))) return token;
+  if (!LARGE_NUMBER.test(text)) return JSON.parse(text);
+  const quoted = text.replaceAll(STRINGS_AND_NUMBERS, (token) => {
+    if (token.startsWith('"') || !isLarge(token)) return token;
     onLarge();
     return `"${token}"`;
   });
   return JSON.parse(quoted);
+}
+
+/** Whether a number of JSON is another one as a double: a whole number in digits, or one that would be infinite. */
+function isLarge(token: string): boolean {
+  return /^-?\d+$/.test(token) ? token.length >= 16 && !Number.isSafeInteger(Number(token)) : NUMBER.test(token) && !Number.isFinite(Number(token));
 }
 
 /** What Python writes for numbers that are none. */

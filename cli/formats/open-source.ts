@@ -5,6 +5,7 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import { ArrowSource } from './arrow';
 import { ByteSource, type Compression, compressionOf, headOf } from './byte-source';
 import { CsvSource } from './csv';
+import { FOREIGN_HEAD_BYTES, refuseForeign } from './foreign-files';
 import { JsonLinesSource } from './json-lines';
 import { NpySource } from './npy';
 import { itemsPathOf, PairedSource } from './paired-items';
@@ -120,6 +121,7 @@ const WITH_HEAD: readonly Format[] = ['parquet', 'npy', 'arrow'];
 export async function openFile(file: SourceFile, options: SourceOptions): Promise<RecordSource> {
   const head = headOf(file.path, LFS_POINTER.length);
   if (head.equals(LFS_POINTER)) throw new CommandError(`${file.path} is a pointer of Git LFS, not the file itself; git lfs pull fetches it`, EXIT_CODES.usage);
+  refuseForeign(file.path, head, file.format);
   if (head.length === 0 && WITH_HEAD.includes(file.format)) throw new CommandError(`${file.path} is empty`, EXIT_CODES.usage);
   const compression = compressionOf(head);
   if (file.format === 'parquet') {
@@ -136,6 +138,7 @@ export async function openStream(input: Readable, options: SourceOptions): Promi
   const head = await firstBytes(input);
   const compression = compressionOf(head);
   const format = options.format ?? (compression === null ? formatOfBytes(head) : null);
+  refuseForeign('standard input', head, format);
   if (format === null) throw new CommandError('what format is standard input? Say it with --format', EXIT_CODES.usage);
   if (format === 'parquet') throw new CommandError('a Parquet file is read from its end: give it as a file', EXIT_CODES.usage);
   return sourceOf(new ByteSource('standard input', { stream: input }, compression), format, options, 'stdin');
@@ -170,6 +173,7 @@ export function formatOf(path: string): Format | null {
 }
 
 function unknownFormat(path: string): never {
+  refuseForeign(path, headOf(path, FOREIGN_HEAD_BYTES), null);
   throw new CommandError(`what format is ${path}? Its name does not say it: give --format (${FORMATS.join(', ')})`, EXIT_CODES.usage);
 }
 

@@ -38,7 +38,9 @@ export class ParquetSource implements RecordSource {
       return new ParquetSource(path, library, file, metadata, library.parquetSchema(metadata));
     } catch (error) {
       await file.close();
-      throw new CommandError(`${path} is no Parquet file that can be read: ${(error as Error).message}`, EXIT_CODES.usage, { cause: error });
+      // The library stumbles over parts that are not there.
+      const reason = error instanceof TypeError ? 'what is said of its columns at its end is damaged' : (error as Error).message;
+      throw new CommandError(`${path} is no Parquet file that can be read: ${reason}`, EXIT_CODES.usage, { cause: error });
     }
   }
 

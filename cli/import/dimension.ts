@@ -2,10 +2,11 @@ import { CommandError, EXIT_CODES } from '../command-error';
 import type { Connection } from '../connection/connection';
 import type { SourceRecord } from '../formats/record-source';
 import type { ColumnMapping } from './column-mapping';
-import { vectorLengthOf } from './row-values';
+import { isNothing, metadataValue, vectorLengthOf } from './row-values';
 
 /** Where the model fits any dimension: that of the default model. */
 const DIM_OF_ANY = 384;
+const SHOWN_MAX = 60;
 
 /** Dimensions of a collection that is to be made: as said, those of the first vector, or of the service's model. */
 export async function dimensionOf(connection: Connection, said: number | undefined, { mapping, records }: { mapping: ColumnMapping; records: SourceRecord[] }): Promise<number> {
@@ -15,7 +16,10 @@ export async function dimensionOf(connection: Connection, said: number | undefin
   if (vector !== null) {
     const [length] = lengthsOf(vector, records);
     if (length !== undefined) return length;
-    throw new CommandError(`how many dimensions have the vectors of column "${vector}"? Say it with --dim`, EXIT_CODES.usage);
+    const given = records.map(({ fields }) => fields[vector]).find((value) => !isNothing(value) && value !== '');
+    // Where no row has a vector, the service makes all of texts, if there are any.
+    if (given !== undefined) throw new CommandError(`how many dimensions have the vectors of column "${vector}"? ${shown(given)} does not tell; say it with --dim`, EXIT_CODES.usage);
+    if (mapping.text === null) throw new CommandError(`column "${vector}" has no vectors in the first ${records.length} rows; how many dimensions have they? Say it with --dim`, EXIT_CODES.usage);
   }
   return (await modelDimension(connection)) ?? DIM_OF_ANY;
 }
@@ -31,6 +35,12 @@ export function wrongDimension({ vector }: ColumnMapping, records: SourceRecord[
   const lengths = Array.isArray(vector) ? new Set([vector.length]) : lengthsOf(vector, records);
   if (lengths.size === 0 || lengths.has(dim)) return null;
   return [...lengths][0];
+}
+
+/** The beginning of a value, for a message. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(metadataValue(value)) ?? String(value);
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
 function lengthsOf(column: string, records: SourceRecord[]): Set<number> {

@@ -47,6 +47,15 @@ const CHECKPOINT_EVERY_MS = 500;
 /** A person is told of waits so often. */
 const WAITS_TOLD_EVERY_MS = 5000;
 
+/** What is read; a failure to read on is the last of it. */
+async function* untilFailure(chunks: AsyncIterable<ListedChunk | FailedFile>): AsyncGenerator<ListedChunk | FailedFile | Error> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    yield error as Error;
+  }
+}
+
 /** Sends the rows of a source, from a state on; afterwards `state` is that of the end, or of where it stopped. */
 export class ImportRun {
   private readonly rejects: RejectFile;
@@ -91,12 +100,16 @@ export class ImportRun {
   /** Sends what there is to read. */
   async run(chunks: AsyncIterable<ListedChunk | FailedFile>, signal: AbortSignal): Promise<void> {
     try {
-      for await (const listed of chunks) {
+      let failure: Error | null = null;
+      for await (const listed of untilFailure(chunks)) {
         signal.throwIfAborted();
-        if ('failed' in listed) this.passOver(listed);
+        if (listed instanceof Error) failure = listed;
+        else if ('failed' in listed) this.passOver(listed);
         else await this.send(listed);
       }
+      // Also what stands before a place that can't be read.
       await this.lanes.finish();
+      if (failure !== null) throw failure;
       this.checkpoint();
     } catch (error) {
       // What was acknowledged until now stays so.

@@ -43,8 +43,9 @@ export class RowConverter {
     if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
     const metadata = this.metadataOf(fields);
     if (typeof metadata === 'string') return { reason: metadata, externalId };
-    const expiresAt = this.mapping.metadataObject === null ? undefined : fields[EXPIRES_AT];
-    if (typeof expiresAt === 'string' && expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
+    const expiresAt = this.mapping.metadataObject === null ? '' : (metadataValue(fields[EXPIRES_AT]) ?? '');
+    if (typeof expiresAt !== 'string') return { reason: `${EXPIRES_AT} is ${JSON.stringify(expiresAt)}, and no time as text in ISO 8601`, externalId };
+    if (expiresAt !== '') parts.push(`,"expires_at":${JSON.stringify(expiresAt)}`);
     parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
     return { externalId, json: parts.join(''), vector };
   }

@@ -10,10 +10,13 @@ const NUMBERS = /^\s*[[({]?([-+\d.eE,;\s]*)[\])}]?\s*$/;
 /** The one comma of a text that is a number: what many countries have before its fraction. */
 const COMMA = /(?<=^\s*[-+]?\d+),(?=\d+(?:[eE][-+]?\d+)?\s*$)/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+/** A list as Python prints one of numpy or torch: array([1., 2.], dtype=float32), tensor([…]), [np.float64(1.0), …]. */
+const PRINTED_LIST = /^\s*(?:np\.|numpy\.|torch\.)?(?:array|tensor|list)\(\s*(\[[^\]]*\])\s*(?:,[^[\]]*)?\)\s*$/;
+const PRINTED_NUMBER = /\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()]*)\)/g;
 
 /**
- * The vector of a value: an array of numbers, a typed array, bytes of little-endian float32 values, base64 of those, or numbers as text.
- * Null: there is none. A text says what is wrong with it.
+ * The vector of a value: an array of numbers, a typed array, an object with nothing but one of these, bytes of little-endian float32
+ * values, base64 of those, or numbers as text. Null: there is none. A text says what is wrong with it.
  */
 export function vectorOf(value: unknown, dim: number): Float32Array | string | null {
   if (isNothing(value) || value === '') return null;
@@ -23,7 +26,8 @@ export function vectorOf(value: unknown, dim: number): Float32Array | string | n
   if (typeof value === 'string') return vectorOfText(value, dim);
   if (Array.isArray(value)) return vectorOfArray(value, dim);
   if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return vectorOfArray(Array.from(value as unknown as ArrayLike<unknown>), dim);
-  return 'the vector is no list of numbers';
+  const inner = onlyListOf(value);
+  return inner === null ? 'the vector is no list of numbers' : vectorOf(inner, dim);
 }
 
 /** How many numbers a value holds, null when that can't be told. */
@@ -32,10 +36,23 @@ export function vectorLengthOf(value: unknown): number | null {
   if (value instanceof UntypedBytes) return vectorLengthOf(textOfNumbers(value) ?? value.bytes);
   if (value instanceof Uint8Array) return value.length > 0 && value.length % 4 === 0 ? value.length / 4 : null;
   if (Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView))) return (value as ArrayLike<unknown>).length || null;
-  if (typeof value !== 'string') return null;
-  const numbers = NUMBERS.exec(value);
+  if (typeof value !== 'string') return vectorLengthOf(onlyListOf(value));
+  const numbers = NUMBERS.exec(plainList(value));
   if (numbers !== null) return partsOf(numbers[1]).length || null;
   return BASE64.test(value) && value.length % 4 === 0 ? vectorLengthOf(Buffer.from(value, 'base64')) : null;
+}
+
+/** The list of an object that holds nothing else, as where a vector has a name: {"values": […]}. */
+function onlyListOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Array.isArray(value)) return null;
+  const [only, ...more] = Object.values(value);
+  return more.length === 0 && (Array.isArray(only) || (ArrayBuffer.isView(only) && !(only instanceof DataView))) ? only : null;
+}
+
+/** A list of numbers as text, without what Python prints around it and them. */
+function plainList(text: string): string {
+  if (!text.includes('(')) return text;
+  return (PRINTED_LIST.exec(text)?.[1] ?? text).replaceAll(PRINTED_NUMBER, '$1');
 }
 
 /** Whether there is no value: a number that is none is as good as missing. */
@@ -84,10 +101,8 @@ function vectorOfBytes(bytes: Uint8Array, dim: number): Float32Array | string {
 }
 
 function vectorOfText(text: string, dim: number): Float32Array | string {
-  const numbers = NUMBERS.exec(text);
-  if (numbers !== null) {
-    return vectorOfArray(partsOf(numbers[1]), dim);
-  }
+  const numbers = NUMBERS.exec(plainList(text));
+  if (numbers !== null) return vectorOfArray(partsOf(numbers[1]), dim);
   if (BASE64.test(text) && text.length % 4 === 0) return vectorOfBytes(Buffer.from(text, 'base64'), dim);
   return 'the vector is neither a list of numbers nor base64';
 }

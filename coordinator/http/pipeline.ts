@@ -21,6 +21,7 @@ import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy, seesNodes } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import type { BodyMemory } from './body/body-memory';
+import { NEEDLESS_BODY_BYTES, tellNeedless } from './body/needless-body';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import { clientAddress, limitedAddress } from './client-address';
 import type { Cors } from './cors';
@@ -396,11 +397,7 @@ export class Pipeline {
 
   /** The checked body, or what resolves to it. */
   private body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission, once: RequestOnce | null): unknown {
-    if (endpoint.body.type === 'none') {
-      const announced = announcedLength(request);
-      if (announced !== 'chunked' && announced > EMPTY_BODY_BYTES) exchange.warnings.doubt(NO_BODY, `${NO_BODY}, and what was sent was ignored`);
-      return undefined;
-    }
+    if (endpoint.body.type === 'none') return this.needlessBody(request, exchange, admission);
     exchange.invite();
     if (exchange.span !== null) exchange.readFromMs = this.parts.clock.monotonicMs();
     if (endpoint.body.type === 'form') return undefined;
@@ -414,6 +411,19 @@ export class Pipeline {
       memory: this.parts.bodyMemory,
     });
     return bytes instanceof Promise ? bytes.then((read) => this.givenBack(read, expected, exchange, once)) : this.checkedBody(bytes, expected, exchange, once);
+  }
+
+  /** A body where none is taken: a short one is read, in case it asks to be strict. */
+  private needlessBody(request: IncomingMessage, exchange: Exchange, admission: Admission): undefined | Promise<undefined> {
+    const announced = announcedLength(request);
+    if (announced === 'chunked' || announced <= EMPTY_BODY_BYTES) return undefined;
+    const { warnings } = exchange;
+    if (announced > NEEDLESS_BODY_BYTES || request.headers['content-encoding'] !== undefined) return tellNeedless(null, warnings);
+    exchange.invite();
+    const { limits, turns } = this.parts;
+    const bound = { bytesMax: NEEDLESS_BODY_BYTES, setting: null };
+    const bytes = readBody(request, { bound, grown: (size) => admission.grow(size), stallTimeoutMs: limits.stallTimeoutMs, turns });
+    return bytes instanceof Promise ? bytes.then((read) => tellNeedless(read, warnings)) : tellNeedless(bytes, warnings);
   }
 
   /** The checked body, after which nobody needs the bytes. */
@@ -517,8 +527,6 @@ const LONG_ANSWER = 64 * 1024;
 
 /** Some clients send `{}` or `null` with every request, perhaps with a line end. */
 const EMPTY_BODY_BYTES = 4;
-const NO_BODY = 'this call takes no body';
-
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };
 /** Longest piece of an unknown path that a message repeats. */
 const SHOWN_PATH_MAX = 200;

@@ -148,6 +148,18 @@ test('a body where none is taken is told, but for one that says nothing', async 
   expect((await api.post(`${path}&strict=true`, { id1: 'a-1' })).json?.error).toMatchObject({ code: 422, message: 'refused because of strict: this call takes no body' });
   const chunked = { key: server.adminKey, headers: { 'transfer-encoding': 'chunked', 'x-strict': 'true' } };
   expect((await api.post(path, undefined, chunked)).json?.status).toBe('success');
+  for (const body of [{ strict: true }, { strict: false }]) expect(warningsOf(await api.post(path, body))).toEqual([]);
+  expect((await api.post(path, { id1: 'a-1', strict: true })).json?.error).toMatchObject({ code: 422, message: 'refused because of strict: this call takes no body' });
+  for (const body of ['not JSON', '[1, 2, 3]', JSON.stringify({ strict: true, long: 'x'.repeat(5000) })]) expect(warningsOf(await api.post(path, body))).toEqual(['this call takes no body, and what was sent was ignored']);
+});
+
+test('fields of objects within a body are told with the object that has them', async () => {
+  await prepare();
+  const projection = { method: 'pca', dimensions: 2, axis: 1, strict: true };
+  const sample = '/v1/collections/articles/sample';
+  expect(warningsOf(await api.post(sample, { projection }))).toEqual(['projection: "axis" is not a field and was ignored', 'projection: "strict" is not a field and was ignored']);
+  expect((await api.post(sample, { projection, strict: true })).json?.error).toMatchObject({ code: 422, message: expect.stringContaining('projection: "axis" is not a field') });
+  expect(warningsOf(await api.post('/v1/collections', { name: 'limited', dim: 3, quota: { item: 5 } }))).toEqual(['quota: "item" is not a field and was ignored; did you mean items?']);
 });
 
 test('names of fields that others use are told with what they are here', async () => {

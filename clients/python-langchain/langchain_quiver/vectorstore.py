@@ -173,7 +173,7 @@ class QuiverVectorStore(VectorStore):
         if items and self._creates:
             self.ensure_collection(len(vectors[0]))
         self.collection.upsert_many(items, **kwargs)
-        return [item.external_id for item in items]
+        return [str(item.external_id) for item in items]
 
     async def aadd_texts(
         self,
@@ -190,7 +190,7 @@ class QuiverVectorStore(VectorStore):
         if items and self._creates:
             await self.aensure_collection(len(vectors[0]))
         await self.async_collection.upsert_many(items, **kwargs)
-        return [item.external_id for item in items]
+        return [str(item.external_id) for item in items]
 
     def add_documents(self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any) -> list[str]:
         """Embeds and stores documents; those whose id exists are replaced, and those without one get one."""

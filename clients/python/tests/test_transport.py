@@ -244,9 +244,9 @@ async def test_a_password_in_the_address_is_never_shown(played: Played) -> None:
     with pytest.raises(QuiverConnectionError, match=r"GET http://quiver\.test/prefix/v1/me: no connection") as caught:
         await got(quiver.me())
     assert "my-secret" not in repr(caught.value)
-    with pytest.raises(ValueError, match="begins with") as caught:
+    with pytest.raises(ValueError, match="begins with") as refused:
         played.script(url="ftp://user:my-secret@quiver.test")
-    assert "my-secret" not in repr(caught.value)
+    assert "my-secret" not in repr(refused.value)
 
 
 async def test_an_answer_of_something_else_is_told_from_quiver(played: Played) -> None:

@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
 import { firstNonFinite, tooLong } from '../schema/fields';
 import type { RequestWarnings } from '../request-warnings';
-import { fieldsOf } from '../schema/field-hints';
+import { fieldsOf, innerFieldsOf } from '../schema/field-hints';
 import { IgnoredFields, STRICT_FIELD } from '../schema/ignored-fields';
 import { validate, validateEachElement, validateElements } from '../schema/issue';
 import { longIntegers, tellLongIntegers } from './long-integers';
@@ -53,6 +53,8 @@ export class BodyReader {
   private readonly clock: Clock;
   /** What {@link fieldsOf} answers. */
   private readonly fields = new Map<z.ZodType, ReadonlySet<string> | null>();
+  /** What {@link innerFieldsOf} answers. */
+  private readonly innerFields = new Map<z.ZodType, ReadonlyMap<string, ReadonlySet<string>>>();
   private readonly recent = new Map<JsonBody, RecentResults<RecentBody>>();
 
   constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
@@ -185,6 +187,7 @@ export class BodyReader {
     const known = this.known(schema);
     if (known === null) return ignored;
     ignored.look(root, known);
+    for (const [name, fields] of this.inner(schema)) if (Object.hasOwn(root, name) && isObject(root[name])) ignored.look(root[name], fields, name);
     if (!Object.hasOwn(root, STRICT_FIELD) || known.has(STRICT_FIELD)) return ignored;
     const { strict } = root;
     if (typeof strict !== 'boolean' && strict !== null) throw new QuiverError('schema_violation', 'strict must be true or false');
@@ -200,6 +203,12 @@ export class BodyReader {
   private known(schema: z.ZodType): ReadonlySet<string> | null {
     let fields = this.fields.get(schema);
     if (fields === undefined) this.fields.set(schema, (fields = fieldsOf(schema)));
+    return fields;
+  }
+
+  private inner(schema: z.ZodType): ReadonlyMap<string, ReadonlySet<string>> {
+    let fields = this.innerFields.get(schema);
+    if (fields === undefined) this.innerFields.set(schema, (fields = innerFieldsOf(schema)));
     return fields;
   }
 

@@ -102,3 +102,16 @@ export function fieldsOf(schema: z.ZodType): ReadonlySet<string> | null {
   const isOpen = schema instanceof z.ZodObject && schema.def.catchall !== undefined;
   return schema instanceof z.ZodObject && !isOpen ? new Set(Object.keys(schema.shape)) : null;
 }
+
+/** Of the fields that are objects themselves, the names that each knows; those that take any are left out. */
+export function innerFieldsOf(schema: z.ZodType): ReadonlyMap<string, ReadonlySet<string>> {
+  if (schema instanceof z.ZodPipe) return innerFieldsOf((fieldsOf(schema.in as z.ZodType) === null ? schema.out : schema.in) as z.ZodType);
+  const inner = schema instanceof z.ZodObject ? Object.entries(schema.shape as Record<string, z.ZodType>).map(([name, field]) => [name, fieldsOf(bare(field))] as const) : [];
+  return new Map(inner.flatMap(([name, fields]) => (fields === null ? [] : [[name, fields] as const])));
+}
+
+/** A field's schema without what lets it be absent or null. */
+function bare(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) return bare(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodPipe ? bare((schema.in instanceof z.ZodTransform ? schema.out : schema.in) as z.ZodType) : schema;
+}

@@ -30,6 +30,10 @@ describe('JSON that is laid out', () => {
     ['as an array over lines', JSON.stringify(ROWS, null, 2)],
     ['as an array with a mark of its byte order', `\ufeff ${JSON.stringify(ROWS, null, '\t')}\r\n`],
     ['as objects over lines', ROWS.map((row) => JSON.stringify(row, null, 2)).join('\n')],
+    ['three a line', ROWS.map((row, i) => `${JSON.stringify(row)}${i % 3 === 2 ? '\n' : ' '}`).join('')],
+    ['beside each other in one line', ROWS.map((row) => JSON.stringify(row)).join('')],
+    ['with commas at the ends of lines', ROWS.map((row) => `${JSON.stringify(row)},\n`).join('')],
+    ['as a sequence of texts', ROWS.map((row) => `\u001e${JSON.stringify(row)}\n`).join('')],
   ])('%s is read, from every mark', async (_what, text) => {
     const chunks = await all(await open(text));
     expect(fieldsOf(chunks)).toEqual(ROWS);
@@ -53,6 +57,8 @@ describe('JSON that is laid out', () => {
     expect(reasonsOf(chunks)).toMatchObject([{ number: 2 }, { number: 3 }, { number: 4 }, { number: 5 }]);
     const lines = await all(await open('{"id": 1, "text": "abc\n{"id":2}\n{"id":3,\n{"id":4}\n'));
     expect(fieldsOf(lines)).toEqual([{ id: 2 }, { id: 4 }]);
+    // A line with something else beside an object is none.
+    expect(reasonsOf(await all(await open('{"id":1}\n{"id":2} x\n{"id":3}{"id":4,}\n')))).toMatchObject([{ number: 2 }, { number: 3 }]);
     const cut = (await open('[{"id":1},{"id":2,"te')).read(null, null);
     expect((await cut.next()).value?.records).toEqual([{ fields: { id: 1 }, number: 1 }]);
     await expect(cut.next()).rejects.toThrow('is cut off: its array has no end');
@@ -102,6 +108,17 @@ describe('what other products write is read', () => {
     ['objects of Weaviate', JSON.stringify({ objects: [{ class: 'A', id: 'u', properties: { title: 't' }, vector: [1] }] }), [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
     ['GraphQL of Weaviate', JSON.stringify({ data: { Get: { A: [{ title: 't', _additional: { id: 'u', vector: [1] } }] } } }), [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
     ['lines of Weaviate with a named vector', '{"uuid":"u","properties":{"title":"t"},"vector":{"default":[1]}}', [{ title: 't', id: 'u', vector: [1] }], { id: 'id', vector: 'vector' }],
+    [
+      'an export of this service',
+      JSON.stringify({ status: 'success', data: { collection: 'c', count: 1, vectors: [{ external_id: 'a', vector: [1], metadata: { k: 1 }, version: 7 }] }, error: null }),
+      [{ external_id: 'a', vector: [1], metadata: { k: 1 } }],
+      {},
+    ],
+    ['a bulk_upsert', JSON.stringify({ items: [{ external_id: 'a', text: 'x' }] }), [{ external_id: 'a', text: 'x' }], {}],
+    ['an upsert of Pinecone', JSON.stringify({ vectors: [{ id: 'a', values: [1], metadata: { k: 1 } }], namespace: 'n' }), [{ id: 'a', values: [1], metadata: { k: 1 } }], {}],
+    ['a fetch of Pinecone', JSON.stringify({ vectors: { a: { id: 'a', values: [1] } } }), [{ id: 'a', values: [1] }], {}],
+    ['rows of Milvus', JSON.stringify({ code: 0, data: [{ id: 1, vector: [1] }] }), [{ id: 1, vector: [1] }], {}],
+    ['an item with a list of its own', '{"id":"a","text":"x","items":[{"id":"b","text":"y"}]}', [{ id: 'a', text: 'x', items: [{ id: 'b', text: 'y' }] }], {}],
     ['points of Qdrant', JSON.stringify({ result: { points: [{ id: 1, payload: { a: 1 }, vector: [1] }] } }), [{ id: 1, payload: { a: 1 }, vector: [1] }], { id: 'id', vector: 'vector' }],
   ])('%s', async (_what, text, rows, known) => {
     const source = await open(text);

@@ -14,6 +14,11 @@ describe('parseLossless', () => {
     expect(parseLossless(text)).toEqual({ ...(JSON.parse(text) as object), d: '9007199254740993' });
   });
 
+  test('numbers beyond all doubles become strings, too', () => {
+    expect(parseLossless('{"a": 1e400, "b": [-1.5E+400, 1e-400, 1e308], "c": "1e400"}')).toEqual({ a: '1e400', b: ['-1.5E+400', 0, 1e308], c: '1e400' });
+    expect(parseLossless(`[${'9'.repeat(400)}]`)).toEqual(['9'.repeat(400)]);
+  });
+
   test('JSON without large integers is what JSON.parse says', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

@@ -89,7 +89,7 @@ describe('a source', () => {
       { fields: { id: '1', text: 'a\nb' }, number: 2 },
       { fields: { id: '3', text: 'c' }, number: 5 },
     ]);
-    expect(unreadable).toEqual([{ number: 4, reason: '1 values, where there are 2 columns' }]);
+    expect(unreadable).toEqual([{ number: 4, reason: '1 value, where there are 2 columns' }]);
   });
 });
 
@@ -104,6 +104,13 @@ test.each([
   const chunks = await all(await open('found.csv', 'csv', text));
   expect(chunks.flatMap(({ records }) => records.map((record) => record.fields))).toEqual(fields === null ? [] : [fields]);
   for (const { mark } of chunks) expect(mark).toMatchObject({ delimiter });
+});
+
+test.each([
+  ['space around them', ' id ,\ttext\n1,a\n', { id: '1', text: 'a' }],
+  ['none', ',id,text,,\n0,1,a,,\n', { column_1: '0', id: '1', text: 'a', column_4: '', column_5: '' }],
+])('names of CSV columns may have %s', async (_what, text, fields) => {
+  expect((await all(await open('names.csv', 'csv', text)))[0].records[0].fields).toEqual(fields);
 });
 
 test('decimal commas of CSV are numbers where it is said', async () => {

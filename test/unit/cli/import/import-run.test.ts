@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CommandError } from '../../../../cli/command-error';
 import type { CommandContext } from '../../../../cli/command-context';
 import type { Connection } from '../../../../cli/connection/connection';
 import { ServiceError } from '../../../../cli/connection/service-error';
@@ -44,15 +45,16 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
 const newState = (): ImportState => ({ mark: { file: 0, inner: null, mapping: null }, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 });
 
 /** A run into a service that refuses items of the id `refused`. */
-function runOf(rejectPath: string, state: ImportState, rejectsMax: number): ImportRun {
+function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { batchItemsMax = 1, sent = [] as string[] } = {}): ImportRun {
   const connection = {
     call: async (_method: string, _path: string, { body }: { body: Uint8Array }) => {
       const { items } = JSON.parse(Buffer.from(body).toString()) as { items: { external_id: string }[] };
       if (items.some(({ external_id }) => external_id === 'refused')) throw new ServiceError('it is refused', 400);
+      sent.push(...items.map(({ external_id }) => external_id));
     },
   } as unknown as Connection;
   const context = { signal: new AbortController().signal } as CommandContext;
-  const settings = { collection: 'c', dim: 2, lanes: 1, batchItemsMax: 1, batchCharactersMax: 10_000, requestTimeoutMs: 1000, patienceMs: 1000, rejectsMax, idPrefix: '', guessTypes: true };
+  const settings = { collection: 'c', dim: 2, lanes: 1, batchItemsMax, batchCharactersMax: 10_000, requestTimeoutMs: 1000, patienceMs: 1000, rejectsMax, idPrefix: '', guessTypes: true };
   const progress = { report: () => undefined, say: () => undefined, stop: () => undefined };
   return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress, say: () => undefined });
 }
@@ -103,4 +105,17 @@ describe('an import that gives up because of too many bad rows', () => {
     await runOf(path, state, 1).run(chunksFrom(state, ['bad'], [good('a')]), signal);
     expect(listed(path)).toEqual(['line 1']);
   });
+});
+
+test('an import that can read no further has stored what stands before that', async () => {
+  const sent: string[] = [];
+  const state = newState();
+  async function* broken(): AsyncGenerator<ListedChunk> {
+    yield* chunksFrom(state, [good('a'), good('b')]);
+    throw new CommandError('it is cut off');
+  }
+  const run = runOf(join(folder, 'broken.jsonl'), state, 0, { batchItemsMax: 100, sent });
+  await expect(run.run(broken(), signal)).rejects.toThrow('it is cut off');
+  expect(sent).toEqual(['a', 'b']);
+  expect(state).toMatchObject({ rows: 2, rejected: 0 });
 });

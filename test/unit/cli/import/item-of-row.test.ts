@@ -27,6 +27,11 @@ describe('an item of a row', () => {
     ['big numbers', [0.1, 2n]],
     ['decimal commas', ['0,1', '2']],
     ['decimal commas in a list', '[0,1; 2,0]'],
+    ['an array as numpy prints it', 'array([0.1, 2. ], dtype=float32)'],
+    ['a tensor as torch prints it', ' tensor([0.1, 2.])'],
+    ['numbers as numpy prints them', '[np.float64(0.1), np.float32(2.0)]'],
+    ['an object with nothing but a list', { values: [0.1, 2] }],
+    ['an object with nothing but floats', { default: Float32Array.of(0.1, 2) }],
   ])('has its vector from %s', (_kind, vector) => {
     expect(convert({ id: 'a', vector })).toEqual({ external_id: 'a', vector: base64(0.1, 2), metadata: {} });
   });
@@ -42,6 +47,9 @@ describe('an item of a row', () => {
     [{ id: 1, vector: Float32Array.of(Number.NaN, 1) }, 'number 0 of the vector is NaN'],
     [{ id: 1, vector: 'what?' }, 'the vector is neither a list of numbers nor base64'],
     [{ id: 1, vector: { a: 1 } }, 'the vector is no list of numbers'],
+    [{ id: 1, vector: { a: [1, 2], b: [1, 2] } }, 'the vector is no list of numbers'],
+    [{ id: 1, vector: 'array([1, [2]])' }, 'the vector is neither a list of numbers nor base64'],
+    [{ id: 1, vector: 'f(1, 2)' }, 'the vector is neither a list of numbers nor base64'],
     [{ id: 1, vector: [Number.NaN, 1] }, 'number 0 of the vector is NaN'],
     [{ id: 1, text: ' ' }, 'neither a vector nor a text'],
   ])('%j is refused: %s', (fields, reason) => {
@@ -94,6 +102,15 @@ describe('an item of a row', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'year'], {}, {});
     expect(convert({ id: 'a', vector: [1, 2], metadata: '{"tag":"x","year":1}', year: 2 }, mapping)).toMatchObject({ metadata: { year: 1, tag: 'x' } });
     expect(convert({ id: 'a', vector: [1, 2], metadata: 'no' }, mapping)).toBe('column "metadata" holds no JSON object');
+  });
+
+  test('expires when its column says so, which must be a text', () => {
+    const mapping = mapColumns(['id', 'vector', 'metadata', 'expires_at'], {}, {});
+    const item = { id: 'a', vector: [1, 2], metadata: {} };
+    expect(convert({ ...item, expires_at: '2035-01-01T00:00:00Z' }, mapping)).toMatchObject({ expires_at: '2035-01-01T00:00:00Z', metadata: {} });
+    expect(convert({ ...item, expires_at: new Date(0) }, mapping)).toMatchObject({ expires_at: '1970-01-01T00:00:00.000Z' });
+    for (const none of [null, undefined, '', Number.NaN]) expect(convert({ ...item, expires_at: none }, mapping)).not.toHaveProperty('expires_at');
+    expect(convert({ ...item, expires_at: 2_051_222_400 }, mapping)).toBe('expires_at is 2051222400, and no time as text in ISO 8601');
   });
 
   test('has the number of its row as id where no column has one', () => {

@@ -122,6 +122,8 @@ describe('uploading a document', () => {
     ['white space alone', { name: 'a.txt', content: bytes(' \n', '\t\u3000') }, 'invalid_parameter', /empty/],
     ['bytes that are not UTF-8', { name: 'a.txt', content: bytes('text', [0xff, 0x41]) }, 'invalid_parameter', /UTF-8/],
     ['a cut-off character', { name: 'a.txt', content: bytes('text', [0xe2, 0x82]) }, 'invalid_parameter', /UTF-8/],
+    ['UTF-16 without a mark', { name: 'a.txt', content: bytes([...Buffer.from('plain text', 'utf16le')]) }, 'invalid_parameter', /UTF-16 as it seems; iconv/],
+    ['UTF-16 with the other byte first', { name: 'a.txt', content: bytes([0], [...Buffer.from('plain text', 'utf16le')]) }, 'invalid_parameter', /UTF-16/],
     ['an encoded surrogate', { name: 'a.txt', content: bytes([0xed, 0xa0, 0x80]) }, 'invalid_parameter', /UTF-8/],
     ['too much', { name: 'a.txt', content: bytes('x'.repeat(60), 'x'.repeat(41)) }, 'limit_exceeded', /MAX_UPLOAD_BYTES.*100/],
   ])('refuses %s and stores nothing', async (_title, file, kind, message) => {

@@ -115,7 +115,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
         if items and self.create_collection:
             self.ensure_collection(len(nodes[0].get_embedding()))
         self._collection.upsert_many(items, **kwargs)
-        return [item.external_id for item in items]
+        return [str(item.external_id) for item in items]
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """The same, async."""
@@ -123,7 +123,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
         if items and self.create_collection:
             await self.aensure_collection(len(nodes[0].get_embedding()))
         await self._async_collection.upsert_many(items, **kwargs)
-        return [item.external_id for item in items]
+        return [str(item.external_id) for item in items]
 
     def ensure_collection(self, dim: int) -> None:
         """Creates the collection where there is none."""
