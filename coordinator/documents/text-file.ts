@@ -44,7 +44,8 @@ export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: nu
 /** UTF-16 of Latin letters has a NUL beside each. */
 function mustNotBeUtf16(head: Buffer): void {
   const nuls = head.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
-  if (head.length >= HEAD_BYTES_LEAST && nuls * 3 >= head.length) throw new QuiverError('invalid_parameter', 'The file is not UTF-8 text, but UTF-16 as it seems; iconv -f UTF-16 -t UTF-8 makes it that');
+  if (head.length >= HEAD_BYTES_LEAST && nuls * 3 >= head.length)
+    throw new QuiverError('invalid_parameter', 'The file is not UTF-8 text, but UTF-16 as it seems; iconv -f UTF-16 -t UTF-8 makes it that');
 }
 
 function decode(read: () => string): string {

@@ -150,7 +150,8 @@ test('a body where none is taken is told, but for one that says nothing', async 
   expect((await api.post(path, undefined, chunked)).json?.status).toBe('success');
   for (const body of [{ strict: true }, { strict: false }]) expect(warningsOf(await api.post(path, body))).toEqual([]);
   expect((await api.post(path, { id1: 'a-1', strict: true })).json?.error).toMatchObject({ code: 422, message: 'refused because of strict: this call takes no body' });
-  for (const body of ['not JSON', '[1, 2, 3]', JSON.stringify({ strict: true, long: 'x'.repeat(5000) })]) expect(warningsOf(await api.post(path, body))).toEqual(['this call takes no body, and what was sent was ignored']);
+  for (const body of ['not JSON', '[1, 2, 3]', JSON.stringify({ strict: true, long: 'x'.repeat(5000) })])
+    expect(warningsOf(await api.post(path, body))).toEqual(['this call takes no body, and what was sent was ignored']);
 });
 
 test('fields of objects within a body are told with the object that has them', async () => {
