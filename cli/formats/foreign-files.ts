@@ -1,8 +1,7 @@
 import { CommandError, EXIT_CODES } from '../command-error';
-import type { Format } from './open-source';
 
 /** Formats whose files are text. */
-const OF_TEXT: readonly Format[] = ['jsonl', 'csv', 'tsv', 'text'];
+const OF_TEXT: readonly string[] = ['jsonl', 'csv', 'tsv', 'text'];
 
 interface Foreign {
   /** How files of it begin. */
@@ -10,11 +9,11 @@ interface Foreign {
   /** What such a file is, and the way out. */
   what: string;
   /** As which formats it is never right; left out: any. */
-  as?: (format: Format | null) => boolean;
+  as?: (format: string | null) => boolean;
 }
 
-const isOther = (format: Format) => (asked: Format | null) => asked !== null && asked !== format;
-const isText = (format: Format | null): boolean => format !== null && OF_TEXT.includes(format);
+const isOther = (format: string) => (asked: string | null) => asked !== null && asked !== format;
+const isText = (format: string | null): boolean => format !== null && OF_TEXT.includes(format);
 
 /** Files that are not what they are taken for, by their first bytes as Latin-1. */
 const FOREIGN: readonly Foreign[] = [
@@ -39,7 +38,7 @@ export const FOREIGN_HEAD_BYTES = 16;
  * Refuses what is another kind of file than it is read as. `format` null: nobody said what it is. Throws a CommandError that says
  * what it is.
  */
-export function refuseForeign(name: string, head: Buffer, format: Format | null): void {
+export function refuseForeign(name: string, head: Buffer, format: string | null): void {
   const text = head.subarray(0, FOREIGN_HEAD_BYTES).toString('latin1');
   const found = FOREIGN.find((foreign) => foreign.head.test(text) && (foreign.as === undefined || foreign.as(format)));
   if (found !== undefined) throw new CommandError(`${name} is ${found.what}`, EXIT_CODES.usage);
