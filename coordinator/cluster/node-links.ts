@@ -86,8 +86,8 @@ export class NodeLinks {
     return destination;
   }
 
-  private newChannel(address: string, forReads = false): RpcChannel {
-    return new RpcChannel({ address, credentials: this.parts.credentials, forReads });
+  private newChannel(address: string, options: { forReads?: boolean; like?: RpcChannel } = {}): RpcChannel {
+    return new RpcChannel({ address, credentials: this.parts.credentials, ...options });
   }
 
   private connect(address: string, destination: Destination): NodeLink {
@@ -95,8 +95,8 @@ export class NodeLinks {
     let wasReady = false;
     const link = new NodeLink({
       channel: destination.channel,
-      newChannel: () => this.newChannel(address),
-      newReadsChannel: (form, path) => (form === 'frames' ? new FramesChannel({ address, path, credentials: this.parts.credentials }) : this.newChannel(address, true)),
+      newChannel: () => this.newChannel(address, { like: destination.channel }),
+      newReadsChannel: (form, path) => (form === 'frames' ? new FramesChannel({ address, path, credentials: this.parts.credentials }) : this.newChannel(address, { forReads: true })),
       clock,
       ready: () => {
         wasReady = true;
@@ -109,7 +109,7 @@ export class NodeLinks {
         if (this.isClosed) return;
         if (isSilent) {
           destination.channel.close();
-          destination.channel = this.newChannel(address);
+          destination.channel = this.newChannel(address, { like: destination.channel });
         }
         this.parts.ended?.(address, end);
       },

@@ -38,6 +38,8 @@ export const FEATURES = [
   'replication-frames',
   /** A node tells the beats of dormant shards from those of others that nobody reads (a third lane). */
   'dormant-shards',
+  /** A member takes connections on which the proof comes before HTTP/2 (PROOF_GREETING). */
+  'proof-first',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -35,6 +35,18 @@ const SILENT_LOOKS_MAX = 3;
  */
 const QUIET_LOOKS = 8;
 
+const NOTHING = Buffer.alloc(0);
+
+/** A frame as it is sent. */
+export function frameOf(type: FrameType, content: Buffer | null): Buffer {
+  const length = content === null ? 0 : content.length;
+  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
+  frame.writeUInt32LE(length, 0);
+  frame[4] = type;
+  content?.copy(frame, FRAME_HEAD_BYTES);
+  return frame;
+}
+
 /** Cuts a stream of bytes into frames. */
 export class FrameReader {
   /** The most that a frame may hold. */
@@ -48,13 +60,16 @@ export class FrameReader {
   /** `frame`'s bytes are part of a chunk that was taken. */
   constructor(private readonly frame: (type: number, bytes: Buffer) => void) {}
 
-  /** Throws at a frame that is too long, and what `frame` throws. Nothing may be taken after that. */
-  take(chunk: Buffer): void {
+  /**
+   * Answers what follows the frame at which it was ended; nothing where it was not. Throws at a frame that is too long, and what `frame`
+   * throws. Nothing may be taken after that.
+   */
+  take(chunk: Buffer): Buffer {
     let bytes = chunk;
     if (this.restBytes > 0) {
       this.rest.push(chunk);
       this.restBytes += chunk.length;
-      if (this.restBytes < this.wanted) return;
+      if (this.restBytes < this.wanted) return NOTHING;
       bytes = Buffer.concat(this.rest, this.restBytes);
       this.rest = [];
       this.restBytes = 0;
@@ -74,9 +89,11 @@ export class FrameReader {
       at = end;
       this.frame(type, bytes.subarray(from, end));
     }
-    if (this.isOver || at === bytes.length) return;
+    if (at === bytes.length) return NOTHING;
+    if (this.isOver) return bytes.subarray(at);
     this.rest = [at === 0 ? bytes : bytes.subarray(at)];
     this.restBytes = bytes.length - at;
+    return NOTHING;
   }
 
   /** Takes no further frame, not even of a chunk that is being taken. */
@@ -157,11 +174,7 @@ export class FrameLink {
   send(type: FrameType, bytes: Buffer | null, taken?: () => void): void {
     if (this.isOver) return;
     if (type === FRAME_TYPES.message) this.isOwed = this.parts.quiet === 'asks';
-    const length = bytes === null ? 0 : bytes.length;
-    const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + length);
-    frame.writeUInt32LE(length, 0);
-    frame[4] = type;
-    bytes?.copy(frame, FRAME_HEAD_BYTES);
+    const frame = frameOf(type, bytes);
     if (taken === undefined) this.socket.write(frame);
     else this.socket.write(frame, (error) => void (!error && !this.isOver && taken()));
   }

@@ -1,27 +1,33 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { FRAMES_GREETING, NODES_GREETING, READS_GREETING } from './reads-greeting';
+import { FRAMES_GREETING, NODES_GREETING, PROOF_GREETING, READS_GREETING } from './reads-greeting';
 
 /** What follows on a connection to a thread that answers reads. */
 export type ReadsForm = 'http2' | 'frames';
-/** `nodes`: frames of another node follow, for no thread. */
-export type GreetedForm = ReadsForm | 'nodes';
+/** `nodes`: frames of another node follow, for no thread. `proof`: the proof of a member, and then HTTP/2, for no thread either. */
+export type GreetedForm = ReadsForm | 'nodes' | 'proof';
 
-const GREETINGS: readonly { bytes: Buffer; form: GreetedForm }[] = [
+/** Who takes connections that begin with the greeting of a form, which has been read. */
+export type GreetedTakers = Partial<Record<GreetedForm, (socket: Socket) => void>>;
+
+const GREETINGS: readonly { bytes: Buffer; form: GreetedForm; isFollowed?: true }[] = [
   { bytes: READS_GREETING, form: 'http2' },
   { bytes: FRAMES_GREETING, form: 'frames' },
   { bytes: NODES_GREETING, form: 'nodes' },
+  { bytes: PROOF_GREETING, form: 'proof', isFollowed: true },
 ];
 
 /**
- * A listening socket that looks at how each connection begins: one that begins with a greeting is `greeted`, any other one
- * `plain`, with all of its bytes still to be read. Without `greeted` all are plain at once. `arrived` is called before anything
+ * A listening socket that looks at how each connection begins: one that begins with a greeting goes to who takes it, any other
+ * one is `plain`, with all of its bytes still to be read. If nobody takes any, all are plain at once. `arrived` is called before anything
  * is read, and bounds how long and how many say nothing.
  */
 export class GreetedServer {
   private readonly server: Server;
+  private readonly greetings: typeof GREETINGS;
 
-  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: ((socket: Socket, form: GreetedForm) => void) | null; plain: (socket: Socket) => void }) {
+  constructor(private readonly parts: { arrived: (socket: Socket) => void; greeted: GreetedTakers; plain: (socket: Socket) => void }) {
+    this.greetings = GREETINGS.filter(({ form }) => parts.greeted[form] !== undefined);
     this.server = createServer((socket) => this.take(socket));
   }
 
@@ -65,20 +71,22 @@ export class GreetedServer {
   private take(socket: Socket): void {
     const { arrived, greeted, plain } = this.parts;
     arrived(socket);
-    if (greeted === null) return plain(socket);
+    if (this.greetings.length === 0) return plain(socket);
     let seen: Buffer = Buffer.alloc(0);
     const cut = (): void => void socket.destroy();
     const see = (chunk: Buffer): void => {
       seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
-      const greeting = GREETINGS.find(({ bytes }) => bytes.subarray(0, seen.length).equals(seen.subarray(0, bytes.length)));
+      const greeting = this.greetings.find(({ bytes }) => bytes.subarray(0, seen.length).equals(seen.subarray(0, bytes.length)));
       if (greeting !== undefined && seen.length < greeting.bytes.length) return;
       socket.off('data', see);
       socket.off('error', cut);
       socket.pause();
-      // Who greets waits for the welcome: nothing follows before that.
-      if (greeting !== undefined && seen.length === greeting.bytes.length) return greeted(socket, greeting.form);
-      socket.unshift(seen);
-      plain(socket);
+      // Who greets waits for the welcome: nothing follows before that, but for a hello.
+      const isGreeting = greeting !== undefined && (greeting.isFollowed === true || seen.length === greeting.bytes.length);
+      const rest = isGreeting ? seen.subarray(greeting.bytes.length) : seen;
+      if (rest.length > 0) socket.unshift(rest);
+      if (isGreeting) greeted[greeting.form]!(socket);
+      else plain(socket);
     };
     socket.on('data', see);
     socket.on('error', cut);

@@ -12,6 +12,9 @@ import { loadService } from './protocol';
  */
 export const HANDSHAKE_VERSION = '1';
 
+/** What the proof of a whole connection names in the place of a method (proof-acceptor.ts). There is none of this name. */
+export const CONNECTION_PATH = '/quiver.v1.Members/Connection';
+
 export const membersDefinition = loadService<MembersDefinition>('quiver/v1/members.proto', 'quiver.v1.Members');
 
 export const FIELDS = {

@@ -3,7 +3,7 @@ import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
 import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
 import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
-import { bytesOf, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
+import { bytesOf, CONNECTION_PATH, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from './stream-numbers';
 
 /**
@@ -21,6 +21,13 @@ interface Session {
   key: KeyObject;
   numbers: StreamNumbers;
   endsMs: number;
+}
+
+interface Claim {
+  greeting: Greeting;
+  endsMs: number;
+  proof: Buffer;
+  stream: { number: number; path: string };
 }
 
 /** Why a call is refused: the answer to the caller, and the warning to log, if any. */
@@ -86,6 +93,16 @@ export class MemberGate {
     return refusal;
   }
 
+  /**
+   * Judges the proof by which `peer` answers, on the same connection, the answer to its hello that had this nonce. null: whatever follows
+   * comes from a member. Nothing is kept: nobody is given the nonce again.
+   */
+  connection(metadata: Metadata, serverNonce: Buffer, peer: string): Refusal | null {
+    const refusal = this.warned(this.know(metadata, serverNonce), metadata, peer);
+    if (refusal === null) this.admitted(peer);
+    return refusal;
+  }
+
   private warned(refusal: Refusal | null, metadata: Metadata, peer: string): Refusal | null {
     if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer, member: textOf(metadata, 'name').slice(0, 64) });
     return refusal;
@@ -122,6 +139,27 @@ export class MemberGate {
   }
 
   private admit(metadata: Metadata, path: string): Refusal | null {
+    const claim = this.claimOf(metadata, path);
+    if ('code' in claim) return claim;
+    const { greeting, endsMs, proof, stream } = claim;
+    const id = greeting.serverNonce.toString('latin1');
+    const known = this.sessions.get(id);
+    const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) => isStreamProof(proof, each, stream));
+    if (key === undefined) return STRANGER;
+    const session = known ?? this.keep(id, { key, numbers: new StreamNumbers(), endsMs });
+    return session.numbers.take(stream.number) ? null : OVER;
+  }
+
+  private know(metadata: Metadata, serverNonce: Buffer): Refusal | null {
+    const claim = this.claimOf(metadata, CONNECTION_PATH);
+    if ('code' in claim) return claim;
+    const { greeting, proof, stream } = claim;
+    if (!greeting.serverNonce.equals(serverNonce)) return OVER;
+    return this.proof.sessionsOf(greeting).some((key) => isStreamProof(proof, key, stream)) ? null : STRANGER;
+  }
+
+  /** What a stream or a connection says that it has, for a session that was begun here and is not over. */
+  private claimOf(metadata: Metadata, path: string): Refusal | Claim {
     const [serverNonce] = bytesOf(metadata, 'serverNonce');
     const [clientNonce] = bytesOf(metadata, 'nonce');
     const [proof] = bytesOf(metadata, 'proof');
@@ -129,13 +167,7 @@ export class MemberGate {
     const greeting: Greeting = { client: textOf(metadata, 'name'), server: this.name, address: this.address(), clientNonce, serverNonce };
     const endsMs = this.endOf(greeting);
     if (endsMs === null || endsMs < this.nowMs()) return OVER;
-    const stream = { number: Number(textOf(metadata, 'number')), path };
-    const id = serverNonce.toString('latin1');
-    const known = this.sessions.get(id);
-    const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) => isStreamProof(proof, each, stream));
-    if (key === undefined) return STRANGER;
-    const session = known ?? this.keep(id, { key, numbers: new StreamNumbers(), endsMs });
-    return session.numbers.take(stream.number) ? null : OVER;
+    return { greeting, endsMs, proof, stream: { number: Number(textOf(metadata, 'number')), path } };
   }
 
   private keep(id: string, session: Session): Session {

@@ -1,9 +1,7 @@
 import { type Client, connectivityState, type Metadata, type ServiceError } from '@grpc/grpc-js';
-import type { Logger } from '../logs/logger';
 import type { MemberVersion } from '../process/member-version';
-import type { MemberProof } from '../secret/member-proof';
 import { membersDefinition } from './handshake-metadata';
-import { type HandshakeFailure, MemberHandshake, type OpenSession } from './member-handshake';
+import type { HandshakeFailure, MemberHandshake, OpenSession } from './member-handshake';
 
 export type { HandshakeFailure, OpenSession } from './member-handshake';
 
@@ -14,19 +12,31 @@ const RENEW_AFTER_MS = 1_800_000;
 
 const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is closed' };
 
-/** The handshakes of one channel. Nothing is sent to a member before it has proven that it knows the cluster's secret. */
+/** The connection of one channel and its handshakes. Nothing is sent to a member before it has proven that it knows the cluster's secret. */
 export class MemberSession {
-  private readonly client: Client;
   private readonly handshake: MemberHandshake;
+  private readonly connect: () => Client;
+  private readonly isBetterAnew: (version: MemberVersion) => boolean;
+  private client: Client;
   private session: OpenSession | null = null;
   private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
   private call: { cancel(): void } | null = null;
   private isClosed = false;
 
-  /** `address` is the address that `client` connects to. */
-  constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger; version?: MemberVersion }) {
-    this.client = parts.client;
-    this.handshake = new MemberHandshake(parts);
+  /**
+   * `connect` answers what connects to the address of `handshake`. `isBetterAnew`: whether it is to do so again, in the place of a connection
+   * over which a member has just proven itself that says this of its program; not twice in a row. Absent: never.
+   */
+  constructor(parts: { handshake: MemberHandshake; connect: () => Client; isBetterAnew?: (version: MemberVersion) => boolean }) {
+    this.handshake = parts.handshake;
+    this.connect = parts.connect;
+    this.isBetterAnew = parts.isBetterAnew ?? (() => false);
+    this.client = parts.connect();
+  }
+
+  /** What streams are opened with in the session in force. */
+  get connection(): Client {
+    return this.client;
   }
 
   /**
@@ -61,14 +71,25 @@ export class MemberSession {
     return this.handshake.metadataFor(session, path);
   }
 
-  /** Cancels the handshake under way and starts no other. */
+  /** Cancels the handshake under way and starts no other. Closes the connection: all streams must have ended or been cancelled. */
   close(): void {
     this.isClosed = true;
     const { call } = this;
     if (call !== null) setImmediate(() => call.cancel());
+    this.client.close();
   }
 
   private async shake(): Promise<OpenSession | HandshakeFailure> {
+    const outcome = await this.shakeHere();
+    if (!('key' in outcome) || this.isClosed || !this.isBetterAnew(outcome.version)) return outcome;
+    const { client } = this;
+    this.client = this.connect();
+    // Not while HTTP/2 reads from it.
+    setImmediate(() => client.close());
+    return this.shakeHere();
+  }
+
+  private async shakeHere(): Promise<OpenSession | HandshakeFailure> {
     const { handshake } = this;
     const { clientNonce, metadata } = handshake.hello();
     const answer = await this.hello(metadata);

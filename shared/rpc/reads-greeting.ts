@@ -12,6 +12,8 @@ export const READS_GREETING = Buffer.from('QUIVER READS 1\r\n');
 export const FRAMES_GREETING = Buffer.from('QUIVER READS 2\r\n');
 /** For a connection that carries frames to the member itself, and not to a thread: the replication stream of another node. As long as these. */
 export const NODES_GREETING = Buffer.from('QUIVER NODES 1\r\n');
+/** For a connection on which a member proves itself (proof-acceptor.ts), and which then carries HTTP/2 to the member itself. As long as these. */
+export const PROOF_GREETING = Buffer.from('QUIVER PROOF 1\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
 
 /** From the greeting until TLS is there: longer than a caller waits, and short beside what a peer that says nothing could hold. */

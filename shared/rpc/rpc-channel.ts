@@ -1,10 +1,12 @@
 import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { type Logger, silentLogger } from '../logs/logger';
-import type { MemberVersion } from '../process/member-version';
+import { type MemberVersion, OWN_VERSION } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
 import { GreetingCredentials } from './reads-greeting';
+import { MemberHandshake } from './member-handshake';
 import { MemberSession, type OpenSession } from './member-session';
+import { ProofCredentials } from './proof-credentials';
 import type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
 import { WaitingStream } from './waiting-stream';
@@ -44,25 +46,26 @@ export type StreamChannel = Pick<RpcChannel, 'open' | 'close'>;
  * until the connection is lost.
  */
 export class RpcChannel {
-  private readonly client: Client;
   private readonly session: MemberSession;
+  /** null: HTTP/2 begins at once. By TLS both ends have shown certificates before it does. */
+  private readonly proof: ProofCredentials | null;
 
   /**
    * `forReads`: the connection is for a thread of the member that answers reads, which has said that it has such threads.
+   * `like`: another channel to the same address, what was learnt of the member is known to this one.
    * `keepaliveMs`: how often the other end is asked for a sign of life; default: so often that its loss is seen within 3 s.
    */
-  constructor(parts: { address: string; credentials: ClusterCredentials; forReads?: boolean; keepaliveMs?: number | undefined }) {
-    const { address, credentials, forReads = false, keepaliveMs } = parts;
-    const own = channelCredentials(credentials.tls);
+  constructor(parts: { address: string; credentials: ClusterCredentials; forReads?: boolean; like?: RpcChannel | undefined; keepaliveMs?: number | undefined }) {
+    const { address, credentials, forReads = false, like, keepaliveMs } = parts;
+    const { version = OWN_VERSION } = credentials;
+    const handshake = new MemberHandshake({ address, name: credentials.name ?? '', proof: new MemberProof(credentials), version, log: credentials.log ?? silentLogger });
+    this.proof = credentials.tls === null && !forReads ? new ProofCredentials({ handshake, version, isKnown: like?.proof?.comesFirst ?? false }) : null;
+    const own = this.proof ?? channelCredentials(credentials.tls);
     const options = { ...channelOptions, ...serverNameOptions(credentials.tls), ...(keepaliveMs !== undefined && { 'grpc.keepalive_time_ms': keepaliveMs }) };
-    this.client = new Client(address, forReads ? new GreetingCredentials(own) : own, options);
     this.session = new MemberSession({
-      client: this.client,
-      address,
-      name: credentials.name ?? '',
-      proof: new MemberProof(credentials),
-      version: credentials.version,
-      log: credentials.log ?? silentLogger,
+      handshake,
+      connect: () => new Client(address, forReads ? new GreetingCredentials(own) : own, options),
+      isBetterAnew: (ofMember) => this.proof?.learn(ofMember) ?? false,
     });
   }
 
@@ -79,7 +82,7 @@ export class RpcChannel {
   }
 
   private start<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>, session: OpenSession): RpcStream<Out> {
-    const call: ClientDuplexStream<Out, In> = this.client.makeBidiStreamRequest<Out, In>(
+    const call: ClientDuplexStream<Out, In> = this.session.connection.makeBidiStreamRequest<Out, In>(
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
@@ -122,6 +125,5 @@ export class RpcChannel {
   /** Closes the connection. All streams must have ended or been cancelled. */
   close(): void {
     this.session.close();
-    this.client.close();
   }
 }

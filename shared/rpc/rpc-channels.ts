@@ -16,23 +16,26 @@ export class RpcChannels {
   }
 
   to(address: string): RpcChannel {
-    let channel = this.channels.get(address);
-    if (channel === undefined) {
-      channel = new RpcChannel({ address, credentials: this.credentials, keepaliveMs: this.keepaliveMs });
-      this.channels.set(address, channel);
-    }
-    return channel;
+    return this.channels.get(address) ?? this.begin(address);
   }
 
   /** Closes a connection on which nothing becomes ready and nothing ends. Its streams must have been cancelled. */
   replace(address: string): void {
-    this.channels.get(address)?.close();
-    this.channels.delete(address);
+    const channel = this.channels.get(address);
+    if (channel === undefined) return;
+    channel.close();
+    this.begin(address, channel);
   }
 
   /** All streams must have ended or been cancelled. */
   close(): void {
     for (const channel of this.channels.values()) channel.close();
     this.channels.clear();
+  }
+
+  private begin(address: string, like?: RpcChannel): RpcChannel {
+    const channel = new RpcChannel({ address, credentials: this.credentials, like, keepaliveMs: this.keepaliveMs });
+    this.channels.set(address, channel);
+    return channel;
   }
 }

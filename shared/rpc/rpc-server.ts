@@ -2,11 +2,13 @@ import { Server, type ServiceDefinition, type UntypedServiceImplementation } fro
 import type { Socket } from 'node:net';
 import { portRefused } from '../errors/port-refused';
 import { silentLogger } from '../logs/logger';
+import { everyoneKnows, OWN_VERSION } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
-import { GreetedServer, type GreetedForm, type ReadsForm } from './greeted-server';
+import { GreetedServer, type GreetedTakers, type ReadsForm } from './greeted-server';
 import { MemberGate } from './member-gate';
+import { ProofAcceptor } from './proof-acceptor';
 import { READS_WELCOME } from './reads-greeting';
 import type { ClusterCredentials } from './rpc-channel';
 import { StrangeBytes } from './strange-bytes';
@@ -22,6 +24,8 @@ export interface RpcService {
   drain(): Promise<void>;
 }
 
+type ConnectionInjector = ReturnType<Server['createConnectionInjector']>;
+
 /** The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a certificate. */
 export class RpcServer {
   private readonly server: Server;
@@ -31,6 +35,8 @@ export class RpcServer {
   private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
+  /** Members' connections begin with a proof, and HTTP/2 is behind it; others begin with HTTP/2. */
+  private readonly isProofTaken: boolean;
   private readonly addressOf: ((port: number) => string) | null;
   /** The address it listens on; '' before it does. */
   private listensAt = '';
@@ -60,6 +66,8 @@ export class RpcServer {
     this.addressOf = parts.addressOf ?? null;
     this.services = parts.services;
     this.tls = parts.tls;
+    // By TLS, certificates have been shown before HTTP/2 begins.
+    this.isProofTaken = parts.tls === null && everyoneKnows('proof-first', [parts.version ?? OWN_VERSION]);
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
@@ -73,10 +81,13 @@ export class RpcServer {
    * one. `framed`: what is served to other nodes on connections that carry frames.
    */
   async listenBeside<In, Out>(address: string, take: ((socket: Socket, form: ReadsForm) => void) | null, framed: FramesMethod<In, Out> | null = null): Promise<number> {
-    const nodes = framed === null ? null : this.welcoming(framed);
-    const cut = (socket: Socket): void => void socket.destroy();
-    const greeted = (socket: Socket, form: GreetedForm): void => (form === 'nodes' ? (nodes ?? cut)(socket) : (take ?? cut)(socket, form));
-    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: take === null && nodes === null ? null : greeted, plain: this.injector() });
+    const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
+    const greeted: GreetedTakers = {
+      ...takersOf(take),
+      ...(framed !== null && { nodes: this.welcoming(framed) }),
+      ...(this.isProofTaken && { proof: this.proving(injector) }),
+    };
+    this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted, plain: this.strange(injector) });
     const port = await this.greeted.listen(address).catch((cause: Error) => {
       throw portRefused(`port ${address}`, 'RPC_PORT', cause);
     });
@@ -90,14 +101,14 @@ export class RpcServer {
    */
   async greetLocally(path: string, take: (socket: Socket, form: ReadsForm) => void): Promise<void> {
     const cut = (socket: Socket): void => void socket.destroy();
-    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: (socket, form) => (form === 'nodes' ? cut(socket) : take(socket, form)), plain: cut });
+    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: takersOf(take), plain: cut });
     await local.listenLocal(path);
     this.local = local;
   }
 
   /** Serves connections that were accepted elsewhere. To be called once. */
   acceptor(): (socket: Socket) => void {
-    const inject = this.injector();
+    const inject = this.strange(this.server.createConnectionInjector(serverCredentials(this.tls)));
     return (socket) => {
       this.unproven.add(socket);
       inject(socket);
@@ -138,8 +149,12 @@ export class RpcServer {
     return acceptor;
   }
 
-  private injector(): (socket: Socket) => void {
-    const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
+  private proving(injector: ConnectionInjector): (socket: Socket) => void {
+    const acceptor = new ProofAcceptor({ gate: this.gate, proven: (socket) => this.strangers.arrivingProven(() => injector.injectConnection(socket)) });
+    return (socket) => acceptor.take(socket);
+  }
+
+  private strange(injector: ConnectionInjector): (socket: Socket) => void {
     // By TLS, strangers say nothing: it wants a member's certificate.
     if (this.tls !== null) return (socket) => injector.injectConnection(socket);
     return (socket) => {
@@ -173,4 +188,8 @@ export class RpcServer {
     await Promise.allSettled(this.services.map((service) => service.drain()));
     await ended;
   }
+}
+
+function takersOf(take: ((socket: Socket, form: ReadsForm) => void) | null): GreetedTakers {
+  return take === null ? {} : { http2: (socket) => take(socket, 'http2'), frames: (socket) => take(socket, 'frames') };
 }

@@ -26,7 +26,8 @@ const STRANGE_STREAMS_MAX = 32;
 
 /**
  * Stands before all of the gRPC library: a stream gets there once its caller has proven to be a member, and a connection with the
- * first such stream. Hello and refusals are answered here. So what strangers send is read by Node and this alone, and whatever
+ * first such stream. Hello and refusals are answered here. (A connection
+ * over which a member has proven itself before HTTP/2 gets there at once.) So what strangers send is read by Node and this alone, and whatever
  * goes wrong with a stream ends that stream. To be called before the server takes connections. Throws when the library has
  * other listeners than are known: then nobody would be refused. The gate is told of connections that do not come to the server as sockets.
  *
@@ -59,6 +60,7 @@ export class StreamGate {
   /** What the library does with connections over which nobody has proven anything yet. */
   private readonly unproven = new WeakMap<Http2Session, { begin: () => void; isCut: boolean }>();
   private arrivingSocket: Socket | null = null;
+  private isArrivingProven = false;
 
   constructor({ gate, log }: { gate: MemberGate; log: Pick<Logger, 'warn'> }) {
     this.gate = gate;
@@ -75,7 +77,21 @@ export class StreamGate {
     }
   }
 
+  /** `inject` gives the server a socket over which a member has proven itself before. */
+  arrivingProven(inject: () => void): void {
+    this.isArrivingProven = true;
+    try {
+      inject();
+    } finally {
+      this.isArrivingProven = false;
+    }
+  }
+
   opened(session: ServerHttp2Session, begin: () => void): void {
+    if (this.isArrivingProven) {
+      begin();
+      return;
+    }
     // What Node shows in its place has no address. It is told of within the arrival.
     if (this.arrivingSocket !== null) Object.defineProperty(session, 'socket', { value: this.arrivingSocket });
     const endAsEver = endLater(session);

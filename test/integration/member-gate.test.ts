@@ -126,7 +126,7 @@ test('who answers at the address after the connection was lost has to prove itse
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
   });
   await new Promise<void>((done) => impostor.listen(Number(port), '127.0.0.1', done));
-  const { client: ofChannel } = channel as unknown as { client: Client };
+  const { connection: ofChannel } = (channel as unknown as { session: { connection: Client } }).session;
   await eventually('the loss is known', () => ofChannel.getChannel().getConnectivityState(false) !== connectivityState.READY);
   const streams: RpcStream<WireQuestion>[] = [];
   await eventually('it was met', () => {

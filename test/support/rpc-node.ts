@@ -4,6 +4,7 @@ import type { AnswerBytes } from '../../node/rpc/answer-bytes';
 import type { NodeShards } from '../../node/rpc/node-shards';
 import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
+import { MemberHandshake } from '../../shared/rpc/member-handshake';
 import { MemberSession } from '../../shared/rpc/member-session';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { type RpcService, RpcServer } from '../../shared/rpc/rpc-server';
@@ -94,7 +95,7 @@ export function within(milliseconds: number): { deadlineMs: number } {
 
 /** What opens one stream of a method for a raw client that dials `address`, after a handshake. */
 export async function provenMetadata(client: Client, address: string, path: string): Promise<Metadata> {
-  const session = new MemberSession({ client, address, name: 'raw', proof: new MemberProof(PLAIN), log: silentLogger });
+  const session = new MemberSession({ connect: () => client, handshake: new MemberHandshake({ address, name: 'raw', proof: new MemberProof(PLAIN), log: silentLogger }) });
   const made = await session.make();
   if (!('key' in made)) throw new Error(made.reason);
   return session.metadataFor(made, path);

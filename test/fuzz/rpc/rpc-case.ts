@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { silentLogger } from '../../../shared/logs/logger';
 import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
+import { MemberHandshake } from '../../../shared/rpc/member-handshake';
 import { MemberSession } from '../../../shared/rpc/member-session';
 import { MemberProof, NONCE_BYTES } from '../../../shared/secret/member-proof';
 
@@ -39,7 +40,7 @@ async function metadataFor(standing: Standing, path: string, session: MemberSess
 async function call(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { kind: 'call' }>): Promise<string[]> {
   const address = `127.0.0.1:${port}`;
   const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
-  const session = new MemberSession({ client, address, name: 'the-fuzzer', proof: new MemberProof({ secret }), log: silentLogger });
+  const session = new MemberSession({ connect: () => client, handshake: new MemberHandshake({ address, name: 'the-fuzzer', proof: new MemberProof({ secret }), log: silentLogger }) });
   const metadata = await metadataFor(standing, path, session);
   return new Promise((done) => {
     const asIs = (bytes: Buffer): Buffer => bytes;
@@ -49,7 +50,6 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
       clearTimeout(timer);
       stream.cancel();
       session.close();
-      client.close();
       done(faults);
     };
     const timer = setTimeout(finish, LISTEN_MS);

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import type { Socket } from 'node:net';
-import { FRAME_TYPES, FrameLink } from '../../../../shared/rpc/frame-link';
+import { FRAME_TYPES, FrameLink, FrameReader, frameOf } from '../../../../shared/rpc/frame-link';
 
 /** A connection whose other end is the test. */
 class OtherEnd extends Duplex {
@@ -120,4 +120,17 @@ test('an error in a frame, and an end, end it once with their reason', async () 
   expect(over.ended).toEqual(['the other side ended the stream']);
   over.link.send(FRAME_TYPES.message, Buffer.of(1), () => over.ended.push('taken'));
   expect(over.socket.types()).toEqual([]);
+});
+
+test('a reader that is ended at a frame answers what follows it, however it came', () => {
+  const bytes = Buffer.concat([frameOf(FRAME_TYPES.hello, Buffer.from('a')), frameOf(FRAME_TYPES.stream, Buffer.from('bc')), Buffer.from('what follows')]);
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    const heard: string[] = [];
+    const reader = new FrameReader((type, content) => {
+      heard.push(content.toString());
+      if (type === FRAME_TYPES.stream) reader.end();
+    });
+    const rest = Buffer.concat([reader.take(bytes.subarray(0, cut)), reader.take(bytes.subarray(cut))]);
+    expect([heard, rest.toString()]).toEqual([['a', 'bc'], 'what follows']);
+  }
 });

@@ -1,0 +1,356 @@
+import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
+import { silentLogger } from '../../shared/logs/logger';
+import { type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
+import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/rpc/frame-link';
+import { metadataFromBytes, metadataToBytes } from '../../shared/rpc/frames-channel';
+import { bytesOf, CONNECTION_PATH, metadataOf } from '../../shared/rpc/handshake-metadata';
+import { MemberHandshake } from '../../shared/rpc/member-handshake';
+import { QuestionService } from '../../shared/rpc/question-service';
+import { PROOF_GREETING, READS_WELCOME } from '../../shared/rpc/reads-greeting';
+import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
+import { RpcServer } from '../../shared/rpc/rpc-server';
+import type { StreamGate } from '../../shared/rpc/stream-gate';
+import type { UnprovenBounds, UnprovenConnections } from '../../shared/rpc/unproven-connections';
+import { MemberProof } from '../../shared/secret/member-proof';
+import { eventually } from '../support/eventually';
+import { beginning } from '../support/http2-frames';
+import { PLAIN, SECRET } from '../support/rpc-node';
+
+/** Connections of members without TLS, on which both ends prove themselves before HTTP/2 begins. */
+
+const EARLIER: MemberVersion = { ...OWN_VERSION, features: OWN_VERSION.features.filter((feature) => feature !== 'proof-first') };
+const PREFACE = 'PRI * HTTP/2.0';
+const HOUR_MS = 3_600_000;
+
+interface Member {
+  server: RpcServer;
+  port: number;
+  address: string;
+  /** How HTTP/2 got its connections: in small pieces as a stranger's, or as they are, from a member. */
+  arrivals: ('strange' | 'proven')[];
+  /** Lines of its log. */
+  told: string[];
+  /** Connections over which nobody has proven anything yet. */
+  unproven: () => number;
+}
+
+const endings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function start(options: { version?: MemberVersion; secret?: string; port?: number; unproven?: UnprovenBounds; addressOf?: () => string } = {}): Promise<Member> {
+  const told: string[] = [];
+  const tell = (_fields: object, message: string): void => void told.push(message);
+  const service = new QuestionService<WireQuestion, WireReport>({ definition: administrationDefinition, answer: async () => ({ report: { shards: [] }, digest: null }), onError: () => undefined });
+  const { secret = SECRET, port: at = 0, ...rest } = options;
+  const server = new RpcServer({ ...PLAIN, ...rest, secret, name: 'the-server', log: { ...silentLogger, warn: tell, error: tell }, services: [service] });
+  const arrivals: Member['arrivals'] = [];
+  const { strangers, unproven } = server as unknown as { strangers: StreamGate; unproven: UnprovenConnections };
+  const { arriving, arrivingProven } = strangers;
+  strangers.arriving = (...given) => void (arrivals.push('strange'), arriving.apply(strangers, given));
+  strangers.arrivingProven = (...given) => void (arrivals.push('proven'), arrivingProven.apply(strangers, given));
+  const port = await server.listen(`127.0.0.1:${at}`);
+  endings.push(() => server.close(0));
+  const { waiting } = unproven as unknown as { waiting: Map<string, unknown> };
+  return { server, port, address: `127.0.0.1:${port}`, arrivals, told, unproven: () => waiting.size };
+}
+
+function channelTo(address: string, options: Partial<ClusterCredentials> & { like?: RpcChannel } = {}): RpcChannel {
+  const { like, ...credentials } = options;
+  const channel = new RpcChannel({ address, credentials: { ...PLAIN, name: 'the-client', ...credentials }, like });
+  endings.push(() => channel.close());
+  return channel;
+}
+
+/** What comes of a stream: `ready`, or how it ended. */
+function open(channel: RpcChannel): Promise<'ready' | StreamEnd> {
+  return new Promise((done) => channel.open(administrationDefinition.Exchange, { ready: () => done('ready'), frame: () => undefined, ended: done }));
+}
+
+/** Once more, until the connection that was lost is there again. */
+async function openAgain(channel: RpcChannel): Promise<void> {
+  await eventually('it is ready', async () => (await open(channel)) === 'ready');
+}
+
+/** A way to a member that notes what the client of each connection sends. */
+async function wayTo(port: () => number): Promise<{ address: string; sent: Buffer[]; cut: () => void }> {
+  const sent: Buffer[] = [];
+  const sockets: Socket[] = [];
+  const server: NetServer = createServer((near) => {
+    const far = connect(port(), '127.0.0.1');
+    const index = sent.push(Buffer.alloc(0)) - 1;
+    near.on('data', (bytes) => (sent[index] = Buffer.concat([sent[index], bytes])));
+    for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => [near, far].forEach((each) => each.destroy()));
+    sockets.push(near, far);
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const cut = (): void => sockets.splice(0).forEach((socket) => socket.destroy());
+  endings.push(() => {
+    cut();
+    server.close();
+  });
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, sent, cut };
+}
+
+/** Somebody who sends these pieces, the first at once and each other one when something was heard. Answers all that was heard until the end. */
+function stranger(port: number, ...pieces: (Buffer | ((heard: Buffer) => Buffer))[]): { socket: Socket; heard: Promise<Buffer> } {
+  const socket = connect(port, '127.0.0.1');
+  const chunks: Buffer[] = [];
+  const send = (): void => {
+    const piece = pieces.shift();
+    if (piece !== undefined) socket.write(typeof piece === 'function' ? piece(Buffer.concat(chunks)) : piece);
+  };
+  socket.on('data', (chunk) => {
+    chunks.push(chunk);
+    send();
+  });
+  const heard = new Promise<Buffer>((done) => socket.on('error', () => undefined).on('close', () => done(Buffer.concat(chunks))));
+  endings.push(() => socket.destroy());
+  send();
+  return { socket, heard };
+}
+
+/** Frames among these bytes. */
+function framesOf(bytes: Buffer): { type: number; content: Buffer }[] {
+  const frames: { type: number; content: Buffer }[] = [];
+  new FrameReader((type, content) => frames.push({ type, content })).take(bytes);
+  return frames;
+}
+
+/** The client's side of the greeting by hand. */
+function byHand(address: string, secret = SECRET) {
+  const handshake = new MemberHandshake({ address, name: 'by-hand', proof: new MemberProof({ secret }), log: silentLogger });
+  const { clientNonce, metadata } = handshake.hello();
+  const hello = frameOf(FRAME_TYPES.hello, metadataToBytes(metadata));
+  const proofFor = (heard: Buffer, path = CONNECTION_PATH): Buffer => {
+    const [{ content }] = framesOf(heard.subarray(READS_WELCOME.length));
+    const session = handshake.outcomeOf(metadataFromBytes(content), clientNonce);
+    if (!('key' in session)) throw new Error(session.reason);
+    return frameOf(FRAME_TYPES.stream, metadataToBytes(handshake.metadataFor(session, path)));
+  };
+  return { hello, greeting: Buffer.concat([PROOF_GREETING, hello]), proofFor };
+}
+
+test('a channel proves itself first, on a connection that HTTP/2 gets as it is, as soon as it knows that the member knows it', async () => {
+  const member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port);
+  const channel = channelTo(way.address);
+  expect(await open(channel)).toBe('ready');
+  expect(member.arrivals).toEqual(['strange', 'proven']);
+  way.cut();
+  await openAgain(channel);
+  const another = channelTo(way.address, { like: channel });
+  expect(await open(another)).toBe('ready');
+  expect(member.arrivals).toEqual(['strange', 'proven', 'proven', 'proven']);
+  const [first, ...others] = way.sent.map((bytes) => bytes.toString('latin1'));
+  expect(first.startsWith(PREFACE)).toBe(true);
+  for (const sent of others) {
+    expect(sent.startsWith(PROOF_GREETING.toString())).toBe(true);
+    const [hello, stream] = framesOf(Buffer.from(sent.slice(PROOF_GREETING.length, sent.indexOf(PREFACE)), 'latin1'));
+    expect([hello.type, stream.type]).toEqual([FRAME_TYPES.hello, FRAME_TYPES.stream]);
+  }
+  expect(way.sent.join('')).not.toContain(SECRET);
+  expect(member.unproven()).toBe(0);
+  expect(member.told).toEqual([]);
+});
+
+test.each<[string, MemberVersion, MemberVersion]>([
+  ['a client', OWN_VERSION, EARLIER],
+  ['a member', EARLIER, OWN_VERSION],
+])('with %s of an earlier version HTTP/2 begins at once', async (_, ofMember, ofClient) => {
+  const member = await start({ version: ofMember, addressOf: () => way.address });
+  const way = await wayTo(() => member.port);
+  const channel = channelTo(way.address, { version: ofClient });
+  expect(await open(channel)).toBe('ready');
+  expect(await open(channel)).toBe('ready');
+  expect(member.arrivals).toEqual(['strange']);
+  expect(way.sent.map((bytes) => bytes.subarray(0, PREFACE.length).toString())).toEqual([PREFACE]);
+});
+
+test('a member that comes back in an earlier version is reached, and in a later one with the proof first again', async () => {
+  let member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port);
+  const channel = channelTo(way.address);
+  const arrivalsAfter = async (version: MemberVersion): Promise<string[]> => {
+    await member.server.close(0);
+    member = await start({ version, addressOf: () => way.address });
+    way.cut();
+    await openAgain(channel);
+    return member.arrivals;
+  };
+  expect(await open(channel)).toBe('ready');
+  // Of the first one's greeting, an earlier version thinks that it is a bad beginning of HTTP/2.
+  expect((await arrivalsAfter(EARLIER)).every((arrival) => arrival === 'strange')).toBe(true);
+  expect((await arrivalsAfter(OWN_VERSION)).at(-1)).toBe('proven');
+});
+
+test('another secret is refused as ever, also by who knows that the member takes proofs, and both logs say so', async () => {
+  const member = await start();
+  const knowing = channelTo(member.address);
+  expect(await open(knowing)).toBe('ready');
+  const told: string[] = [];
+  const log = { ...silentLogger, error: (_fields: object, message: string) => void told.push(message) };
+  const channel = channelTo(member.address, { secret: 'another secret', like: knowing, log });
+  expect(await open(channel)).toMatchObject({ isRefused: true, reason: expect.stringContaining('did not prove') });
+  await eventually('both have said it', () => told.length > 0 && member.told.length > 0);
+  expect([told.length, member.told.length]).toEqual([1, 1]);
+  expect(member.told[0]).toContain('CLUSTER_SECRET is not the same');
+  expect(member.arrivals).toEqual(['strange', 'proven', 'strange']);
+});
+
+test('a member of another name for its address gets no proof, and is told over HTTP/2', async () => {
+  const member = await start({ addressOf: () => address });
+  let address = `127.0.0.1:${member.port}`;
+  const knowing = channelTo(address);
+  expect(await open(knowing)).toBe('ready');
+  address = 'elsewhere:7100';
+  expect(await open(channelTo(member.address, { like: knowing }))).toMatchObject({ isRefused: false, reason: expect.stringContaining('this member has another address') });
+  expect((await stranger(member.port, byHand(member.address).greeting).heard).toString()).toBe('');
+});
+
+test('an impostor is sent nothing but hellos', async () => {
+  const member = await start();
+  const knowing = channelTo(member.address);
+  expect(await open(knowing)).toBe('ready');
+  await member.server.close(0);
+  const impostor = await start({ secret: 'of an impostor', port: member.port });
+  const channel = channelTo(member.address, { like: knowing });
+  expect(await open(channel)).toMatchObject({ isRefused: true });
+  expect(impostor.arrivals).toEqual(['strange']);
+});
+
+test('a recorded connection opens nothing a second time, neither there nor at another member', async () => {
+  const member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port);
+  const channel = channelTo(way.address);
+  expect(await open(channel)).toBe('ready');
+  const other = await start({ addressOf: () => way.address });
+  const recorded = way.sent[1];
+  const hello = recorded.subarray(0, PROOF_GREETING.length + 5 + recorded.readUInt32LE(PROOF_GREETING.length));
+  const before = [...member.arrivals];
+  for (const { port } of [member, other]) {
+    const { heard } = stranger(port, hello, recorded.subarray(hello.length));
+    // Somebody is answered who says hello, and nothing after that.
+    expect(framesOf((await heard).subarray(READS_WELCOME.length)).map(({ type }) => type)).toEqual([FRAME_TYPES.greeting]);
+  }
+  expect(member.arrivals).toEqual(before);
+  expect(other.arrivals).toEqual([]);
+  for (const { unproven } of [member, other]) expect(unproven()).toBe(0);
+});
+
+test('a proof counts on the connection on which it was asked for, and as nothing else', async () => {
+  const member = await start();
+  const { greeting, proofFor } = byHand(member.address);
+  let proof = Buffer.alloc(0);
+  let ofStream = Buffer.alloc(0);
+  // It is kept back here, and used on another connection, which says the same hello.
+  stranger(member.port, greeting, (heard) => {
+    proof = proofFor(heard);
+    return Buffer.alloc(0);
+  });
+  await eventually('it is there', () => proof.length > 0);
+  const elsewhere = await stranger(member.port, greeting, () => proof).heard;
+  expect(framesOf(elsewhere.subarray(READS_WELCOME.length))).toHaveLength(1);
+  const another = byHand(member.address);
+  const asStream = await stranger(member.port, another.greeting, (heard) => (ofStream = another.proofFor(heard, administrationDefinition.Exchange.path))).heard;
+  expect(ofStream.length).toBeGreaterThan(0);
+  expect(framesOf(asStream.subarray(READS_WELCOME.length))).toHaveLength(1);
+  expect(member.arrivals).toEqual([]);
+});
+
+test('whoever sends what has no place there is cut, and HTTP/2 does not begin', async () => {
+  const member = await start();
+  const { hello, greeting, proofFor } = byHand(member.address);
+  const wrong = frameOf(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
+  const beginnings: Buffer[][] = [
+    [Buffer.concat([PROOF_GREETING, beginning()])],
+    [Buffer.concat([PROOF_GREETING, Buffer.alloc(3_000, 7)])],
+    [Buffer.concat([PROOF_GREETING, Buffer.from('ffffffff00', 'hex')])],
+    [Buffer.concat([PROOF_GREETING, frameOf(FRAME_TYPES.hello, Buffer.from('no JSON'))])],
+    [Buffer.concat([PROOF_GREETING, frameOf(FRAME_TYPES.hello, Buffer.from('null'))])],
+    [Buffer.concat([PROOF_GREETING, frameOf(FRAME_TYPES.hello, Buffer.from('{}'))])],
+    [Buffer.concat([PROOF_GREETING, wrong])],
+    [Buffer.concat([PROOF_GREETING, frameOf(FRAME_TYPES.message, Buffer.from('a'))])],
+    [Buffer.concat([greeting, hello])],
+    [Buffer.concat([greeting, wrong])],
+    [greeting, wrong],
+    [greeting, beginning()],
+    [greeting, frameOf(FRAME_TYPES.ping, null)],
+  ];
+  for (const pieces of beginnings) expect(framesOf((await stranger(member.port, ...pieces).heard).subarray(READS_WELCOME.length)).length).toBeLessThanOrEqual(1);
+  expect(member.arrivals).toEqual([]);
+  // From a member, garbage ends its own connection.
+  const { heard } = stranger(member.port, greeting, (answer) => Buffer.concat([proofFor(answer), Buffer.alloc(3_000, 7)]));
+  await heard;
+  expect(member.arrivals).toEqual(['proven']);
+  expect(member.unproven()).toBe(0);
+  expect(await open(channelTo(member.address))).toBe('ready');
+});
+
+test('what comes in pieces of any size is taken, and HTTP/2 loses nothing of what came with the proof', async () => {
+  const member = await start();
+  const { greeting, proofFor } = byHand(member.address);
+  const { socket } = stranger(member.port);
+  const chunks: Buffer[] = [];
+  socket.setNoDelay(true).on('data', (chunk: Buffer) => chunks.push(chunk));
+  const heard = (): Buffer => Buffer.concat(chunks);
+  for (const byte of greeting) {
+    socket.write(Buffer.of(byte));
+    await new Promise((turn) => setImmediate(turn));
+  }
+  await eventually('it has answered', () => heard().length > READS_WELCOME.length && framesOf(heard().subarray(READS_WELCOME.length)).length === 1);
+  const before = heard().length;
+  const proof = Buffer.concat([proofFor(heard()), beginning()]);
+  for (const piece of [proof.subarray(0, 7), proof.subarray(7, -20), proof.subarray(-20)]) {
+    socket.write(piece);
+    await new Promise((turn) => setImmediate(turn));
+  }
+  // Its settings, and that it has read these.
+  await eventually('HTTP/2 answers', () => heard().subarray(before).toString('latin1').includes('\0\0\0\u0004\u0001\0\0\0\0'));
+  expect(member.arrivals).toEqual(['proven']);
+});
+
+test('each that stands still is cut in time, wherever it does, and that of a member stays', async () => {
+  const member = await start({ unproven: { withinMs: 2_000 } });
+  const { greeting, proofFor } = byHand(member.address);
+  const channel = channelTo(member.address);
+  expect(await open(channel)).toBe('ready');
+  const halves = [PROOF_GREETING.subarray(0, 9), PROOF_GREETING, greeting.subarray(0, PROOF_GREETING.length + 3), greeting.subarray(0, -1), greeting];
+  const still = halves.map((half) => stranger(member.port, half));
+  still.push(stranger(member.port, greeting, (heard) => proofFor(heard).subarray(0, -1)));
+  await Promise.all(still.map(({ heard }) => heard));
+  expect(await open(channel)).toBe('ready');
+  expect(member.arrivals).toEqual(['strange', 'proven']);
+});
+
+test('of too many from one address the oldest is cut at once, and members come in', async () => {
+  const member = await start({ unproven: { withinMs: HOUR_MS, mostOfAddress: 20 } });
+  const { greeting } = byHand(member.address);
+  const many = [];
+  for (let i = 0; i < 60; i += 1) {
+    const one = stranger(member.port, i % 2 === 0 ? greeting : PROOF_GREETING);
+    many.push(one);
+    await new Promise((done) => one.socket.once('connect', done));
+  }
+  await Promise.all(many.slice(0, 40).map(({ heard }) => heard));
+  await eventually('the others are known', () => member.unproven() === 20);
+  expect(await open(channelTo(member.address))).toBe('ready');
+  expect(member.unproven()).toBeLessThanOrEqual(20);
+  expect(member.arrivals).toEqual(['strange', 'proven']);
+});
+
+test('the answer to a hello keeps nothing of it, and is for the address that it names', async () => {
+  const member = await start();
+  const { sessions } = (member.server as unknown as { gate: { sessions: Map<string, unknown> } }).gate;
+  const { greeting, proofFor } = byHand(member.address);
+  const { socket } = stranger(member.port, greeting, (heard) => {
+    expect(bytesOf(metadataFromBytes(framesOf(heard.subarray(READS_WELCOME.length))[0].content), 'proof')).toHaveLength(1);
+    return proofFor(heard);
+  });
+  await eventually('it is proven', () => member.arrivals.length > 0);
+  expect(sessions.size).toBe(0);
+  socket.destroy();
+});
