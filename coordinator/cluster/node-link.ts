@@ -51,8 +51,8 @@ export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
 }
 
 /**
- * A node that does not accept a stream within this time counts as down. It needs at most four round trips, with TLS and
- * the handshake, so this is generous.
+ * A node that does not accept a stream within this time counts as down. It needs at most eight round trips, with the
+ * handshake and a second connection (ProofCredentials), so this is generous.
  */
 const CONNECT_TIMEOUT_MS = 2_000;
 

@@ -150,7 +150,7 @@ export class RpcServer {
   }
 
   private proving(injector: ConnectionInjector): (socket: Socket) => void {
-    const acceptor = new ProofAcceptor({ gate: this.gate, proven: (socket) => this.strangers.arrivingProven(() => injector.injectConnection(socket)) });
+    const acceptor = new ProofAcceptor({ gate: this.gate, proven: (socket) => this.strangers.arrivingProven(socket, () => injector.injectConnection(socket)) });
     return (socket) => acceptor.take(socket);
   }
 

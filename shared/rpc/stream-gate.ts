@@ -70,21 +70,15 @@ export class StreamGate {
   /** `inject` gives the server the bytes of `socket`, by a stream that is none. */
   arriving(socket: Socket, inject: () => void): void {
     this.arrivingSocket = socket;
-    try {
-      inject();
-    } finally {
-      this.arrivingSocket = null;
-    }
+    this.guard.run(inject, () => socket.destroy());
+    this.arrivingSocket = null;
   }
 
-  /** `inject` gives the server a socket over which a member has proven itself before. */
-  arrivingProven(inject: () => void): void {
+  /** `inject` gives the server `socket` itself, over which a member has proven itself before. */
+  arrivingProven(socket: Socket, inject: () => void): void {
     this.isArrivingProven = true;
-    try {
-      inject();
-    } finally {
-      this.isArrivingProven = false;
-    }
+    this.guard.run(inject, () => socket.destroy());
+    this.isArrivingProven = false;
   }
 
   opened(session: ServerHttp2Session, begin: () => void): void {
