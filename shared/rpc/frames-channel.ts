@@ -5,6 +5,7 @@ import { silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { inTime } from '../time/deadline';
 import { FRAME_TYPES, FrameLink } from './frame-link';
+import { metadataFromBytes, metadataFromJson, metadataToBytes } from './handshake-metadata';
 import { MemberHandshake, type OpenSession } from './member-handshake';
 import { FRAMES_GREETING, greet } from './reads-greeting';
 import type { ClusterCredentials, StreamListener } from './rpc-channel';
@@ -219,30 +220,13 @@ interface SentRefusal {
   metadata: Metadata;
 }
 
-export function metadataToBytes(metadata: Metadata): Buffer {
-  return Buffer.from(JSON.stringify(metadata.toHttp2Headers()));
-}
-
-/** Throws at what is malformed. */
-export function metadataFromBytes(bytes: Buffer): Metadata {
-  return metadataFrom(JSON.parse(bytes.toString()));
-}
-
 export function refusalToBytes({ code, details, metadata = new Metadata() }: { code: status; details: string; metadata?: Metadata | undefined }): Buffer {
   return Buffer.from(JSON.stringify({ code, details, metadata: metadata.toHttp2Headers() }));
 }
 
 function refusalFromBytes(bytes: Buffer): SentRefusal {
   const { code, details, metadata } = JSON.parse(bytes.toString()) as Record<string, unknown>;
-  return { code: Number(code), details: String(details), metadata: metadataFrom(metadata) };
-}
-
-function metadataFrom(fields: unknown): Metadata {
-  const metadata = new Metadata();
-  for (const [name, values] of Object.entries(fields as object)) {
-    for (const value of Array.isArray(values) ? values : [values]) metadata.add(name, name.endsWith('-bin') ? Buffer.from(String(value), 'base64') : String(value));
-  }
-  return metadata;
+  return { code: Number(code), details: String(details), metadata: metadataFromJson(metadata) };
 }
 
 function partsOf(address: string): { host: string; port: number } {

@@ -65,3 +65,22 @@ export function textOf(metadata: Metadata, field: keyof typeof FIELDS): string {
 export function bytesOf(metadata: Metadata, field: keyof typeof FIELDS): Buffer[] {
   return metadata.get(FIELDS[field]).filter((value) => Buffer.isBuffer(value));
 }
+
+/** Metadata as a frame has it. */
+export function metadataToBytes(metadata: Metadata): Buffer {
+  return Buffer.from(JSON.stringify(metadata.toHttp2Headers()));
+}
+
+/** Throws at what is malformed. */
+export function metadataFromBytes(bytes: Buffer): Metadata {
+  return metadataFromJson(JSON.parse(bytes.toString()));
+}
+
+/** From the fields of an object. Throws at what is malformed. */
+export function metadataFromJson(fields: unknown): Metadata {
+  const metadata = new Metadata();
+  for (const [name, values] of Object.entries(fields as object)) {
+    for (const value of Array.isArray(values) ? values : [values]) metadata.add(name, name.endsWith('-bin') ? Buffer.from(String(value), 'base64') : String(value));
+  }
+  return metadata;
+}

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import { FRAME_TYPES, FrameReader, frameOf } from './frame-link';
-import { metadataFromBytes, metadataToBytes } from './frames-channel';
-import { bytesOf } from './handshake-metadata';
+import { bytesOf, metadataFromBytes, metadataToBytes } from './handshake-metadata';
 import type { MemberGate } from './member-gate';
 import { READS_WELCOME } from './reads-greeting';
 import { peerOf } from './unproven-connections';

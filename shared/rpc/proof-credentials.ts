@@ -3,8 +3,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import { everyoneKnows, type MemberVersion } from '../process/member-version';
 import { inTime } from '../time/deadline';
 import { FRAME_TYPES, FrameReader, frameOf } from './frame-link';
-import { metadataFromBytes, metadataToBytes } from './frames-channel';
-import { CONNECTION_PATH } from './handshake-metadata';
+import { CONNECTION_PATH, metadataFromBytes, metadataToBytes } from './handshake-metadata';
 import type { MemberHandshake, OpenSession } from './member-handshake';
 import { greet, PROOF_GREETING } from './reads-greeting';
 

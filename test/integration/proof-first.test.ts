@@ -3,8 +3,7 @@ import { administrationDefinition, type WireQuestion, type WireReport } from '..
 import { silentLogger } from '../../shared/logs/logger';
 import { type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/rpc/frame-link';
-import { metadataFromBytes, metadataToBytes } from '../../shared/rpc/frames-channel';
-import { bytesOf, CONNECTION_PATH, metadataOf } from '../../shared/rpc/handshake-metadata';
+import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
 import { MemberHandshake } from '../../shared/rpc/member-handshake';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { PROOF_GREETING, READS_WELCOME } from '../../shared/rpc/reads-greeting';
@@ -250,8 +249,8 @@ test('a recorded connection opens nothing a second time, neither there nor at an
 test('a proof counts on the connection on which it was asked for, and as nothing else', async () => {
   const member = await start();
   const { greeting, proofFor } = byHand(member.address);
-  let proof = Buffer.alloc(0);
-  let ofStream = Buffer.alloc(0);
+  let proof: Buffer = Buffer.alloc(0);
+  let ofStream: Buffer = Buffer.alloc(0);
   // It is kept back here, and used on another connection, which says the same hello.
   stranger(member.port, greeting, (heard) => {
     proof = proofFor(heard);
