@@ -42,7 +42,7 @@ export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 const ENVIRONMENT = { MAX_ANSWER_MEMORY_BYTES: String(ANSWER_BYTES_MAX) };
 const TAGS = 10;
 /** Lines that no client may cause. */
-const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":/;
+const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":(?!null)/;
 
 /** How a member tells of a stranger, once. */
 const REFUSAL = /a handshake was refused/;
