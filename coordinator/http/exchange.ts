@@ -191,11 +191,8 @@ export class Exchange {
         return sent;
       case 'hits':
         this.worked = answer.worked ?? null;
-        if (!this.sendHits(answer)) {
-          this.mustHaveRoom(answer.hits.length);
-          this.hold.keep(answer.hits.length);
-          return this.answerInPieces(hitsPieces(answer));
-        }
+        sent = this.sendHitsInTurn(answer);
+        if (sent !== undefined) return sent;
         break;
       case 'pieces':
         this.worked = answer.worked ?? null;
@@ -276,6 +273,21 @@ export class Exchange {
   private sendInTurn(text: string | Buffer, contentType: string): Promise<void> | undefined {
     const turn = text.length > WRITE_CHARACTERS ? ownTurn() : undefined;
     return turn === undefined ? this.sendWhole(text, contentType) : turn.then(() => this.sendWhole(text, contentType));
+  }
+
+  /** Answers undefined where all is with the connection. */
+  private sendHitsInTurn(answer: HitsAnswer): Promise<void> | undefined {
+    const turn = answer.hits.length > WRITE_CHARACTERS ? ownTurn() : undefined;
+    if (turn === undefined) return this.sendHitsOrPieces(answer);
+    this.hold.keep(answer.hits.length);
+    return turn.then(() => this.sendHitsOrPieces(answer) ?? this.observe(200, null));
+  }
+
+  private sendHitsOrPieces(answer: HitsAnswer): Promise<void> | undefined {
+    if (this.sendHits(answer)) return undefined;
+    this.mustHaveRoom(answer.hits.length);
+    this.hold.keep(answer.hits.length);
+    return this.answerInPieces(hitsPieces(answer));
   }
 
   /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */
@@ -403,6 +415,8 @@ export class Exchange {
       const isLast = addNext(made, iterator);
       if (isLast === true || (isLast !== false && (await isLast))) break;
       if (made.text.length < charactersMax) continue;
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
       // An error before this point still gets its envelope.
       if (!isBegun) this.begin(this.headers(JSON_TYPE));
       isBegun = true;
