@@ -5,7 +5,7 @@ import { connect as connectSecured } from 'node:tls';
 import { type Attack, type Door, type Http2Manner, isByHttp2, type Shot } from './attack';
 import { streamsOn } from './http2-client';
 
-/** What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection. */
+/** What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection, -2 an answer that is still due. */
 export type Tally = Record<number, number>;
 
 export interface Address {
@@ -45,7 +45,10 @@ async function shootOn(address: Address, shots: Shot[], tally: Tally): Promise<n
   const options = { keepAlive: true, maxSockets: 1 };
   const agent = address.ca === null ? new Agent(options) : new SecuredAgent({ ...options, ca: address.ca });
   for (let i = 0; ; i += 1) {
-    const code = await shoot(address, agent, shots[i % shots.length]);
+    const shot = shoot(address, agent, shots[i % shots.length]);
+    tally[-2] = (tally[-2] ?? 0) + 1;
+    const code = await shot;
+    tally[-2] -= 1;
     tally[code] = (tally[code] ?? 0) + 1;
     if (code < 0) await new Promise((wake) => setTimeout(wake, RECONNECT_MS));
   }

@@ -1,5 +1,8 @@
 import type { RoundReport, Summary } from './hostile-run';
 
+/** Of codes that are no errors of the service. */
+const OUTCOMES: Record<string, string> = { '0': 'ok', '-1': 'closed', '-2': 'under way' };
+
 /** What of a round exceeds the limit or may not be; empty when it holds. */
 export function excesses(round: RoundReport, limitMs: number): string[] {
   const over = (what: string, { longestMs }: Summary): string[] => {
@@ -28,7 +31,8 @@ export function tableRow(round: RoundReport, limitMs: number): string {
   const livez = Object.fromEntries(Object.entries(round.livez).map(([name, summary]) => [name, waits(summary)]));
   const codes = Object.entries(round.tally)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([code, count]) => `${code === '0' ? 'ok' : code === '-1' ? 'closed' : code} ${count}`);
+    .filter(([, count]) => count > 0)
+    .map(([code, count]) => `${OUTCOMES[code] ?? code} ${count}`);
   const verdict = excesses(round, limitMs).length > 0 ? ' **over**' : '';
   return `| ${round.name}${verdict} | ${waits(round.search)} | ${each(livez)} | ${each(round.turns)} | ${round.ownLatenessMs} | ${each(round.peakMiB)} | ${round.search.refused} | ${codes.join(', ')} |`;
 }
