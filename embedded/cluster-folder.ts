@@ -20,8 +20,7 @@ export const CLUSTER_NOTE = 'cluster';
  */
 export async function openClusterFolder(dataDir: string, budget: StoreBudget, notes: StoreNotes): Promise<KeyValueClusterStore> {
   const folder = join(dataDir, CLUSTER_FOLDER);
-  const uids = await collectionFolders(dataDir);
-  const mustExist = notes.names().length > 0 || uids.length > 0;
+  const mustExist = notes.names().length > 0 || (await collectionFolders(dataDir)).length > 0;
   try {
     await notes.mustNotBeEarlier(CLUSTER_NOTE, folder);
     const store = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder, budget, { mustExist }), beforeFirstWrite: () => notes.written(CLUSTER_NOTE, folder) });
@@ -35,6 +34,7 @@ export async function openClusterFolder(dataDir: string, budget: StoreBudget, no
   } catch (error) {
     if (!isDamage(error)) throw error;
     const { place = error.message } = error.details;
+    const uids = await collectionFolders(dataDir);
     const beside = uids.length === 0 ? 'data were here before' : `${join(dataDir, SHARDS_FOLDER)} holds shards of ${uids.length} ${uids.length === 1 ? 'collection' : 'collections'}`;
     throw new QuiverError(
       'storage_damaged',

@@ -1,15 +1,16 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { inPool } from '../coordinator/collections/call-pool';
 import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
 import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, dropFromEntry, DROPS_PREFIX } from '../coordinator/collections/collection-record';
 import { shardSetsOfReshards } from '../coordinator/collections/reshard/reshard-requests';
+import { readSmallFiles } from '../node/kv/small-files';
 import { COLLECTION_NOTE } from '../node/shard/shard-host';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import { replaceFile } from '../shared/files/stable-folder';
 import type { Logger } from '../shared/logs/logger';
-import { collectionFolders, SHARDS_FOLDER } from './cluster-folder';
+import { SHARDS_FOLDER } from './cluster-folder';
 
 const FORMAT = 1;
 
@@ -40,8 +41,8 @@ export class CollectionNotes {
     this.log = options.log;
   }
 
-  /** Brings the notes to what the catalog knows, and follows it. Errors: those of the file system. */
-  async start(): Promise<void> {
+  /** Brings the notes to what the catalog knows, and follows it. `uids`: of the collections that have shards on the disk. */
+  async start(uids: readonly string[]): Promise<void> {
     const read = async (uid: string): Promise<void> => {
       const note = await readCollectionNote(this.dataDir, uid);
       if (note === null) return;
@@ -49,7 +50,7 @@ export class CollectionNotes {
       const { name } = note.record;
       if (this.catalog.known(name)?.uid === uid) this.noted.set(name, { uid, value: collectionToValue(note.record) });
     };
-    await inPool(await collectionFolders(this.dataDir), read, { patienceMs: Infinity });
+    await inPool(uids, read, { patienceMs: Infinity });
     this.endFollowing = this.catalog.onChange((name) => this.note(name));
     for (const name of this.catalog.names()) this.note(name);
   }
@@ -102,9 +103,8 @@ export class CollectionNotes {
   }
 }
 
-/** Folders of shards that belong to no collection, not even to one that is made or dropped; while nothing changes. Errors: those of the store and the file system. */
-export async function unknownShards(dataDir: string, store: ClusterStore): Promise<string[]> {
-  const uids = await collectionFolders(dataDir);
+/** Those folders of shards (`uids`) that belong to no collection, not even to one that is made or dropped; while nothing changes. Errors: those of the store. */
+export async function unknownShards(dataDir: string, uids: readonly string[], store: ClusterStore): Promise<string[]> {
   const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
   const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
   const known = new Set([...collections, ...drops, ...(await shardSetsOfReshards(store))].map(({ uid }) => uid));
@@ -114,7 +114,9 @@ export async function unknownShards(dataDir: string, store: ClusterStore): Promi
 /** What is noted beside the shards of this uid; null: nothing that can be used. */
 export async function readCollectionNote(dataDir: string, uid: string): Promise<CollectionNote | null> {
   try {
-    const { format, order, crc, record: value } = JSON.parse(await readFile(pathOf(dataDir, uid), 'utf8')) as Record<string, unknown>;
+    const [text] = await readSmallFiles([pathOf(dataDir, uid)]);
+    if (text === null) return null;
+    const { format, order, crc, record: value } = JSON.parse(text.toString()) as Record<string, unknown>;
     if (format !== FORMAT || !Number.isSafeInteger(order) || typeof value !== 'string' || crc32(value) !== crc) return null;
     const record = collectionFromEntry({ key: pathOf(dataDir, uid), value });
     return record.uid === uid && record.state === 'ready' ? { order: order as number, record } : null;

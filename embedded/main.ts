@@ -49,7 +49,7 @@ import { sharedClock } from '../shared/time/shared-clock';
 import type { SearchesAtOnce } from '../shared/shard/inline-search';
 import type { ShardClient } from '../shared/shard/shard-client';
 import { ownBackupSecret } from './backup-secret';
-import { closeClusterFolder, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
+import { closeClusterFolder, collectionFolders, NOTES_FOLDER, openClusterFolder } from './cluster-folder';
 import { CollectionNotes, unknownShards } from './collection-notes';
 import { EmbeddedOperations } from './embedded-operations';
 import { InlineShards } from './inline-shards';
@@ -164,10 +164,11 @@ async function build(given: Config, log: Logger, output: LineOutput, endings: En
         endings.defer(() => backups.close());
       };
       // Before anything makes or drops shards.
-      for (const folder of await unknownShards(config.dataDir, clusterStore)) log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
+      const uids = await collectionFolders(config.dataDir);
+      for (const folder of await unknownShards(config.dataDir, uids, clusterStore)) log.warn({ folder }, 'shards on the disk belong to no collection; they are left alone');
       await service.recover({ onOpened, stop: ending });
       const collections = new CollectionNotes({ dataDir: config.dataDir, catalog: service.catalog, log });
-      await collections.start();
+      await collections.start(uids);
       endings.defer(() => collections.close());
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)

@@ -6,6 +6,7 @@ import { RecordStore } from '../node/records/record-store';
 import { GATE_KEY } from '../node/records/record-keys';
 import { gateToBytes } from '../node/records/shard-gate';
 import { isDamage } from '../node/shard/noted-opening';
+import { isBlank } from '../node/shard/rest-note';
 import { shardOf } from '../shared/shard/shard-of';
 import type { Language } from '../shared/text/language';
 import type { Metric } from '../shared/vector/metric';
@@ -63,6 +64,7 @@ async function missingShards(dataDir: string, { uid, shards }: CollectionRecord)
 export async function openGates(dataDir: string, { uid }: CollectionRecord): Promise<number[]> {
   const damaged: number[] = [];
   for (const shard of await shardFolders(dataDir, uid)) {
+    if (isBlank(join(dataDir, SHARDS_FOLDER, uid, String(shard)))) continue;
     const open = opened(dataDir, uid, shard, async (records, store) => {
       const gate = await records.gate();
       if (gate.stage === 'open') return;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { CollectionCatalog } from '../coordinator/collections/collection-catalog';
 import { collectionPath, type CollectionRecord, collectionToValue } from '../coordinator/collections/collection-record';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
@@ -9,6 +9,7 @@ import { StoreBudget } from '../node/kv/store-budget';
 import { shardNoteName, StoreNotes } from '../node/kv/store-notes';
 import { readStoreStamp } from '../node/kv/store-stamp';
 import { isDamage } from '../node/shard/noted-opening';
+import { isBlank } from '../node/shard/rest-note';
 import { readConfig } from '../shared/config/config';
 import { isQuiverError, QuiverError } from '../shared/errors/quiver-error';
 import { syncFolder } from '../shared/files/stable-folder';
@@ -87,7 +88,7 @@ async function lossOf({ dataDir, notes }: Folder, { uid }: CollectionRecord, sha
   const name = shardNoteName({ collectionUid: uid, shard });
   if (await notes.isLossAccepted(name)) return null;
   const records = join(dataDir, SHARDS_FOLDER, uid, String(shard), 'records');
-  if ((await readStoreStamp(records)) === null) return 'its data are gone';
+  if ((await readStoreStamp(records)) === null) return isBlank(dirname(records)) && !notes.isKnown(name) ? null : 'its data are gone';
   try {
     await notes.mustNotBeEarlier(name, records);
     return null;

@@ -32,6 +32,7 @@ const BENCHES = {
   curves: ['../test/bench/curves-bench.mjs', 'curvesBench', { packages: true }],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
   'small-node': ['../test/bench/small-node-bench.mjs', 'smallNodeBench'],
+  collections: ['../test/bench/collections-bench.mjs', 'collectionsBench'],
   growth: ['../test/bench/growth-bench.mjs', 'growthBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],

@@ -104,11 +104,16 @@ export interface StoreBinding {
   free(cursor: CursorHandle): Promise<void>;
   /** Milliseconds since the machine started, with a fraction; the time that it slept counts (CLOCK_BOOTTIME). */
   bootTimeMs(): number;
+  /**
+   * Whole files one after the other, with the length of each; ABSENT for one that is not there. `paths` in UTF-8. STORAGE_FAILED
+   * also for one of more than `bytesMax` bytes.
+   */
+  readFiles(paths: Uint8Array[], bytesMax: number): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
   /** Another handle for what this one names, open until it is closed itself. Errors: those of the system. */
   duplicateHandle(handle: number): number;
 }
 
-/** The length that means: no value. */
+/** The length that means: no value, or no file. */
 export const ABSENT = 0xffff_ffff;
 
 let binding: StoreBinding | undefined;

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import type { Logger } from '../../shared/logs/logger';
+import { readSmallFiles } from './small-files';
 import { isOtherStore, readStoreStamp, type StoreStamp } from './store-stamp';
 
 /** Only the user of the process may read it. */
@@ -162,7 +163,9 @@ export class StoreNotes {
     if (known !== undefined) return known;
     let note: Note = {};
     try {
-      note = noteIn(await readFile(join(this.folder, name), 'utf8'));
+      const [text] = await readSmallFiles([join(this.folder, name)]);
+      if (text === null) throw new Error('it is gone');
+      note = noteIn(text.toString());
     } catch (error) {
       // Torn by a loss of power, damaged, or gone: what it was for is known by its name, and it is written anew.
       this.log.warn({ error, store: name }, 'the note of how far a store was cannot be used: an earlier copy of it may not be told');

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { readSmallFiles } from './small-files';
 
 /** By which a RocksDB store on the disk is told from another one, and from an earlier copy of itself, without opening it. */
 export interface StoreStamp {
@@ -12,22 +12,16 @@ export interface StoreStamp {
 
 /** null: there is no store in `folder`. Errors: storage_failed. */
 export async function readStoreStamp(folder: string): Promise<StoreStamp | null> {
-  const current = await read(join(folder, 'CURRENT'));
+  const paths = ['CURRENT', 'IDENTITY'].map((name) => join(folder, name));
+  const [current, identity] = await readSmallFiles(paths).catch((error: Error) => {
+    throw new QuiverError('storage_failed', error.message, { cause: error });
+  });
   if (current === null) return null;
-  const opening = Number(/^MANIFEST-(\d{1,15})\n?$/.exec(current)?.[1] ?? 0);
-  return { store: (await read(join(folder, 'IDENTITY')))?.trim() ?? '', opening };
+  const opening = Number(/^MANIFEST-(\d{1,15})\n?$/.exec(current.toString())?.[1] ?? 0);
+  return { store: identity?.toString().trim() ?? '', opening };
 }
 
 /** Whether it is another store than the one that was noted. */
 export function isOtherStore(found: StoreStamp, noted: StoreStamp): boolean {
   return found.store !== noted.store && found.store !== '' && noted.store !== '';
-}
-
-async function read(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
-    throw new QuiverError('storage_failed', `${path} cannot be read: ${(error as Error).message}`, { cause: error });
-  }
 }

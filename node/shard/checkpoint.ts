@@ -1,6 +1,7 @@
-import { type FileHandle, mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { readSmallFiles, SMALL_FILE_BYTES } from '../kv/small-files';
 import { syncFolder } from '../../shared/files/stable-folder';
 
 /** After this long, a write step pauses so that the event loop can do other work. */
@@ -14,6 +15,9 @@ const PIECES_MAX = 1000;
 
 const MANIFEST_FORMAT = 1;
 const MANIFEST_NAME = 'MANIFEST.json';
+
+/** A shard that never had more batches does without a checkpoint for now. */
+export const FEW_OPERATIONS = 64;
 
 /** Names of the files of a checkpoint. */
 export const CHECKPOINT_FILES = ['directory', 'filters', 'keywords'] as const;
@@ -39,14 +43,9 @@ export interface Manifest {
 
 /** Reads the manifest of a shard's folder; null if there is none. Rejects if it is damaged. */
 export async function readManifest(folder: string): Promise<Manifest | null> {
-  let text: string;
-  try {
-    text = await readFile(join(folder, MANIFEST_NAME), 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest | undefined };
+  const [text] = await readSmallFiles([join(folder, MANIFEST_NAME)]);
+  if (text === null) return null;
+  const { format, crc, manifest } = JSON.parse(text.toString()) as { format: number; crc: number; manifest: Manifest | undefined };
   if (format !== MANIFEST_FORMAT) throw new Error(`${MANIFEST_NAME} has format ${format}, and this program knows ${MANIFEST_FORMAT}`);
   if (manifest === undefined || crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
   return manifest;
@@ -60,6 +59,11 @@ export async function removeManifest(folder: string): Promise<void> {
 /** The checked bytes of one file of a checkpoint. Rejects if it is missing, torn or altered. */
 export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
   const { bytes, crc } = manifest.files[name];
+  if (bytes <= SMALL_FILE_BYTES) {
+    const content = await readSmallCheckpointFile(folder, manifest, name);
+    if (crc32(content) !== crc) throw new Error(`${name}: wrong checksum`);
+    return content;
+  }
   const file = await open(join(folder, checkpointFolder(manifest.number), name), 'r');
   try {
     const { size } = await file.stat();
@@ -79,14 +83,23 @@ export async function readCheckpointFile(folder: string, manifest: Manifest, nam
   }
 }
 
+/** Its bytes, which are as many as were written; not compared with their checksum. */
+async function readSmallCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
+  const { bytes } = manifest.files[name];
+  const [content] = await readSmallFiles([join(folder, checkpointFolder(manifest.number), name)]);
+  if (content?.length === bytes) return content;
+  throw new Error(content === null ? `${name} is missing` : `${name}: ${content.length} bytes instead of ${bytes}`);
+}
+
 /** One file of a checkpoint, read in its order and in little memory. What it has said holds once `finish` has resolved. */
 export class CheckpointReader {
-  private pending = Buffer.alloc(0);
+  private pending: Buffer = Buffer.alloc(0);
   private at = 0;
   private found = 0;
 
   private constructor(
-    private readonly file: FileHandle,
+    /** null: all that is left of it is pending. */
+    private readonly file: FileHandle | null,
     private readonly name: CheckpointFile,
     private readonly written: { bytes: number; crc: number },
   ) {}
@@ -94,6 +107,13 @@ export class CheckpointReader {
   /** Rejects if the file is missing, or of another size. */
   static async open(folder: string, manifest: Manifest, name: CheckpointFile): Promise<CheckpointReader> {
     const written = manifest.files[name];
+    if (written.bytes <= SMALL_FILE_BYTES) {
+      const reader = new CheckpointReader(null, name, written);
+      reader.pending = await readSmallCheckpointFile(folder, manifest, name);
+      reader.found = crc32(reader.pending);
+      reader.at = written.bytes;
+      return reader;
+    }
     const file = await open(join(folder, checkpointFolder(manifest.number), name), 'r');
     const { size } = await file.stat();
     if (size === written.bytes) return new CheckpointReader(file, name, written);
@@ -119,11 +139,12 @@ export class CheckpointReader {
   }
 
   async close(): Promise<void> {
-    await this.file.close();
+    await this.file?.close();
   }
 
   private async fill(length: number): Promise<void> {
     const rest = this.pending;
+    if (this.file === null) throw new Error(`${this.name}: ends early`);
     const content = Buffer.allocUnsafeSlow(Math.max(length, Math.min(WRITE_BYTES, rest.length + this.size - this.at)));
     rest.copy(content);
     for (let filled = rest.length; filled < content.length;) {

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { RecordStore } from '../records/record-store';
-import { type CheckpointFile, type Manifest, removeCheckpoint, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
+import { type CheckpointFile, FEW_OPERATIONS, type Manifest, removeCheckpoint, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardLogger } from './shard-options';
 import type { ShardCounters } from './shard-writer';
@@ -27,6 +27,8 @@ const GRAPH_LOOK_MS = 30_000;
 /** So many changes, or this share of the shard, may lie between what a backup holds of the indexes and its records. */
 const KEPT_CHANGES_MIN = 5_000;
 const KEPT_SHARE = 0.05;
+/** Of so little, the indexes are made from the records as fast as they are loaded, and a checkpoint is a dozen syncs. */
+const FEW = { operations: FEW_OPERATIONS, rows: 64, bytes: 256 * 1024 };
 /** The pause after a failed attempt, for example because of a full disk. */
 const RETRY_MS = 60_000;
 const CHECK_MS = 5_000;
@@ -145,6 +147,20 @@ export class Checkpointer {
   /** The closing checkpoint, once it is stopped. */
   writeLast(): Promise<void> {
     return this.attempt();
+  }
+
+  /**
+   * Where the shard closes until somebody uses it, once it is stopped: with a checkpoint, unless there never was one and the next
+   * opening does as well without. Then all changes are on stable storage at least.
+   */
+  async settle(): Promise<void> {
+    const { records, indexes, counters } = this.parts;
+    const { rows } = indexes.vectors.status().progress;
+    const isFew = this.manifest === null && counters.lastOperation <= FEW.operations && rows <= FEW.rows && (await records.sizeBytes()) <= FEW.bytes;
+    if (!isFew) return this.attempt();
+    if (!records.isOnlyRead) await records.stabilise(counters.lastOperation);
+    this.changes = 0;
+    this.graphRows = this.graphRowsNow();
   }
 
   private writeIfDue(): void {

@@ -79,7 +79,8 @@ export class NotedOpening {
     const note = shardNoteName(spec);
     const shard = await Shard.open(folder, spec, this.options, surroundings);
     try {
-      await this.notes.opened(note, join(folder, 'records'), shard.lastOperation);
+      // Of a blank one there is nothing to note before its first change.
+      if (surroundings.isBlank !== true) await this.notes.opened(note, join(folder, 'records'), shard.lastOperation);
     } catch (error) {
       await shard.close('reopened');
       throw error;

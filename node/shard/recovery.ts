@@ -13,7 +13,7 @@ import { isExpired } from '../../shared/shard/expiry';
 import type { MetadataPlace } from '../../shared/shard/metadata-place';
 import { countAfter } from '../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
-import { type CheckpointFile, CheckpointReader, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
+import { type CheckpointFile, CheckpointReader, FEW_OPERATIONS, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
 import type { ShardLogger } from './shard-options';
 import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from './shard-indexes';
 import type { ShardCounters } from './shard-writer';
@@ -113,7 +113,9 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     };
     const isSound = directory !== null && vectors !== null && filters !== null && keywords !== null;
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
-    return { indexes, counters, expiredByMs, manifest, repairs: isSound || isEmpty ? journal.touched.size : Infinity };
+    // Without a checkpoint all was made from the records, which is done again as fast where it is little.
+    const hasNone = manifest === null && counters.lastOperation <= FEW_OPERATIONS;
+    return { indexes, counters, expiredByMs, manifest, repairs: isSound || isEmpty ? journal.touched.size : hasNone ? indexes.directory.liveCount : Infinity };
   } catch (error) {
     indexes.directory.close();
     await indexes.vectors.close();

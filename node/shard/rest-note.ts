@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { replaceFile, syncFolder } from '../../shared/files/stable-folder';
@@ -7,7 +8,7 @@ import type { ShardStatus } from '../../shared/shard/shard-read';
 import { specText } from '../records/shard-format';
 import type { ShardObservation } from './shard-observation';
 
-/** Beside the records of a shard that was closed with everything saved. */
+/** Beside the records of a shard that was closed with everything saved, or in the place of those that are still to be made. */
 const REST_NAME = 'rest.json';
 const REST_FORMAT = 1;
 /** In the folder of the shard. */
@@ -24,15 +25,40 @@ export interface RestFacts {
   expiresAtMs: number | null;
 }
 
-/** Files of the records, by name with their bytes. */
-type Files = Record<string, number>;
+/** Files of the records, by name with their bytes; null: nothing was made of them, because nobody wrote to the shard yet. */
+type Files = Record<string, number> | null;
+
+export interface RestNote {
+  facts: RestFacts;
+  /** Nobody ever wrote to the shard: its records are made with the first change. */
+  isBlank: boolean;
+}
+
+/** What there is to know of a shard that nobody wrote to yet. `atMs`: when it is made. */
+export function blankFacts(atMs: number): RestFacts {
+  return {
+    status: {
+      vectorCount: 0,
+      lastOperation: 0,
+      lastStamp: 0,
+      diskBytes: 0,
+      memoryBytes: 0,
+      segments: [{ kind: 'growing', rows: 0, deletedRows: 0, ef: 0 }],
+      index: { state: 'ready', rows: 0, indexedRows: 0, refinedRows: 0, secondsLeft: 0, optimizing: false },
+    },
+    checkpoint: { atMs, unsavedChanges: 0 },
+    marks: { count: 0, bytes: 0 },
+    expiresAtMs: null,
+  };
+}
 
 /**
  * Notes durably how a shard was when it was closed. `folder`: the shard's, whose records are closed and on stable storage. It
- * counts until they are opened, which gives them other files. Errors: those of the file system.
+ * counts until they are opened, which gives them other files; where there are none yet, until it is removed (`forgetRest`).
+ * Errors: those of the file system.
  */
-export async function writeRest(folder: string, spec: ShardSpec, facts: RestFacts): Promise<void> {
-  const content = JSON.stringify({ spec: specText(spec), facts, files: filesIn(join(folder, RECORDS)) });
+export async function writeRest(folder: string, spec: ShardSpec, { facts, isBlank }: RestNote): Promise<void> {
+  const content = JSON.stringify({ spec: specText(spec), facts, files: isBlank ? null : filesIn(join(folder, RECORDS)) });
   await replaceFile(join(folder, REST_NAME), JSON.stringify({ format: REST_FORMAT, crc: crc32(content), content }));
   await syncFolder(folder);
 }
@@ -41,23 +67,45 @@ export async function writeRest(folder: string, spec: ShardSpec, facts: RestFact
  * What was noted of this shard, if its records are still as they were then: every file is there, as long as it was. null: only an
  * opening tells. Never throws. It reads a few names and lengths, at once: thousands of shards are looked at when a process starts.
  */
-export function readRest(folder: string, spec: ShardSpec): RestFacts | null {
+export function readRest(folder: string, spec: ShardSpec): RestNote | null {
   try {
     const { format, crc, content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { format: number; crc: number; content: string };
     if (format !== REST_FORMAT || crc32(content) !== crc) return null;
     const { spec: noted, facts, files } = JSON.parse(content) as { spec: string; facts: RestFacts; files: Files };
     if (noted !== specText(spec)) return null;
+    if (files === null) return { facts, isBlank: true };
     const found = filesIn(join(folder, RECORDS));
     const names = Object.keys(files);
     const isSame = names.length === Object.keys(found).length && names.every((name) => found[name] === files[name]);
-    return isSame ? facts : null;
+    return isSame ? { facts, isBlank: false } : null;
   } catch {
     return null;
   }
 }
 
-function filesIn(folder: string): Files {
-  const files: Files = {};
+/** Removes what was noted, durably: before anything is stored in records that were made just now. Errors: those of the file system. */
+export async function forgetRest(folder: string): Promise<void> {
+  try {
+    await rm(join(folder, REST_NAME));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+/** Whether nobody has written to the shard in this folder, so that it has no records. */
+export function isBlank(folder: string): boolean {
+  try {
+    const { content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { content: string };
+    return (JSON.parse(content) as { files: Files }).files === null;
+  } catch {
+    return false;
+  }
+}
+
+function filesIn(folder: string): Record<string, number> {
+  const files: Record<string, number> = {};
   for (const name of readdirSync(folder)) if (!UNCOUNTED.has(name)) files[name] = statSync(join(folder, name)).size;
   return files;
 }

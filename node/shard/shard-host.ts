@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
@@ -18,6 +19,7 @@ import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
+import { forgetRest } from './rest-note';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from './write-queue';
@@ -90,19 +92,21 @@ export class ShardHost implements ShardPublications {
   }
 
   /**
-   * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was never noted is made, unless it `mustExist`.
+   * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was never noted is made, unless it `mustExist`;
+   * where shards are closed that nobody uses, its records are made at its first use.
    * Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
    */
   async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
     const name = nameOf(spec);
     if (!this.places.has(name)) {
       if (mustExist) await this.leaveAtRest(name, spec);
-      if (this.rests.resting.get(name) === undefined) await this.untilRoom();
+      if (this.rests.resting.get(name) === undefined && (mustExist || !this.mayBeBlank(spec))) await this.untilRoom();
     }
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
     let place = this.places.get(name);
     const known = place ?? this.rests.resting.get(name);
+    if (known === undefined && !mustExist && this.mayBeBlank(spec)) return this.rests.makeBlank(name, { ...spec });
     if (known === undefined) {
       // The files that one more would open are those by which the process is reached.
       const { openShardsMax } = this.options;
@@ -118,6 +122,9 @@ export class ShardHost implements ShardPublications {
       throw new QuiverError('storage_failed', `the shard is ${specText(known.spec)}, not ${specText(spec)}`);
     }
     await place?.ready;
+    // Somebody else is about to make it.
+    const resting = this.rests.resting.get(name);
+    if (resting?.isBlank === true) await resting.closed;
   }
 
   /**
@@ -254,10 +261,15 @@ export class ShardHost implements ShardPublications {
 
   /** At a start: a shard of which everything is known by what was noted when it was closed stays closed until it is used. */
   private async leaveAtRest(name: string, spec: ShardSpec): Promise<void> {
-    const facts = this.rests.resting.get(name) === undefined ? this.rests.noted(spec) : null;
-    if (facts === null || !(await this.notes.isWhole(shardNoteName(spec), join(this.folderOf(spec), 'records'), facts.status.lastOperation))) return;
+    const note = this.rests.resting.get(name) === undefined ? this.rests.noted(spec) : null;
+    if (note === null) return;
+    const { facts, isBlank } = note;
+    const stored = shardNoteName(spec);
+    const holds = isBlank ? this.isBlank(spec) : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation);
+    if (!holds && isBlank) await forgetRest(this.folderOf(spec));
+    if (!holds) return;
     if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
-    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, closed: Promise.resolve() });
+    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, isBlank, closed: Promise.resolve() });
   }
 
   /** Waits until one more can be open, or none of those that are is unused. */
@@ -309,6 +321,7 @@ export class ShardHost implements ShardPublications {
         this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
           isVerified: this.rests.isVerified(name),
+          isBlank: this.isBlank(spec),
           budget: this.budget,
           publisher: this.publisher,
           onDiverged: (error) => {
@@ -332,6 +345,16 @@ export class ShardHost implements ShardPublications {
       closeFailed: (shard) => shard.close('reopened').catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
     });
     return place;
+  }
+
+  /** Whether nobody has used it yet: its store is noted before anything is in it. */
+  private isBlank(spec: ShardSpec): boolean {
+    return this.rests.isOn && !this.notes.isKnown(shardNoteName(spec)) && this.rests.noted(spec)?.isBlank === true;
+  }
+
+  /** Whether nothing of a shard is there that is to be made, and nothing needs to be before it is used. */
+  private mayBeBlank(spec: ShardSpec): boolean {
+    return this.rests.isOn && spec.seed === undefined && !this.notes.isKnown(shardNoteName(spec)) && !existsSync(this.folderOf(spec));
   }
 
   private folderOf(id: ShardId): string {

@@ -1,10 +1,11 @@
 import type { Shard } from './shard';
 import { IdleShards } from './idle-shards';
-import { type RestFacts, readRest, writeRest } from './rest-note';
+import { blankFacts, type RestFacts, type RestNote, readRest, writeRest } from './rest-note';
 import { type RestingShard, RestingShards } from './resting-shards';
 import type { ShardLogger } from './shard-options';
 import type { ShardPlace } from './shard-place';
 import { slowInterval } from './slow-interval';
+import { makeStableFolder } from '../../shared/files/stable-folder';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 
 export interface RestOptions {
@@ -29,6 +30,8 @@ const SHORT_LOOK_MS = 25;
 const SHORT_LOOKS = 200;
 /** When there are too many, so large a part of them is closed at once. */
 const PART = 0.1;
+/** Closing waits for the disk, so some are closed at once. */
+const CLOSED_AT_ONCE = 4;
 /** So many more are opened while others are being closed; beyond, opening waits for that. */
 const AHEAD = 64;
 
@@ -70,8 +73,26 @@ export class ShardRests {
   }
 
   /** What was noted of a shard when it was closed, if only its use would tell more. */
-  noted(spec: ShardSpec): RestFacts | null {
+  noted(spec: ShardSpec): RestNote | null {
     return this.isOn && spec.seed === undefined ? readRest(this.parts.folderOf(spec), spec) : null;
+  }
+
+  /**
+   * Makes a shard of which nothing is made but its folder, and what is noted there, until somebody uses it. On stable storage when it
+   * resolves. Errors: those of the file system; then it is not there.
+   */
+  async makeBlank(name: string, spec: ShardSpec): Promise<void> {
+    const folder = this.parts.folderOf(spec);
+    const facts = blankFacts(this.parts.wallMs());
+    const made = makeStableFolder(folder).then(() => writeRest(folder, spec, { facts, isBlank: true }));
+    const resting: RestingShard = { spec, facts, isNoted: true, isBlank: true, closed: made.catch(() => undefined) };
+    this.resting.put(name, resting);
+    try {
+      await made;
+    } catch (error) {
+      if (this.resting.get(name) === resting) this.resting.delete(name);
+      throw error;
+    }
   }
 
   /** The shard was opened again of which this was known: as long as it is only read, it still holds. */
@@ -119,7 +140,7 @@ export class ShardRests {
     await this.resting.settled();
   }
 
-  /** Closes those of few items that were not used for so long, one after the other. */
+  /** Closes those of few items that were not used for so long. */
   restUnused(leastMs: number): Promise<void> {
     const nowMs = this.nowMs();
     const due: string[] = [];
@@ -134,8 +155,13 @@ export class ShardRests {
     this.resters ??= this.restUnused(this.parts.afterMs).finally(() => (this.resters = null));
   }
 
-  private async restAll(names: readonly string[]): Promise<void> {
-    for (const name of names) await this.restOne(name);
+  /** Closes them, some at once, while `isEnough` answers false. */
+  private async restAll(names: readonly string[], isEnough = (): boolean => false): Promise<void> {
+    let next = 0;
+    const closeNext = async (): Promise<void> => {
+      while (next < names.length && !isEnough()) await this.restOne(names[next++]);
+    };
+    await Promise.all(Array.from({ length: CLOSED_AT_ONCE }, closeNext));
   }
 
   /** Closes the longest unused until no more than `most` are open. */
@@ -148,10 +174,8 @@ export class ShardRests {
       if (open !== null && ms >= idleMs) idle.push({ name, shard: open, ms });
     }
     idle.sort((a, b) => b.ms - a.ms);
-    for (const { name, shard } of idle) {
-      if (places.size <= most || this.isEnded) return;
-      if (this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard))) await this.restOne(name);
-    }
+    const due = idle.filter(({ shard }) => this.mayRest(shard) && (!onlySmall || this.idle.isSmall(shard))).map(({ name }) => name);
+    await this.restAll(due, () => places.size <= most || this.isEnded);
   }
 
   private mayRest(shard: Shard): boolean {
@@ -184,7 +208,8 @@ export class ShardRests {
     places.delete(name);
     if (shard.isVerified) this.verified.add(name);
     const { seed: _, ...spec } = place.spec;
-    const resting: RestingShard = { spec, facts, isNoted: false, closed: Promise.resolve() };
+    const isBlank = shard.isOnlyRead && this.known.get(shard)?.isBlank === true;
+    const resting: RestingShard = { spec, facts, isNoted: false, isBlank, closed: Promise.resolve() };
     const closed = this.closeUnused(place, shard, resting, isSmall).catch((error: unknown) => {
       this.parts.logger.error({ error, shard: name }, 'a shard that is not used failed to close; its next use opens it from its records');
     });
@@ -193,6 +218,7 @@ export class ShardRests {
   }
 
   private async closeUnused(place: ShardPlace<Shard>, shard: Shard, resting: RestingShard, isSmall: boolean): Promise<void> {
+    shard.isResting = true;
     await place.end('closed');
     await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
     if (isSmall && shard.isSaved) resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
@@ -206,7 +232,7 @@ export class ShardRests {
   /** Whether that could be done. */
   private async note(spec: ShardSpec, facts: RestFacts): Promise<boolean> {
     try {
-      await writeRest(this.parts.folderOf(spec), spec, facts);
+      await writeRest(this.parts.folderOf(spec), spec, { facts, isBlank: false });
       return true;
     } catch (error) {
       // Without it, the next start opens the shard.

@@ -3,7 +3,8 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { DEFAULT_METADATA_PLACE } from '../../shared/shard/metadata-place';
 import { NO_TERM, type ShardSpec, type WriteOperation, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
-import type { KeyValueChange } from '../kv/key-value-store';
+import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
+import { LaterKeyValueStore } from '../kv/later-key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { isCounted, momentOf, operationsInSteps, stampMoment } from '../../shared/shard/operation-codec';
 import { inSlices } from '../../shared/time/work-slices';
@@ -16,6 +17,7 @@ import { ShardBackups } from './backup/shard-backups';
 import { seedOfMoment } from './backup/shard-of-moment';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';
 import { removeOtherCheckpoints } from './checkpoint';
+import { forgetRest } from './rest-note';
 import { checkOperations, type ShardOperation } from './checked-write';
 import { ExpiryRemoval } from './expiry-removal';
 import { FieldBudget, type FieldClaim } from './field-budget';
@@ -54,6 +56,8 @@ export interface ShardSurroundings {
   onDamaged: (error: Error) => void;
   /** Its data were here before: where they are gone, it is damaged, and nothing is made in their place. */
   mustExist?: boolean;
+  /** Nobody has used it yet, so that only its folder is there: its records are made with the first change. */
+  isBlank?: boolean;
   /** All of its records were compared with their checksums in the life of this process: that is not done again. */
   isVerified?: boolean;
   /** Aborted when it is not to be opened any more: what takes long then ends. */
@@ -88,6 +92,8 @@ export class Shard {
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   /** Whether it was closed with a checkpoint of everything: then all of its changes are on stable storage. */
   isSaved = false;
+  /** It is about to be closed until somebody uses it. */
+  isResting = false;
   private wasOnlyRead: boolean | null = null;
   private diverged = false;
   private damaged = false;
@@ -182,17 +188,18 @@ export class Shard {
    * and for a shard of another dimension, metric or language; storage_damaged.
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
-    const { mustExist = false } = surroundings;
+    const { mustExist = false, isBlank = false } = surroundings;
     await removeUnfinished(folder);
-    if (!mustExist) {
+    if (!mustExist && !isBlank) {
       await Shard.begin(folder, spec, options, surroundings.ended);
       await makeStableFolder(folder);
     }
-    const records = new RecordStore(await options.openStore(join(folder, 'records'), { mustExist, reading: mustExist }));
+    const openStore = (): Promise<KeyValueStore> => options.openStore(join(folder, 'records'), { mustExist, reading: mustExist });
+    const records = new RecordStore(isBlank ? new LaterKeyValueStore(() => Shard.makeStore(folder, spec, options)) : await openStore());
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
     try {
-      const { expiries } = await claimRecords(records, folder, spec, mustExist);
+      const { expiries } = isBlank ? { expiries: false } : await claimRecords(records, folder, spec, mustExist);
       recovered = await recoverShard({
         folder,
         records,
@@ -228,6 +235,19 @@ export class Shard {
       recovered?.indexes.directory.close();
       await recovered?.indexes.vectors.close();
       await records.close();
+      throw error;
+    }
+  }
+
+  /** Makes the records of a blank one, which is none from then on. */
+  private static async makeStore(folder: string, spec: ShardSpec, { openStore }: ShardOptions): Promise<KeyValueStore> {
+    const store = await openStore(join(folder, 'records'), { mustExist: false });
+    try {
+      await claimRecords(new RecordStore(store), folder, spec);
+      await forgetRest(folder);
+      return store;
+    } catch (error) {
+      await store.close();
       throw error;
     }
   }
@@ -554,7 +574,8 @@ export class Shard {
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
-      await this.checkpointer.writeLast().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
+      const written = this.isResting ? this.checkpointer.settle() : this.checkpointer.writeLast();
+      await written.catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
     const isSaved = reason === 'closed' && !this.diverged && !this.checkpointer.isBehind;
     try {

@@ -52,6 +52,15 @@ function usedSeconds(file) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+/** How many files, sockets and pipes a process has open. Null off Linux. */
+export function openFiles(pid) {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length;
+  } catch {
+    return null;
+  }
+}
+
 /** Bytes that a folder takes on the disk. Files that vanish meanwhile count nothing. */
 export function diskBytes(folder) {
   let total = 0;

@@ -114,6 +114,18 @@ test('measures what a process takes that may have little memory, and how it answ
   expect(figures.after.anonymous).toBeGreaterThan(0);
 });
 
+test('measures many collections of which few are used', async () => {
+  const json = join(folder, 'collections.json');
+  const words = ['--collections', '30', '--opened', '10', '--dim', '8', '--memory', '0', '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/collections-bench.mjs')).href, `collectionsBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^\| made \| 30 \|[^]*^\| behind a restart \| 30 \|[^]*^first search of 10 closed ones: p50 [\d.]+ ms, p99 [\d.]+;/m);
+  const { steps, first, open, list } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(steps).toHaveLength(13);
+  for (const { ownBytes, files } of steps) expect(Math.min(ownBytes, files)).toBeGreaterThan(0);
+  for (const { p50Ms, p99Ms } of [first, open]) expect(p50Ms).toBeLessThanOrEqual(p99Ms);
+  expect(list.ms).toBeGreaterThan(0);
+});
+
 test('measures what a search costs as a collection grows, in memory and on the disk, and draws it', async () => {
   const [json, all, picture] = [join(folder, 'growth.json'), join(folder, 'growth-all.json'), join(folder, 'growth.svg')];
   const growth = (words: string[]): Promise<string> => run(pathToFileURL(resolve(__dirname, '../bench/growth-bench.mjs')).href, `growthBench(${JSON.stringify(words)})`);

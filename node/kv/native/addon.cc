@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <node_api.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <climits>
@@ -58,6 +60,9 @@ constexpr uint64_t kPageMax = 1u << 30;
 
 // Up to this size, copying costs less than separate memory that JavaScript has to free.
 constexpr size_t kCopiedBytesMax = 32u << 10;
+
+// The length that means: this key has no value, or there is no such file.
+constexpr uint32_t kAbsent = UINT32_MAX;
 
 void free_bytes(napi_env, void* data, void*) { std::free(data); }
 
@@ -138,6 +143,66 @@ class CloseTask final : public DatabaseTask {
   void run() override { database_->close(); }
 };
 
+// A file as long as it is used here.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : handle_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~OpenFile() {
+    if (handle_ >= 0) ::close(handle_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  int handle() const { return handle_; }
+
+ private:
+  const int handle_;
+};
+
+// Not a store's matter either: beside a store lie several small files, and to read one in JavaScript takes a turn on the pool for
+// each of opening, looking, reading and closing.
+class ReadFilesTask final : public Task {
+ public:
+  ReadFilesTask(napi_env env, const Arguments& arguments) : bytes_max_(arguments.whole(1, 0, kPageMax)) {
+    for (const napi_value element : elements_of(env, arguments.at(0))) {
+      const auto path = arguments.bytes_of(element);
+      paths_.emplace_back(path.data, path.size);
+    }
+  }
+  void run() override {
+    std::string all;
+    for (const std::string& path : paths_) {
+      const OpenFile file(path);
+      if (file.handle() < 0) {
+        if (errno != ENOENT && errno != ENOTDIR) throw storage_error(path + " cannot be opened");
+        lengths_.push_back(kAbsent);
+        continue;
+      }
+      struct stat status;
+      if (::fstat(file.handle(), &status) != 0) throw storage_error(path + " cannot be read");
+      if (uint64_t(status.st_size) > bytes_max_) throw StorageError(path + " is longer than it can be");
+      const size_t from = all.size();
+      all.resize(from + size_t(status.st_size));
+      size_t done = 0;
+      while (from + done < all.size()) {
+        const ssize_t got = ::read(file.handle(), all.data() + from + done, all.size() - from - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw storage_error(path + " cannot be read");
+        if (got == 0) break;
+        done += size_t(got);
+      }
+      all.resize(from + done);
+      lengths_.push_back(uint32_t(done));
+    }
+    std::memcpy(bytes_.reserve(all.size()), all.data(), all.size());
+  }
+  napi_value finish(napi_env env) override { return bytes_and_lengths(env, bytes_, lengths_); }
+
+ private:
+  const uint64_t bytes_max_;
+  std::vector<std::string> paths_;
+  Bytes bytes_;
+  std::vector<uint32_t> lengths_;
+};
+
 class TakeChangesTask final : public DatabaseTask {
  public:
   using DatabaseTask::DatabaseTask;
@@ -199,9 +264,6 @@ class RemoveRangeTask final : public DatabaseTask {
  private:
   std::string from_, to_;
 };
-
-// The length that means: this key has no value.
-constexpr uint32_t kAbsent = UINT32_MAX;
 
 /// Keys of a call, copied.
 class Keys {
@@ -540,6 +602,7 @@ NAPI_MODULE_INIT() {
       function<pooled<ReclaimTask>>("reclaim"),
       function<is_only_read>("isOnlyRead"),
       function<pooled<TakeChangesTask>>("takeChanges"),
+      function<pooled<ReadFilesTask>>("readFiles"),
       function<end_rewrites>("endRewrites"),
       function<pooled<TablesTask>>("tables"),
       function<pooled<VerifyTableTask>>("verifyTable"),

@@ -393,7 +393,8 @@ void Database::close() {
   }
   std::lock_guard<std::mutex> changing(change_mutex_);
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
-  if (db_ == nullptr) return;
+  // Of one that could not be opened, too.
+  if (db_ == nullptr) return unlock();
   {
     std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
     for (Cursor* cursor : cursors_) cursor->free_iterator();

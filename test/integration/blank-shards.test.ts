@@ -1,0 +1,161 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { IndexFactories } from '../../node/shard/shard-indexes';
+import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
+import { diskFactories, NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
+
+/** Shards that nobody has written to are a folder with a note; those with few changes are closed without a checkpoint. */
+
+let folder: string;
+let nodes: ShardNode[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quiver-blank-'));
+  nodes = [];
+});
+afterEach(async () => {
+  for (const node of nodes) await node.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const specOf = (n: number): ShardSpec => ({ collectionUid: `c${n}`, shard: 0, dim: 2, metric: 'l2' });
+const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
+
+async function started(place = 'node', factories: IndexFactories = nativeFactories): Promise<ShardNode> {
+  const node = new ShardNode({ factories, openStore: openRocksStore, folder: join(folder, place), rests: { afterMs: 3_600_000, openMax: 4 } });
+  nodes.push(await node.start());
+  return node;
+}
+
+const pathOf = (n: number, place = 'node'): string => join(folder, place, 'shards', `c${n}`, '0');
+const countIn = (node: ShardNode, n: number): Promise<number> => node.client.read(specOf(n), 'count', null, NO_HURRY);
+const statusIn = (node: ShardNode, n: number): Promise<ShardStatus> => node.client.read(specOf(n), 'status', null, NO_HURRY);
+
+test('a shard is a folder with a note until its first use, also behind a restart, and can be dropped', async () => {
+  const node = await started();
+  for (const n of [0, 1, 2]) await node.client.make(specOf(n));
+  expect(node.host.restingShards).toBe(3);
+  expect(readdirSync(pathOf(0))).toEqual(['rest.json']);
+  await node.client.make(specOf(0));
+  await expect(node.client.make({ ...specOf(0), dim: 3 })).rejects.toMatchObject({ kind: 'storage_failed' });
+  await node.restart();
+  for (const n of [0, 1, 2]) await node.client.open(specOf(n));
+  expect(node.host.restingShards).toBe(3);
+  expect((await statusIn(node, 1)).vectorCount).toBe(0);
+  expect(await countIn(node, 1)).toBe(0);
+  await node.client.write(specOf(2), [upsert('a')], NO_HURRY);
+  expect([1, 2].map((n) => existsSync(join(pathOf(n), 'records')))).toEqual([false, true]);
+  await node.client.drop(specOf(0));
+  expect(existsSync(pathOf(0))).toBe(false);
+  await expect(countIn(node, 0)).rejects.toMatchObject({ kind: 'not_found' });
+  await node.restart();
+  for (const n of [1, 2]) await node.client.open(specOf(n));
+  expect([await countIn(node, 1), await countIn(node, 2)]).toEqual([0, 1]);
+  expect(node.log.messages('error')).toEqual([]);
+});
+
+test.each([
+  ['memory', nativeFactories],
+  ['disk', diskFactories],
+])('it says of itself what one says that is open and empty (vectors: %s)', async (_place, factories) => {
+  const node = await started('node', factories);
+  await node.client.make(specOf(0));
+  const blank = (await node.host.observe())[0].data;
+  expect(await countIn(node, 0)).toBe(0);
+  const open = (await node.host.observe())[0].data;
+  expect(node.host.restingShards).toBe(0);
+  // What its records take is not there yet.
+  const bare = ({ status, checkpoint, marks }: typeof blank): object => ({
+    ...status,
+    diskBytes: 0,
+    memoryBytes: 0,
+    unsaved: checkpoint.unsavedChanges,
+    marks: { count: marks.count, bytes: marks.bytes },
+  });
+  expect(bare(blank)).toEqual(bare(open));
+});
+
+test('one whose folder or note is gone is told, and nothing is made in its place', async () => {
+  const node = await started();
+  for (const n of [0, 1]) await node.client.make(specOf(n));
+  await node.stop();
+  rmSync(pathOf(0), { recursive: true });
+  rmSync(join(pathOf(1), 'rest.json'));
+  await node.start();
+  for (const n of [0, 1]) {
+    await expect(node.client.open(specOf(n))).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('its data are gone') });
+    await expect(countIn(node, n)).rejects.toMatchObject({ kind: 'storage_damaged' });
+  }
+});
+
+test('a crash at any moment of its first use leaves a shard that has what was acknowledged', async () => {
+  const node = await started();
+  for (const n of [0, 1]) await node.client.make(specOf(n));
+  const note = readFileSync(join(pathOf(0), 'rest.json'));
+  // The records were begun, and nothing more.
+  cpSync(join(folder, 'node'), join(folder, 'begun'), { recursive: true });
+  cpSync(join(folder, 'node'), join(folder, 'written'), { recursive: true });
+  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+  cpSync(join(pathOf(0), 'records'), join(pathOf(1, 'begun'), 'records'), { recursive: true, filter: (path) => !/(?:CURRENT|\.log|SYNCED)$/.test(path) });
+  const begun = await started('begun');
+  await begun.client.open(specOf(1));
+  expect(await countIn(begun, 1)).toBe(0);
+  await begun.client.write(specOf(1), [upsert('b')], NO_HURRY);
+  expect(await countIn(begun, 1)).toBe(1);
+
+  // Killed behind the first write; and with the note as it was before, which is not believed where the store was noted.
+  rmSync(join(folder, 'written'), { recursive: true });
+  cpSync(join(folder, 'node'), join(folder, 'written'), { recursive: true });
+  cpSync(join(folder, 'node'), join(folder, 'noted'), { recursive: true });
+  writeFileSync(join(pathOf(0, 'noted'), 'rest.json'), note);
+  for (const place of ['written', 'noted']) {
+    const other = await started(place);
+    await other.client.open(specOf(0));
+    expect((await statusIn(other, 0)).vectorCount).toBe(1);
+    expect(await countIn(other, 0)).toBe(1);
+    expect(existsSync(join(pathOf(0, place), 'rest.json'))).toBe(false);
+  }
+});
+
+test('uses that come at once make one store, and find it', async () => {
+  const node = await started();
+  const made = Promise.all([node.client.make(specOf(0)), node.client.make(specOf(0))]);
+  await made;
+  const ids = Array.from({ length: 8 }, (_, i) => `i${i}`);
+  await Promise.all([...ids.map((id) => node.client.write(specOf(0), [upsert(id)], NO_HURRY)), countIn(node, 0), node.host.restUnused(0)]);
+  expect(await countIn(node, 0)).toBe(ids.length);
+  expect(node.log.messages('error')).toEqual([]);
+});
+
+test('one of few changes is closed without a checkpoint and has all of them, until there are more', async () => {
+  const node = await started();
+  await node.client.make(specOf(0));
+  const hasCheckpoint = (place = 'node'): boolean => existsSync(join(pathOf(0, place), 'MANIFEST.json'));
+  const found = async (in_: ShardNode): Promise<string[]> =>
+    (await in_.client.read(specOf(0), 'search', { vector: Float32Array.of(1, 2), k: 100, effort: { type: 'exact' }, filter: null, texts: false }, NO_HURRY)).hits
+      .map(({ externalId }) => externalId)
+      .sort();
+  await node.client.write(specOf(0), [upsert('a'), upsert('b')], NO_HURRY);
+  await node.client.write(specOf(0), [{ type: 'delete', externalId: 'a' }, upsert('c')], NO_HURRY);
+  await node.host.restUnused(0);
+  expect(node.host.restingShards).toBe(1);
+  expect(hasCheckpoint()).toBe(false);
+  expect((await node.host.observe())[0].data.checkpoint.unsavedChanges).toBe(0);
+  cpSync(join(folder, 'node'), join(folder, 'killed'), { recursive: true });
+  const killed = await started('killed');
+  await killed.client.open(specOf(0));
+  expect(killed.host.restingShards).toBe(1);
+  for (const each of [killed, node]) {
+    expect(await found(each)).toEqual(['b', 'c']);
+    // Only read, it is closed as it was.
+    await each.host.restUnused(0);
+  }
+  expect([hasCheckpoint(), hasCheckpoint('killed')]).toEqual([false, false]);
+  for (let n = 0; n < 65; n += 1) await node.client.write(specOf(0), [upsert(`n${n % 3}`)], NO_HURRY);
+  await node.host.restUnused(0);
+  expect(hasCheckpoint()).toBe(true);
+  expect(await found(node)).toEqual(['b', 'c', 'n0', 'n1', 'n2']);
+  expect(node.log.messages('error')).toEqual([]);
+});
