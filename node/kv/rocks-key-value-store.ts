@@ -55,7 +55,7 @@ export class RocksKeyValueStore implements KeyValueStore {
   ) {}
 
   /**
-   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. With `reading`, one of few files that must exist
+   * Opens the store in `folder`, or makes it; one that `mustExist` is never made. With `reading`, a small one that must exist
    * is opened to be read alone, which changes nothing on the disk and waits for no sync, until its first change. Its memory counts
    * against `budget`; default: a budget of its own. Errors: storage_failed, with a message of its own for a folder in use;
    * storage_damaged, also for one that must exist and does not.

@@ -47,7 +47,7 @@ export interface StoreBinding {
   newBudget(cacheBytes: number, writeBufferBytes: number): BudgetHandle;
   budgetMemory(budget: BudgetHandle): { cacheBytes: number; writeBufferBytes: number };
   /**
-   * With `mustExist`, DAMAGED where there is no database; without, one is made. With `reading`, one of few tables that must exist
+   * With `mustExist`, DAMAGED where there is no database; without, one is made. With `reading`, a small one that must exist
    * is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
    */
   open(budget: BudgetHandle, folder: string, mustExist: boolean, reading: boolean): Promise<DatabaseHandle>;

@@ -48,7 +48,9 @@ export class RestingShards {
 
   /** Those of which an item has expired: it is to be removed. */
   due(): string[] {
-    return [...this.all].flatMap(([name, shard]) => (this.isDue(shard) ? [name] : []));
+    const due: string[] = [];
+    for (const [name, shard] of this.all) if (this.isDue(shard)) due.push(name);
+    return due;
   }
 
   /** As of open ones, for metrics. */

@@ -177,6 +177,7 @@ class Collections {
 const nameOf = (n) => `many-${n}`;
 const seconds = (ms) => (ms / 1000).toFixed(1);
 
+/** @param {{ when: string, collections: number, ownBytes: number | null, files: number | null, madePerSecond?: number, processorMs?: number | null }} step */
 function say({ when, collections, ownBytes, files, madePerSecond, processorMs }) {
   const cells = [
     when,

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -33,8 +32,10 @@ constexpr size_t kReadAheadBytes = 256u << 10;
 // The values of a read are cached for the next one only if it asks for at most this many keys.
 constexpr size_t kCachedKeysMax = 32;
 constexpr const char* kMarkName = "/SYNCED";
-// A database of more tables is opened for writing at once: while it is read alone, all of its tables are open.
+// One of more is opened for writing at once: while it is read alone, all of its tables are open, and what is in its logs is in
+// memory.
 constexpr size_t kReadTablesMax = 8;
+constexpr uint64_t kReadLogBytesMax = 1u << 20;
 
 rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log, bool must_exist = false) {
   rocksdb::Options options;
@@ -65,10 +66,18 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   return options;
 }
 
-size_t table_count(rocksdb::Env& env, const std::string& folder) {
-  std::vector<std::string> names;
-  if (!env.GetChildren(folder, &names).ok()) return SIZE_MAX;
-  return size_t(std::count_if(names.begin(), names.end(), [](const std::string& name) { return name.size() > 4 && name.compare(name.size() - 4, 4, ".sst") == 0; }));
+// Whether what is read when the database is opened is little, and stays in memory then, as long as it is read alone.
+bool is_small(rocksdb::Env& env, const std::string& folder) {
+  std::vector<rocksdb::Env::FileAttributes> files;
+  if (!env.GetChildrenFileAttributes(folder, &files).ok()) return false;
+  const auto ends = [](const std::string& name, const char* with) { return name.size() > 4 && name.compare(name.size() - 4, 4, with) == 0; };
+  size_t tables = 0;
+  uint64_t log_bytes = 0;
+  for (const auto& file : files) {
+    if (ends(file.name, ".sst")) tables++;
+    if (ends(file.name, ".log")) log_bytes += file.size_bytes;
+  }
+  return tables <= kReadTablesMax && log_bytes <= kReadLogBytesMax;
 }
 
 bool is_corruption(const rocksdb::Status& status) {
@@ -128,7 +137,7 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   // Nobody may write to the log while it is examined.
   database->lock();
   database->synced_ = SyncedMark::read(folder + kMarkName);
-  const bool stays = must_exist && reading && table_count(env, folder) <= kReadTablesMax;
+  const bool stays = must_exist && reading && is_small(env, folder);
   std::unique_ptr<rocksdb::DB> found;
   if (database->synced_ > 0) found = database->refuse_lost_changes(options, stays);
   if (found != nullptr && stays) {

@@ -77,7 +77,7 @@ class Database : public std::enable_shared_from_this<Database> {
  public:
   /**
    * Opens the database in `folder`, or makes one; with `must_exist` it makes none, and nothing on the way to one. A log that ends with half a record is cut there, because that record
-   * was never acknowledged. A log that lacks anything that was synced is left as it is. With `reading`, one of few tables that
+   * was never acknowledged. A log that lacks anything that was synced is left as it is. With `reading`, a small one that
    * must exist is opened to be read alone, which writes and syncs nothing, until the first call that changes something.
    * Throws InUseError, DamagedError, StorageError.
    */
