@@ -19,7 +19,7 @@ import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
-import { forgetRest } from './rest-note';
+import { forgetRest, readRest } from './rest-note';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from './write-queue';
@@ -93,7 +93,7 @@ export class ShardHost implements ShardPublications {
 
   /**
    * Opens a shard; nothing happens when it is open, or closed because it is not used. One that is not there and was never noted is made, unless it `mustExist`;
-   * where shards are closed that nobody uses, its records are made at its first use.
+   * where shards are closed that nobody uses, its records are made with its first change.
    * Errors: storage_failed, also when as many are open as may be; storage_damaged; unavailable.
    */
   async open(spec: ShardSpec, { mustExist }: { mustExist: boolean }): Promise<void> {
@@ -347,9 +347,9 @@ export class ShardHost implements ShardPublications {
     return place;
   }
 
-  /** Whether nobody has used it yet: its store is noted before anything is in it. */
+  /** Whether nobody has written to it yet: its store is noted before anything is in it. Also where shards are not closed any more. */
   private isBlank(spec: ShardSpec): boolean {
-    return this.rests.isOn && !this.notes.isKnown(shardNoteName(spec)) && this.rests.noted(spec)?.isBlank === true;
+    return spec.seed === undefined && !this.notes.isKnown(shardNoteName(spec)) && readRest(this.folderOf(spec), spec)?.isBlank === true;
   }
 
   /** Whether nothing of a shard is there that is to be made, and nothing needs to be before it is used. */

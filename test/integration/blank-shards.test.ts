@@ -23,8 +23,8 @@ afterEach(async () => {
 const specOf = (n: number): ShardSpec => ({ collectionUid: `c${n}`, shard: 0, dim: 2, metric: 'l2' });
 const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
 
-async function started(place = 'node', factories: IndexFactories = nativeFactories): Promise<ShardNode> {
-  const node = new ShardNode({ factories, openStore: openRocksStore, folder: join(folder, place), rests: { afterMs: 3_600_000, openMax: 4 } });
+async function started(place = 'node', factories: IndexFactories = nativeFactories, afterMs = 3_600_000): Promise<ShardNode> {
+  const node = new ShardNode({ factories, openStore: openRocksStore, folder: join(folder, place), rests: { afterMs, openMax: 4 } });
   nodes.push(await node.start());
   return node;
 }
@@ -75,6 +75,20 @@ test.each([
     marks: { count: marks.count, bytes: marks.bytes },
   });
   expect(bare(blank)).toEqual(bare(open));
+});
+
+test('it is there, too, where shards are not closed any more', async () => {
+  const node = await started();
+  for (const n of [0, 1]) await node.client.make(specOf(n));
+  await node.stop();
+  const other = await started('node', nativeFactories, 0);
+  for (const n of [0, 1]) await other.client.open(specOf(n));
+  expect(other.host.restingShards).toBe(0);
+  expect(await countIn(other, 0)).toBe(0);
+  await other.client.write(specOf(1), [upsert('a')], NO_HURRY);
+  await other.restart();
+  for (const n of [0, 1]) await other.client.open(specOf(n));
+  expect([await countIn(other, 0), await countIn(other, 1)]).toEqual([0, 1]);
 });
 
 test('one whose folder or note is gone is told, and nothing is made in its place', async () => {
