@@ -1,3 +1,4 @@
+import { fieldsLeft, hasAnyOf } from '../../shared/shard/field-table';
 import type { Hit, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import { packedHitsOf, sentHitsOf } from '../../shared/rpc/hit-codec';
 import { ChangeWatch } from '../records/change-counter';
@@ -13,6 +14,9 @@ const HITS_MAX = 256;
 
 /** A filter of more conditions takes long to pass on; what it takes to evaluate one is judged by the addon. */
 const CONDITIONS_MAX = 64;
+
+/** What this search does with each field of a request. */
+const LEFT = fieldsLeft<VectorSearch>({ vector: 'heeded', k: 'heeded', filter: 'heeded', effort: 'heeded', texts: 'left', counted: 'heeded', packed: 'heeded', bytesMax: 'heeded' });
 
 /** Of answers that have their hits in another form. Nobody changes it. */
 const NO_HITS: Hit[] = [];
@@ -48,8 +52,8 @@ export class SharedShard {
 
   /** As InlineSearches. `isSent`: the answer is sent to another process, and may have its hits in that form (`sentHits`). */
   search(request: VectorSearch, isSent = false): VectorSearchResult | null {
-    const { vector, k, filter, effort, texts, counted, packed, bytesMax } = request;
-    if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
+    const { vector, k, filter, effort, counted, packed, bytesMax } = request;
+    if (hasAnyOf(request, LEFT) || effort.type === 'exact' || k > HITS_MAX) return null;
     if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
     const counter = counted === true ? new SearchCounter() : null;
     const begun = this.changes.begin();

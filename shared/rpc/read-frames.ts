@@ -1,5 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
-import type { Answer, Answer__Output, AnswerFrame, AnswerFrame__Output, ReadFrame, ReadFrame__Output, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
+import { fieldsLeft, hasAnyOf } from '../shard/field-table';
+import type { Answer, Answer__Output, AnswerFrame, AnswerFrame__Output, ReadFrame, ReadFrame__Output, ReadRequest, ReadRequest__Output, Search } from './generated/quiver/v1/reads';
 import { readsDefinition } from './protocol';
 import type { StreamMethod } from './rpc-stream';
 
@@ -27,6 +28,24 @@ const BYTES_SHIFT = 3;
 const KIB = 1024;
 /** More bytes than this are no bound. */
 const EXPONENT_MAX = 31;
+
+/** What form 1 does with each field of a search; those with an underline are protobuf's own. */
+const SEARCH_LEFT = fieldsLeft<Search>({
+  vector: 'heeded',
+  k: 'heeded',
+  filter: 'heeded',
+  ef: 'heeded',
+  exact: 'heeded',
+  texts: 'heeded',
+  counted: 'heeded',
+  bytesMax: 'heeded',
+  _counted: 'heeded',
+  _bytesMax: 'heeded',
+});
+/** The same of a request beside what it asks. */
+const REQUEST_LEFT = fieldsLeft<Omit<ReadRequest, 'call' | NonNullable<ReadRequest['call']>>>({ id: 'heeded', shard: 'heeded', epoch: 'heeded', remainingMs: 'heeded', noted: 'left' });
+/** The same of an answer beside its result. */
+const ANSWER_LEFT = fieldsLeft<Omit<Answer, 'result' | NonNullable<Answer['result']>>>({ id: 'heeded', more: 'heeded', vectorCount: 'heeded', cost: 'left', served: 'left' });
 
 /** Names the stream in proofs. */
 const PATH = '/quiver.v1.Reads/Frames';
@@ -95,8 +114,8 @@ export const servedReadFrames = { path: PATH, requestDeserialize: readFrameFromB
 
 /** The part of a search as it is on nearly all of them; null for any other request. */
 function plainSearch(request: ReadRequest): Buffer | null {
-  const { id, shard, epoch, remainingMs, noted, search } = request;
-  if (!search || noted || !shard) return null;
+  const { id, shard, epoch, remainingMs, search } = request;
+  if (!search || !shard || hasAnyOf(request, REQUEST_LEFT) || hasAnyOf(search, SEARCH_LEFT)) return null;
   const { vector, filter = '' } = search;
   const uid = shard.collectionUid ?? '';
   const uidBytes = Buffer.byteLength(uid);
@@ -155,8 +174,9 @@ function exponentOf(bytes: number | undefined): number {
 }
 
 /** The part of hits that are whole, and of which nothing else is said; null for any other answer. */
-function plainHits({ id, more, vectorCount, cost, served, hits }: Answer): Buffer | null {
-  if (!(hits instanceof Uint8Array) || more !== false || cost || served) return null;
+function plainHits(answer: Answer): Buffer | null {
+  const { id, more, vectorCount, hits } = answer;
+  if (!(hits instanceof Uint8Array) || more !== false || hasAnyOf(answer, ANSWER_LEFT)) return null;
   const bytes = partOf(FORM.plain, HITS_BYTES + hits.length);
   const at = bytes.writeUInt32LE(id ?? 0, PART_HEAD_BYTES);
   bytes.set(hits, bytes.writeDoubleLE(Number(vectorCount ?? 0), at));

@@ -65,9 +65,9 @@ export function searchBody(limits: HttpLimits) {
 
 /** As JsonBody.withVector, of {@link searchBody}. */
 export function searchWithVector(output: unknown, vector: Float32Array): unknown {
-  const { search, includeTiming } = output as z.output<ReturnType<typeof searchBody>>;
-  const { k, offset, filter, effort, minScore } = search;
-  return { search: { source: { ...search.source, vector }, k, offset, filter, effort, minScore }, includeTiming };
+  const body = output as z.output<ReturnType<typeof searchBody>>;
+  // All else is as it was, whatever fields there are.
+  return { ...body, search: { ...body.search, source: { ...body.search.source, vector } } };
 }
 
 export function bulkSearchBody(limits: HttpLimits) {

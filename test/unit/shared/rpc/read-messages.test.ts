@@ -1,9 +1,10 @@
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import type { Filter } from '../../../../shared/filter/filter';
-import type { AnswerFrame__Output, ReadFrame__Output } from '../../../../shared/rpc/generated/quiver/v1/reads';
+import type { AnswerFrame__Output, ReadFrame__Output, ReadRequest } from '../../../../shared/rpc/generated/quiver/v1/reads';
 import { FRAME_BYTES } from '../../../../shared/rpc/message-bounds';
 import { readsDefinition } from '../../../../shared/rpc/protocol';
 import { READ_KINDS } from '../../../../shared/rpc/read-codecs';
+import { readFrameFromBytes, readFrameToBytes } from '../../../../shared/rpc/read-frames';
 import { ReadAnswer, readAnswerToProto, readErrorToProto, readKindOf, readRequestBytes, readRequestFromProto, readRequestToProto } from '../../../../shared/rpc/read-messages';
 import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../shared/shard/shard-read';
 
@@ -225,4 +226,35 @@ describe('reads between members', () => {
     const [asked] = requestsIn(requestSerialize({ requests: [{ ...HEAD, ...call }], cancelledIds: [] }));
     expect(() => readRequestFromProto(kind, asked)).toThrow(failureOf('internal', message));
   });
+});
+
+/** A request of each kind with every field that there is: a new one has to be put here, or this does not compile. */
+const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null : Required<RequestOf<Kind>> } = {
+  // Who asks in its own process alone says `packed`.
+  search: { vector, k: 10, filter, effort: { type: 'ef', ef: 40 }, texts: true, counted: true, packed: true, bytesMax: 2 ** 20 },
+  score: { vector, externalIds: ['a', 'b'], bytesMax: 2 ** 20 },
+  keywordSearch: { terms: ['w', 'é'], statistics, k: 2, filter, bytesMax: 2 ** 20 },
+  keywordStatistics: { terms: ['w', 'é'] },
+  fetch: { externalIds: ['a'], vectors: true, texts: false, versions: true, expiries: true, bytesMax: 2 ** 20, filter },
+  scan: { after: { stamp: 9, externalId: 'a' }, limit: 3, filter, vectors: true, texts: true, versions: true, expiries: true, bytesMax: 2 ** 20 },
+  sample: { size: 2, seed: 7, filter },
+  fields: { paths: ['a'], dates: ['b'] },
+  count: null,
+  status: null,
+  optimize: null,
+  transfer: { after: 3, limit: 4, writesPerSecond: 5 },
+  marks: { token: 't', after: 3, limit: 4 },
+  purge: { start: true },
+  backup: { backup: 'b', target: 't', base: { key: 'p', sha256: 'a'.repeat(64), bytes: 9 } },
+};
+
+test.each(Object.keys(WHOLE) as ReadKind[])('every field of a request of %s arrives, over protobuf and in frames', (kind) => {
+  const request = WHOLE[kind] as RequestOf<typeof kind>;
+  const proto = (): ReadRequest => readRequestToProto({ ...HEAD }, kind, request);
+  const frames = [
+    (requestDeserialize(requestSerialize({ requests: [proto()], cancelledIds: [] })) as ReadFrame__Output).requests,
+    readFrameFromBytes(readFrameToBytes({ requests: [proto()] })).requests,
+  ];
+  const { packed: _packed, ...sentFields } = (request ?? {}) as { packed?: true };
+  for (const [asked] of frames) expect(readRequestFromProto(kind, asked)).toStrictEqual(request === null ? null : sentFields);
 });
