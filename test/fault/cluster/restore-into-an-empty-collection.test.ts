@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { collectionFromEntry, collectionPath } from '../../../coordinator/collections/collection-record';
 import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/collections/reshard/reshard-record';
 import { assignmentFromEntry, assignmentPath } from '../../../shared/cluster/shard-assignment';
-import { type AdminCall, takeBackup } from '../../support/backup-calls';
+import { type AdminCall, restored, takeBackup } from '../../support/backup-calls';
 import type { ClusterProcesses } from '../../support/cluster-processes';
 import { eventually } from '../../support/eventually';
 import type { MemberProcess } from '../../support/member-process';
@@ -61,6 +61,29 @@ async function victimOf(cluster: ClusterProcesses, victim: Victim, { from, to }:
     await store.close();
   }
 }
+
+/** Much more than a vector of 3 KiB takes in records and index, and less than the room that its file has for more. */
+const SMALL_BYTES = 16 * 1024;
+
+test('a backup of one item is small, also when its nodes were started again', async () => {
+  await on.runs(async (cluster) => {
+    const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
+    await call('POST', '/v1/collections', { name: 'one', dim: 768, shards: 1, replicas: 2 });
+    await call('POST', '/v1/collections/one/upsert', { external_id: 'only', vector: Array.from({ length: 768 }, (_, i) => Math.sin(i)) });
+    expect((await takeBackup(call, { collections: ['one'] })).copied_bytes).toBeLessThan(SMALL_BYTES);
+    for (const node of cluster.nodes) {
+      await node.end('SIGTERM');
+      await node.start();
+    }
+    await cluster.settled();
+    await call('POST', '/v1/collections/one/upsert', { external_id: 'only', vector: Array.from({ length: 768 }, (_, i) => Math.cos(i)) });
+    const { id, copied_bytes: copied } = await takeBackup(call, { collections: ['one'] });
+    expect(copied).toBeLessThan(SMALL_BYTES);
+    expect((await restored(call, { backup: id, rename: { one: 'two' } })).state).toBe('done');
+    const of = async (name: string): Promise<unknown> => (await call('GET', `/v1/collections/${name}/export`)).vectors;
+    expect(await of('two')).toEqual(await of('one'));
+  });
+});
 
 async function saved(cluster: ClusterProcesses): Promise<{ call: AdminCall; backup: string }> {
   const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
