@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { mustBeKnownFormat } from './files/later-format';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
@@ -39,7 +39,7 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { e
   }
   let mode: number;
   try {
-    mkdirSync(folder, { recursive: true, mode: OWN });
+    makeFolder(folder);
     ({ mode } = statSync(folder));
   } catch (error) {
     throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
@@ -48,6 +48,22 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { e
   claimFormat(join(folder, FORMAT_FILE));
   if ((mode & OTHERS) === 0) return;
   log.warn({ dataDir: folder, mode: (mode & 0o777).toString(8) }, 'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx');
+}
+
+/**
+ * Makes a folder and those above it that are missing. Node's own way tries for ever where a file system says that a folder is not
+ * there which it has, as /proc does.
+ */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  try {
+    mkdirSync(folder, { mode: OWN });
+  } catch (error) {
+    const above = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder || existsSync(above)) throw error;
+    makeFolder(above);
+    makeFolder(folder);
+  }
 }
 
 /** A full disk is no reason: what is stored can be read, and room may come. */

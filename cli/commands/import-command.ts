@@ -30,6 +30,7 @@ interface ImportOptions extends ConnectionOptions, NewCollectionOptions, Omit<Ma
   chunkOverlap: number;
   idPrefix: string;
   strings?: true;
+  numbers?: string[];
   lanes: number;
   batchRows?: number;
   batchBytes: number;
@@ -72,6 +73,7 @@ export function addImportCommand(program: Command, context: CommandContext): voi
     .option('--metadata <columns>', 'columns that become metadata; otherwise all others', names)
     .option('--no-metadata', 'store no metadata')
     .option('--strings', 'keep values of CSV as text; otherwise numbers and true/false are made of them')
+    .option('--numbers <columns>', 'columns of CSV whose values are numbers however they are written: 8.00, 1e5', names)
     .option('--columns <names>', 'names of the columns of a CSV file without a first line of them', names)
     .option('--delimiter <character>', 'between the values of a CSV file; otherwise its first line tells', oneCharacter)
     .addOption(new Option('--decimal <character>', 'before the fraction of numbers of a CSV file').choices(['.', ',']).default('.'))
@@ -137,6 +139,7 @@ async function runImport(context: CommandContext, sources: string[], options: Im
     rejectsMax: options.maxRejects,
     idPrefix: options.idPrefix,
     guessTypes: options.strings !== true,
+    numbers: new Set(options.numbers),
     hasDecimalCommas: options.decimal === ',' || options.strings === true,
   };
   const rowsBefore = state.rows;
@@ -245,11 +248,11 @@ function checkpointPathOf(context: CommandContext, sources: string[], options: I
 
 /** What a checkpoint belongs to. */
 function identityOf(list: SourceList, options: ImportOptions, collection: Collection): Record<string, unknown> {
-  const { format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings } = options;
+  const { format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings, numbers } = options;
   return {
     source: list.fingerprint(),
     collection: [collection.name, collection.created_at],
-    options: JSON.stringify({ format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings }),
+    options: JSON.stringify({ format, delimiter, decimal, columns, split, chunkSize, chunkOverlap, id, idPrefix, vector, text, metadata, strings, numbers }),
     // By which rows become items: an earlier version made other ids.
     rules: 2,
   };

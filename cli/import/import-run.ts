@@ -1,7 +1,7 @@
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import type { Connection } from '../connection/connection';
-import type { RecordSource } from '../formats/record-source';
+import type { RecordSource, SourceRecord } from '../formats/record-source';
 import type { Progress } from '../terminal/progress';
 import { BulkLanes } from '../writing/bulk-lanes';
 import { RejectFile } from '../writing/reject-file';
@@ -11,6 +11,7 @@ import { isDecimalComma } from '../formats/csv';
 import { describeMapping, usedColumns } from './column-mapping';
 import { modelDimension, wrongDimension } from './dimension';
 import { RowConverter } from './item-of-row';
+import { typedText } from './row-values';
 import type { FailedFile, ListedChunk, ListMark } from './source-list';
 
 /** How far an import has come; what a checkpoint holds. */
@@ -39,11 +40,15 @@ export interface ImportSettings {
   rejectsMax: number;
   idPrefix: string;
   guessTypes: boolean;
+  /** Columns whose texts are numbers however they are written. */
+  numbers: ReadonlySet<string>;
   hasDecimalCommas?: boolean;
 }
 
 /** So often is the checkpoint written: a killed import sends again what was acknowledged since. */
 const CHECKPOINT_EVERY_MS = 500;
+/** A number with places, as prices are written; codes with zeros before them are none. */
+const DECIMAL = /^-?(?:0|[1-9]\d*)\.\d+$/;
 /** A person is told of waits so often. */
 const WAITS_TOLD_EVERY_MS = 5000;
 
@@ -141,8 +146,8 @@ export class ImportRun {
     const passage = this.watermark.begin(mark, chunk.records.length + unreadable.length, unreadable);
     for (let i = 0; i < unreadable.length; i++) this.countReject();
     if (mapping !== null && this.converter?.source !== source) {
-      const { idPrefix, guessTypes, dim } = this.settings;
-      this.converter = { source, rows: new RowConverter(mapping, dim, source, { idPrefix, guessTypes }) };
+      const { idPrefix, guessTypes, numbers, dim } = this.settings;
+      this.converter = { source, rows: new RowConverter(mapping, dim, source, { idPrefix, guessTypes, numbers }) };
     }
     const rows = this.converter?.rows as RowConverter;
     for (const record of chunk.records) {
@@ -166,9 +171,7 @@ export class ImportRun {
     const isFirst = this.described === '';
     if (described !== this.described) this.parts.say(`${isFirst ? '' : `${file.name}: `}${described}`);
     this.described = described;
-    const comma = this.settings.hasDecimalCommas || !source.hasTextOnly ? undefined : (mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)));
-    const withComma = comma?.find((name) => chunk.records.some(({ fields }) => isDecimalComma(fields[name])));
-    if (withComma !== undefined) this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
+    if (source.hasTextOnly) this.tellTexts(mapping!.metadata ?? columns.filter((name) => !usedColumns(mapping!).includes(name)), chunk.records);
     const { collection, dim } = this.settings;
     const found = mapping!.vector === null ? await this.wrongModel() : wrongDimension(mapping!, chunk.records, dim);
     if (found === null) return;
@@ -177,6 +180,20 @@ export class ImportRun {
     if (!this.hasSent) throw new CommandError(reason, EXIT_CODES.usage);
     this.failedNumber = file.number;
     this.passOver({ failed: file.name, reason, mark: { ...mark, inner: chunk.mark }, share: null });
+  }
+
+  /** Tells of texts in the first rows of a table that may have been meant as numbers. */
+  private tellTexts(columns: string[], records: SourceRecord[]): void {
+    const { hasDecimalCommas, guessTypes, numbers } = this.settings;
+    const withComma = hasDecimalCommas ? undefined : columns.find((name) => records.some(({ fields }) => isDecimalComma(fields[name])));
+    if (withComma !== undefined) this.parts.say(`values such as 0,5 in column "${withComma}" stay texts; --decimal , makes numbers of them`);
+    for (const name of guessTypes ? columns : []) {
+      if (numbers.has(name)) continue;
+      const texts = records.map(({ fields }) => fields[name] as string);
+      const kept = texts.find((text) => typeof typedText(text) === 'string' && DECIMAL.test(text));
+      if (kept === undefined || !texts.some((text) => typeof typedText(text) === 'number')) continue;
+      this.parts.say(`values such as ${kept} in column "${name}" stay texts beside numbers; --numbers ${name} makes numbers of them`);
+    }
   }
 
   /** The dimension of the model, where it is not that of the collection. */

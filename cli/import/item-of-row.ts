@@ -3,7 +3,7 @@ import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { rowDigest } from '../formats/row-digest';
 import { UntypedBytes } from '../formats/table-values';
-import { isNothing, metadataValue, textOfBytes, typedText, vectorOf } from './row-values';
+import { isNothing, metadataValue, numberOf, textOfBytes, typedText, vectorOf } from './row-values';
 
 /** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
 export type RowOutcome = { externalId: string; json: string; vector: Float32Array | null } | { reason: string; externalId: string | null };
@@ -21,7 +21,7 @@ export class RowConverter {
     private readonly mapping: ColumnMapping,
     private readonly dim: number,
     private readonly source: Pick<RecordSource, 'hasTextOnly'>,
-    private readonly options: { idPrefix: string; guessTypes: boolean },
+    private readonly options: { idPrefix: string; guessTypes: boolean; numbers?: ReadonlySet<string> },
   ) {
     // As an export writes it; where metadata are columns, it may be one of them.
     this.used = new Set([...usedColumns(mapping), ...(mapping.metadataObject === null ? [] : [EXPIRES_AT])]);
@@ -73,7 +73,7 @@ export class RowConverter {
     const pairs: [string, unknown][] = [];
     for (const name of metadata ?? Object.keys(fields)) {
       if (metadata === null && this.used.has(name)) continue;
-      const value = this.valueOf(fields[name]);
+      const value = this.valueOf(name, fields[name]);
       if (value !== undefined) pairs.push([name, value]);
     }
     if (metadataObject !== null) {
@@ -85,9 +85,16 @@ export class RowConverter {
     return Object.fromEntries(pairs);
   }
 
+  /** What a text of a table is. A partition of folders may be typed already. */
+  private typed(name: string, text: unknown): unknown {
+    const { guessTypes, numbers } = this.options;
+    if (typeof text !== 'string') return text;
+    return (numbers?.has(name) === true ? numberOf(text) : null) ?? (guessTypes ? typedText(text) : text);
+  }
+
   /** Undefined: there is none. */
-  private valueOf(value: unknown): unknown {
-    const typed = this.source.hasTextOnly && this.options.guessTypes ? typedText(value as string) : value;
+  private valueOf(name: string, value: unknown): unknown {
+    const typed = this.source.hasTextOnly ? this.typed(name, value) : value;
     return isNothing(typed) || (typed === '' && this.source.hasTextOnly) ? undefined : metadataValue(typed);
   }
 }

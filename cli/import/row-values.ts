@@ -110,6 +110,8 @@ function vectorOfText(text: string, dim: number): Float32Array | string {
 /** As programs write numbers that are none; JavaScript's own names come back as they were. */
 const NO_NUMBER = /^(?:NaN|nan|[-+]?(?:Infinity|inf))$/;
 
+const PLAIN_NUMBER = /^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*$/;
+
 /** A text as the number or truth value that it is; one that would not come back as it was stays a text. */
 export function typedText(text: string): unknown {
   if (text === 'true' || text === 'True' || text === 'TRUE') return true;
@@ -117,6 +119,13 @@ export function typedText(text: string): unknown {
   if (NO_NUMBER.test(text)) return Number.NaN;
   const number = Number(text);
   return String(number) === text && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : text;
+}
+
+/** The number that a text is, however it is written; null: none, or none that a double holds. */
+export function numberOf(text: string): number | null {
+  if (!PLAIN_NUMBER.test(text)) return null;
+  const number = Number(text);
+  return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : null;
 }
 
 /** Control characters, but for those that lines of text have. */

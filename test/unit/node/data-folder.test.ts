@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareDataFolder } from '../../../node/data-folder';
@@ -68,6 +68,20 @@ test('one that this user may not write to is refused with that reason, and left 
     if (isRoot) process.seteuid?.(0);
   }
   expect(readdirSync(path)).toEqual([]);
+});
+
+test('one of several missing folders is made, and one that is there, also by a link, is taken', () => {
+  const deep = join(folder, 'a/b/c');
+  prepareDataFolder(deep, log);
+  prepareDataFolder(deep, log);
+  symlinkSync(deep, join(folder, 'link'));
+  prepareDataFolder(join(folder, 'link'), log);
+  expect(readdirSync(deep)).toEqual(['format.json']);
+});
+
+// Where the system knows the folder above, and says that it is not there.
+(existsSync('/proc/self') ? test : test.skip)('one where no folder can be is refused at once', () => {
+  expect(() => prepareDataFolder('/proc/quiver-data', log)).toThrow(/the data folder \/proc\/quiver-data cannot be made: ENOENT/);
 });
 
 test('one that cannot be made is refused in one line', () => {

@@ -45,7 +45,7 @@ async function* chunksFrom(state: ImportState, ...chunks: Row[][]): AsyncGenerat
 const newState = (): ImportState => ({ mark: { file: 0, inner: null, mapping: null }, rows: 0, rejected: 0, added: 0, failedFiles: 0, rejectBytes: 0 });
 
 /** A run into a service that refuses items of the id `refused`. */
-function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { batchItemsMax = 1, sent = [] as string[] } = {}): ImportRun {
+function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { batchItemsMax = 1, sent = [] as string[], said = [] as string[] } = {}): ImportRun {
   const connection = {
     call: async (_method: string, _path: string, { body }: { body: Uint8Array }) => {
       const { items } = JSON.parse(Buffer.from(body).toString()) as { items: { external_id: string }[] };
@@ -54,9 +54,21 @@ function runOf(rejectPath: string, state: ImportState, rejectsMax: number, { bat
     },
   } as unknown as Connection;
   const context = { signal: new AbortController().signal } as CommandContext;
-  const settings = { collection: 'c', dim: 2, lanes: 1, batchItemsMax, batchCharactersMax: 10_000, requestTimeoutMs: 1000, patienceMs: 1000, rejectsMax, idPrefix: '', guessTypes: true };
+  const settings = {
+    collection: 'c',
+    dim: 2,
+    lanes: 1,
+    batchItemsMax,
+    batchCharactersMax: 10_000,
+    requestTimeoutMs: 1000,
+    patienceMs: 1000,
+    rejectsMax,
+    idPrefix: '',
+    guessTypes: true,
+    numbers: new Set<string>(),
+  };
   const progress = { report: () => undefined, say: () => undefined, stop: () => undefined };
-  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress, say: () => undefined });
+  return new ImportRun(context, connection, state, settings, { resume: null, rejectPath, progress, say: (line) => void said.push(line) });
 }
 
 const listed = (path: string): string[] =>
@@ -118,4 +130,22 @@ test('an import that can read no further has stored what stands before that', as
   await expect(run.run(broken(), signal)).rejects.toThrow('it is cut off');
   expect(sent).toEqual(['a', 'b']);
   expect(state).toMatchObject({ rows: 2, rejected: 0 });
+});
+
+test('texts of CSV that may have been meant as numbers are told, with what makes numbers of them', async () => {
+  const said: string[] = [];
+  const state = newState();
+  const fields = { id: 'a', vector: '1 2', price: '9.99', version: '1.10', code: '007', weight: '1,5' };
+  async function* rows(): AsyncGenerator<ListedChunk> {
+    for await (const listed of chunksFrom(state, [good('a')])) {
+      const records = [fields, { ...fields, price: '8.00', version: '2.0', code: '7' }].map((each, i) => ({ fields: each, number: i + 1 }));
+      const mapping = { ...listed.mapping!, metadata: null };
+      yield { ...listed, source: { hasTextOnly: true } as RecordSource, mapping, columns: Object.keys(fields), chunk: { ...listed.chunk, records } };
+    }
+  }
+  await runOf(join(folder, 'told.jsonl'), state, 0, { said }).run(rows(), signal);
+  expect(said.slice(1)).toEqual([
+    'values such as 0,5 in column "weight" stay texts; --decimal , makes numbers of them',
+    'values such as 8.00 in column "price" stay texts beside numbers; --numbers price makes numbers of them',
+  ]);
 });

@@ -104,6 +104,16 @@ describe('an item of a row', () => {
     expect(convert({ id: 'a', vector: [1, 2], metadata: 'no' }, mapping)).toBe('column "metadata" holds no JSON object');
   });
 
+  test('of CSV has numbers of texts that would come back as they were, and of named columns of all that are numbers', () => {
+    const fields = { id: 'a', vector: '1 2', price: '8.00', code: '8.00', n: '1e3', year: '1999', many: '12345678901234567890', word: 'x' };
+    const of = (guessTypes: boolean): unknown => {
+      const outcome = new RowConverter(whole, 2, { hasTextOnly: true }, { idPrefix: '', guessTypes, numbers: new Set(['price', 'n', 'many', 'word']) }).convert({ fields, number: 1 }, '');
+      return 'json' in outcome ? (JSON.parse(outcome.json) as { metadata: unknown }).metadata : outcome;
+    };
+    expect(of(true)).toEqual({ price: 8, code: '8.00', n: 1000, year: 1999, many: '12345678901234567890', word: 'x' });
+    expect(of(false)).toEqual({ price: 8, code: '8.00', n: 1000, year: '1999', many: '12345678901234567890', word: 'x' });
+  });
+
   test('expires when its column says so, which must be a text', () => {
     const mapping = mapColumns(['id', 'vector', 'metadata', 'expires_at'], {}, {});
     const item = { id: 'a', vector: [1, 2], metadata: {} };
