@@ -78,7 +78,10 @@ export function findFiles(paths: string[], format: Format | null): FoundFiles {
   const found: FoundFiles = { files: [], leftOut: [] };
   for (const path of paths) {
     if (!existsSync(path)) throw new CommandError(`${path} is not there`, EXIT_CODES.usage);
-    if (!statSync(path).isDirectory()) {
+    const kind = statSync(path);
+    if (!kind.isDirectory()) {
+      // It can be read once, and from its beginning only.
+      if (!kind.isFile()) throw new CommandError(`${path} is a pipe or a device, and no file: pipe it into standard input, as in: zcat a.gz | quiver import - --format jsonl`, EXIT_CODES.usage);
       found.files.push({ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: basename(path) });
       continue;
     }

@@ -32,6 +32,10 @@ test('a name that says no format is not asked about where the file says what it 
   expect(() => findFiles([join(folder, 'a.dat')], null)).toThrow('what format is');
 });
 
+test('a pipe or a device is refused with what to do', () => {
+  expect(() => findFiles(['/dev/null'], 'jsonl')).toThrow(/is a pipe or a device, and no file: pipe it into standard input/);
+});
+
 test('files of their own kind, and others of few bytes, are read', async () => {
   for (const [name, format, content] of [
     ['b.csv', 'csv', 'PK,text\n1,a\n'],
