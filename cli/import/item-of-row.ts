@@ -3,7 +3,7 @@ import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { rowDigest } from '../formats/row-digest';
 import { UntypedBytes } from '../formats/table-values';
-import { isNothing, metadataValue, numberOf, textOfBytes, typedText, vectorOf } from './row-values';
+import { isNothing, metadataValue, numberOfText, textOfBytes, typedText, vectorOf } from './row-values';
 
 /** What becomes of a row: an item as JSON, its vector beside it, or why there is none. */
 export type RowOutcome = { externalId: string; json: string; vector: Float32Array | null } | { reason: string; externalId: string | null };
@@ -89,7 +89,7 @@ export class RowConverter {
   private typed(name: string, text: unknown): unknown {
     const { guessTypes, numbers } = this.options;
     if (typeof text !== 'string') return text;
-    return (numbers?.has(name) === true ? numberOf(text) : null) ?? (guessTypes ? typedText(text) : text);
+    return (numbers?.has(name) === true ? numberOfText(text) : null) ?? (guessTypes ? typedText(text) : text);
   }
 
   /** Undefined: there is none. */

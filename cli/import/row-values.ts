@@ -122,7 +122,7 @@ export function typedText(text: string): unknown {
 }
 
 /** The number that a text is, however it is written; null: none, or none that a double holds. */
-export function numberOf(text: string): number | null {
+export function numberOfText(text: string): number | null {
   if (!PLAIN_NUMBER.test(text)) return null;
   const number = Number(text);
   return Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number)) ? number : null;
