@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
@@ -50,6 +51,10 @@ const STATE_MS = 3_000;
 const ONE_STATE_MS = 7_000;
 /** How long the shards of a collection are asked for their stamps where not all of them can be opened. */
 const LEARN_MS = 5_000;
+
+/** How long a creation waits for another one of the same name, and how often at most: in all some seconds. */
+const CREATION_WAIT_MS = 100;
+const CREATION_WAITS_MAX = 50;
 
 /**
  * Creates, shows and deletes collections: first the catalog changes, then the shards. A collection becomes visible once
@@ -135,13 +140,29 @@ export class CatalogCollectionsService implements CollectionsService {
       ...(mark !== undefined && { once: mark.token }),
       quota: quotaOrNone(input.quota === undefined ? this.defaults.quota : input.quota),
     };
-    const reserved = await this.catalog.reserve(wanted, this.quota);
+    const reserved = await this.reserved(wanted);
     try {
       await this.openShards(reserved, 'make');
       return viewOf(await this.catalog.publish(reserved, mark && { mark, resultOf: (record) => viewOf(record, 0) }), 0);
     } catch (error) {
       if (await this.isTakenBack(reserved)) throw error;
       return viewOf(reserved, 0);
+    }
+  }
+
+  /**
+   * The reservation of a name. Where another creation has it that is not done yet, its end is waited for: whoever is told that a
+   * collection exists must find it.
+   */
+  private async reserved(wanted: CollectionRecord): Promise<CollectionRecord> {
+    for (let waits = 0; ; waits += 1) {
+      try {
+        return await this.catalog.reserve(wanted, this.quota);
+      } catch (error) {
+        const isTaken = isQuiverError(error) && error.kind === 'already_exists';
+        if (!isTaken || waits === CREATION_WAITS_MAX || !(await this.catalog.isReserved(wanted.name))) throw error;
+        await setTimeout(CREATION_WAIT_MS);
+      }
     }
   }
 

@@ -167,6 +167,12 @@ export class CollectionCatalog {
     throw tooBusy(record.name);
   }
 
+  /** Whether a creation has the name, and is not done. */
+  async isReserved(name: string): Promise<boolean> {
+    const entry = await this.store.get(collectionPath(name));
+    return entry !== null && collectionFromEntry(entry).state === 'creating';
+  }
+
   /**
    * Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile;
    * commit_unknown when an answer of the store was lost and it can't be asked any more.

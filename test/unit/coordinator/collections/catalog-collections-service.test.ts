@@ -32,6 +32,34 @@ test('a recovery asks the shards of each collection until all of them have answe
   expect(await recovered()).toEqual(['2.0']);
 });
 
+test('who is told that a collection exists finds it, also where its creation was under way', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const shards = new PlainShardClient();
+  const { service } = await plainService({ store, shards });
+  const { service: other } = await plainService({ store, shards });
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const begun = new Promise<void>((resolve) => {
+    shards.intercept = () => {
+      resolve();
+      return gate;
+    };
+  });
+  const first = service.collections.create(newCollection('a'));
+  await begun;
+  const seen: string[] = [];
+  const raced = other.collections.create(newCollection('a')).catch(async (error: QuiverError) => {
+    seen.push(error.kind);
+    seen.push((await other.collections.get('a')).name);
+  });
+  // Time enough to be told too early.
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  expect(seen).toEqual([]);
+  open();
+  await Promise.all([first, raced]);
+  expect(seen).toEqual(['already_exists', 'a']);
+});
+
 describe('a collection of which a shard does not answer', () => {
   /** More than are asked at once. */
   const AWAY = 20;
