@@ -108,6 +108,8 @@ export interface ReshardView {
   startedAt: string;
   /** Why it failed; null if it did not. */
   error: string | null;
+  /** What keeps it from getting on, for people; null: nothing. It goes on by itself when that is over. */
+  waitsFor: string | null;
 }
 
 /** The most that a collection may hold; null: as much as there is room for. */
@@ -595,6 +597,8 @@ export interface BackupView {
   sealed: boolean | null;
   /** Collections that it was to have and lacks, and why. */
   leftOut: { name: string; reason: string }[];
+  /** Of one under way: a shard that did not answer the last time, and why; it is asked again. null: there is none. */
+  waitsFor: string | null;
   /** Share of the shards that are done, 0 to 1. */
   progress: number;
   /** Bytes that it wrote itself, and all that it consists of. */

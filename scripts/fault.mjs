@@ -42,9 +42,11 @@ const { backupRounds } = require('../test/fault/backup-rounds.ts');
 const { FAILURES, failoverTimes } = require('../test/fault/failovers.ts');
 
 if (values.matrix) {
-  const { KNOWN_NOT_HELD, NOT_TRIED } = require('../test/fault/matrix/expectations.ts');
+  const { NOT_TRIED } = require('../test/fault/matrix/expectations.ts');
   const { lineOf } = require('../test/fault/matrix/cell.ts');
   const { runMatrix } = require('../test/fault/matrix/fault-matrix.ts');
+  // Of many processes at once.
+  process.setMaxListeners(0);
   const pattern = new RegExp(values.only);
   const startedMs = Date.now();
   console.log('place | kind | fault | form | moment | expected | seen | ok');
@@ -54,7 +56,8 @@ if (values.matrix) {
   const onCell = (cell) => console.log(lineOf(cell));
   const { cells, mismatches, known } = await runMatrix({ seed: from, only, onCell });
   for (const { place, kind, fault, why } of NOT_TRIED) console.log(`no cell: ${place} | ${kind} | ${fault} | ${why}`);
-  for (const { kind, why } of KNOWN_NOT_HELD) console.log(`known not to hold: ${kind}: ${why}`);
+  for (const { cell, why } of known) console.log(`known not to hold: ${lineOf(cell)}: ${why}`);
+  for (const cell of mismatches) console.log(`not as it should be: ${lineOf(cell)}`);
   const seconds = ((Date.now() - startedMs) / 1000).toFixed(0);
   console.log(`seed ${from}: ${cells} cells in ${seconds} s, ${mismatches.length} not as they should be, ${known.length} known not to hold`);
   process.exit(mismatches.length > 0 ? 1 : 0);

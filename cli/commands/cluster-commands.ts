@@ -39,7 +39,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
       if (state.reshards.length > 0)
         output.write(
           `\n${table(
-            ['collection', 'from', 'to', 'reshard', 'copied', 'behind', 'new shards', 'error'],
+            ['collection', 'from', 'to', 'reshard', 'copied', 'behind', 'new shards', 'waits for', 'error'],
             state.reshards.map((reshard) => [
               reshard.collection,
               reshard.from,
@@ -48,6 +48,7 @@ export function addClusterCommands(program: Command, context: CommandContext): v
               `${Math.floor(reshard.fraction * 100)} %`,
               reshard.behind,
               newShards(state, reshard.collection),
+              reshard.waits_for ?? '',
               reshard.error ?? '',
             ]),
           )}`,

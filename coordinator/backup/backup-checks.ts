@@ -15,7 +15,8 @@ import { BACKUP_CHECK, SHARD_MANIFEST } from '../../shared/backup/content-schema
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Pace } from '../../shared/time/pace';
 
-const CHECKS_PREFIX = 'checks/';
+/** What was found in each backup that was verified. */
+export const CHECKS_PREFIX = 'checks/';
 /** Objects that are read at once. */
 const AT_ONCE = 8;
 /** Names that are kept. */

@@ -11,6 +11,7 @@ import { KEYS_PREFIX } from '../keys/key-record';
 import type { BackupRecord, BackedUpProgress, ShardProgress } from './backup-record';
 import { type BackupRepository, notOurs } from './backup-repository';
 import { type OwnedEntry, Superseded } from '../driving/owned-entry';
+import { obstacleOf, ofShards } from '../collections/reshard/shard-transfers';
 import { ShardTurns } from './shard-turns';
 
 const CALL_MS = 10_000;
@@ -174,12 +175,16 @@ export class BackupPass {
         try {
           state = await shards.read(id, 'backup', order, { deadlineMs: clock.monotonicMs() + CALL_MS });
           turn.answered();
+          progress.waitsFor = undefined;
         } catch (error) {
           if (!isQuiverError(error)) throw error;
           const now = error.kind === 'resharded' || error.kind === 'not_found' ? await this.read(record) : undefined;
           if (now === null || (now !== undefined && now.uid !== id.collectionUid)) throw new OtherShards();
-          if (!error.retryable && error.kind !== 'not_found') throw error;
-          if (turn.silent()) throw error;
+          const named = ofShards(`shard ${id.shard} of collection "${record.name}"`, error);
+          if (!error.retryable && error.kind !== 'not_found') throw named;
+          if (turn.silent()) throw named;
+          progress.waitsFor = obstacleOf(named).slice(0, REASON_LENGTH_MAX);
+          this.store();
         }
         if (state !== null) {
           Object.assign(progress, { state: state.state === 'done' ? 'done' : 'running', items: state.items, copiedBytes: state.copiedBytes, totalBytes: state.totalBytes });

@@ -20,6 +20,8 @@ export interface ShardProgress {
   items: number;
   copiedBytes: number;
   totalBytes: number;
+  /** Why it did not answer the last time, with its name; absent: it did. */
+  waitsFor?: string | undefined;
 }
 
 export interface BackedUpProgress {

@@ -3,6 +3,7 @@ import type { SealState } from '../../shared/backup/backup-seals';
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { BACKUP_CLAIM, BACKUP_MANIFEST } from '../../shared/backup/content-schemas';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { CHECKS_PREFIX, lastCheck } from './backup-checks';
 import { claimKey, idsUnder, manifestKey, msOfId, voidKey } from './backup-names';
 import { BackupSweep } from './backup-sweep';
 
@@ -12,6 +13,8 @@ const AHEAD_MS = 3_600_000;
 const BASES_LOOKED_AT = 16;
 /** The same of the newest one that is whole. */
 const NEWEST_LOOKED_AT = 100;
+/** Backups of which it is read what the last verification found, the newest first. */
+const CHECKS_LOOKED_AT = 16;
 /** A finished backup as it is in a target. */
 export interface StoredBackup {
   manifest: BackupManifest;
@@ -109,8 +112,8 @@ export class BackupRepository {
   /**
    * Claims what another backup builds upon, and answers it: of each collection the newest backup that has it, none where there is
    * none. A claim is made once: what a process before claimed is the base of all, since shards and a manifest on its way may be
-   * building upon it. What of it is deleted by now is left out. What this service has not sealed is never a base: the seal of
-   * the new backup would speak for it.
+   * building upon it. What of it is deleted by now is left out, and collections in whose data a verification has found damage.
+   * What this service has not sealed is never a base: the seal of the new backup would speak for it.
    */
   async claim(id: string, startedAt: string, wanted: readonly WantedCollection[]): Promise<BackupManifest[]> {
     const key = claimKey(id);
@@ -120,9 +123,12 @@ export class BackupRepository {
       claim = (await this.target.create(key, sealedText(own))) ? own : await this.claimOf(key);
     }
     const bases: BackupManifest[] = [];
+    const damaged = claim?.bases.length ? await this.damagedPlaces() : new Set();
     for (const claimed of claim?.bases ?? []) {
       const base = await this.unlessUnreadable(claimed);
-      if (base?.seal === 'sealed') bases.push(base.manifest);
+      if (base?.seal !== 'sealed') continue;
+      const collections = base.manifest.collections.filter(({ uid, shards }) => !shards.some(({ needs }) => needs.some((id) => damaged.has(`${id}/${uid}`))));
+      bases.push({ ...base.manifest, collections });
     }
     return bases;
   }
@@ -139,6 +145,19 @@ export class BackupRepository {
       if (missing.size === 0) break;
     }
     return bases;
+  }
+
+  /** Where a verification has found damage: the backup that wrote the data, and the uid of the collection. */
+  private async damagedPlaces(): Promise<Set<string>> {
+    const places = new Set<string>();
+    const checked = (await idsUnder(this.target, CHECKS_PREFIX)).sort().slice(-CHECKS_LOOKED_AT);
+    for (const id of checked) {
+      for (const key of (await lastCheck(this.target, id, true))?.damaged ?? []) {
+        const [, backup, part = ''] = key.split('/');
+        places.add(`${backup}/${part.split('.')[0]}`);
+      }
+    }
+    return places;
   }
 
   /**

@@ -60,7 +60,7 @@ export class ClusterOperations implements OperationsService {
       // While the cluster store is away, nothing changes.
       reshards: await this.reshards().catch((error: unknown) => {
         if (!isQuiverError(error) || error.kind !== 'unavailable') throw error;
-        return shownReshards(reshards);
+        return shownReshards(reshards).map((reshard) => ({ ...reshard, waitsFor: reshard.waitsFor ?? 'the cluster store, which does not answer' }));
       }),
     };
   }

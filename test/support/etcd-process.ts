@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,17 +34,17 @@ export class EtcdProcess {
   private readonly dataDir: string;
   private child: ChildProcess | null = null;
 
-  constructor(options: { name?: string; ports?: Ports; initialCluster?: string; flags?: string[] } = {}) {
+  constructor(options: { name?: string; ports?: Ports; initialCluster?: string; flags?: string[]; parent?: string | undefined } = {}) {
     if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing: "npm test" and "npm run fault" install it (Debian's package etcd-server)`);
     this.name = options.name ?? 'etcd';
     this.ports = options.ports ?? null;
     this.initialCluster = options.initialCluster ?? null;
     this.flags = options.flags ?? [];
-    this.dataDir = mkdtempSync(join(DATA_PARENT, 'quiver-etcd-'));
+    this.dataDir = mkdtempSync(join(options.parent ?? DATA_PARENT, 'quiver-etcd-'));
   }
 
-  /** A process that has just been started and answers. */
-  static async start(options: { flags?: string[] } = {}): Promise<EtcdProcess> {
+  /** A process that has just been started and answers. `parent`: the folder in which its own is made. */
+  static async start(options: { flags?: string[]; parent?: string | undefined } = {}): Promise<EtcdProcess> {
     const etcd = new EtcdProcess(options);
     await etcd.start();
     return etcd;
@@ -170,6 +170,12 @@ export class EtcdProcess {
 
   resume(): void {
     process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** From now on each of its writes to files fails, in this life of it: it ends by the first. Linux only. Throws where that can't be. */
+  failWrites(): void {
+    const { status, stderr, error } = spawnSync('prlimit', ['--pid', String(this.pid), '--fsize=1'], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`prlimit: ${error?.message ?? stderr}`);
   }
 
   async destroy(): Promise<void> {

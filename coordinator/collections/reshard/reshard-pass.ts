@@ -11,7 +11,7 @@ import { type Beside, Superseded } from '../../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
-import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
+import { idsOf, inBatches, type ItemState, ofShards, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
 const CALL_MS = 15_000;
@@ -82,9 +82,10 @@ export class ReshardPass {
     private readonly parts: ReshardParts,
   ) {
     const { shards, clock } = parts;
-    const { id: reshard, term, sources, copied, state, unseals } = owned.record;
-    this.transfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: CALL_MS });
-    this.sealedTransfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: SEALED_CALL_MS });
+    const { name: collection, to, id: reshard, term, sources, copied, state, unseals } = owned.record;
+    const asked = { shards, clock, collection, newUid: to.uid, reshard, term };
+    this.transfers = new ShardTransfers({ ...asked, timeoutMs: CALL_MS });
+    this.sealedTransfers = new ShardTransfers({ ...asked, timeoutMs: SEALED_CALL_MS });
     this.sources = sources.map((source) => ({ ...source }));
     this.waiting = sources.map(() => 0);
     this.marksTaken = sources.map(() => 0);
@@ -155,7 +156,12 @@ export class ReshardPass {
 
   private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
     const settings = shardSettings(collection);
-    await inBatches(idsOf(this.owned.record.to), (id) => this.parts.shards[how]({ ...id, ...settings }));
+    const { name, to } = this.owned.record;
+    try {
+      await inBatches(idsOf(to), (id) => this.parts.shards[how]({ ...id, ...settings }));
+    } catch (error) {
+      throw isQuiverError(error) ? ofShards(`the new shards of collection "${name}"`, error) : error;
+    }
   }
 
   /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */
@@ -176,7 +182,8 @@ export class ReshardPass {
       if (source.after === null && !source.isCopied) source.until = await this.transfers.lastStamp(id);
     });
     const total = found.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
-    await this.store({ total });
+    // Nothing is copied by that: what kept the last attempt may keep this one, too.
+    await this.store({ total, waitsFor: this.owned.record.waitsFor });
   }
 
   private async copy(shard: number, limit: number): Promise<void> {
@@ -242,10 +249,10 @@ export class ReshardPass {
   /** From here on clients wait. */
   private async seal(): Promise<void> {
     const { clock, log } = this.parts;
-    const { from, to, id: reshard, term } = this.owned.record;
+    const { name: collection, from, to, id: reshard, term } = this.owned.record;
     const startMs = clock.monotonicMs();
     this.sealingMs ??= startMs;
-    const transfers = new ShardTransfers({ ...this.parts, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
+    const transfers = new ShardTransfers({ ...this.parts, collection, newUid: to.uid, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
     await transfers.stageAll(to, 'filling');
     await transfers.stageAll(from, 'sealed');
     if (this.isRestored) await this.takeMarks(transfers);
@@ -315,10 +322,10 @@ export class ReshardPass {
    * other collections. In a term of its own, because a copy of what closed a shard may still be on its way.
    */
   private async unseal(): Promise<void> {
-    const { from, id: reshard, term } = this.owned.record;
+    const { name: collection, from, id: reshard, term } = this.owned.record;
     // Noted before, for whoever goes on if this one can't reach all of them.
     await this.owned.change({ unseals: true, term: term + 1, sealsAfter: this.nextSeal() });
-    const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
+    const transfers = new ShardTransfers({ ...this.parts, collection, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
     await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
     await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.nextSeal() });
   }
@@ -439,7 +446,7 @@ export class ReshardPass {
 
   private async store(change: Partial<OwnedReshard['record']>): Promise<void> {
     this.mustGoOn();
-    await this.owned.change({ sources: this.sources.map((source) => ({ ...source })), copied: this.copied, behind: this.behind, ...change });
+    await this.owned.change({ sources: this.sources.map((source) => ({ ...source })), copied: this.copied, behind: this.behind, waitsFor: undefined, ...change });
     this.storedMs = this.parts.clock.monotonicMs();
   }
 

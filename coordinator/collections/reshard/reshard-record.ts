@@ -82,6 +82,8 @@ export interface ReshardRecord {
   startedAt: string;
   /** Why it is given up; null: somebody wanted that, or it is not. */
   error: string | null;
+  /** What the last attempt met, for people; absent: it gets on. */
+  waitsFor?: string | undefined;
   /** By the number of the old shard. */
   sources: SourceProgress[];
   /** Items copied so far, and how many there were when it began; changes that wait. */

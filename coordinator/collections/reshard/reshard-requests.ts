@@ -11,6 +11,7 @@ import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry,
 import {
   isCancellable,
   isUnderWay,
+  isUntouched,
   NOTHING_COPIED,
   otherSets,
   type ReshardRecord,
@@ -87,7 +88,7 @@ export class ReshardRequests {
 
   /** Errors: conflict when one of its shards holds an item; unavailable. */
   async mustBeEmpty({ name, uid, shards }: Pick<CollectionRecord, 'name' | 'uid' | 'shards'>): Promise<void> {
-    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
     mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
   }
 
@@ -174,7 +175,7 @@ export class ReshardRequests {
     const { store, shards, clock } = this.options;
     const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
     const found = coming.map(({ id, name, term, to }) => {
-      const transfers = new ShardTransfers({ shards, clock, reshard: id, term, timeoutMs: NEW_SHARD_MS });
+      const transfers = new ShardTransfers({ shards, clock, collection: name, newUid: to.uid, reshard: id, term, timeoutMs: NEW_SHARD_MS });
       return inBatches(idsOf(to), async (shard) => {
         const vectors = await transfers.look(shard, Number.MAX_SAFE_INTEGER, 1).then(
           ({ vectorCount }) => vectorCount,
@@ -201,7 +202,7 @@ export class ReshardRequests {
 
   /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */
   private async nextTerm({ uid, shards, name }: CollectionRecord): Promise<number> {
-    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
     try {
       const found = await transfers.lookAtAll({ uid, shards });
       if (found.some(({ stage }) => stage !== 'open')) throw new QuiverError('unavailable', `shards of collection "${name}" are part of a reshard that is not over; the call may be retried`);
@@ -238,7 +239,7 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
 export function shownReshards(records: readonly ReshardRecord[]): ReshardView[] {
   return records
     .filter(isShown)
-    .map(viewOf)
+    .map((record) => ({ ...viewOf(record), waitsFor: obstacleOf(record, records) }))
     .sort((a, b) => (a.collection < b.collection ? -1 : 1));
 }
 
@@ -247,9 +248,29 @@ function isShown({ restored, state }: ReshardRecord): boolean {
   return restored === undefined || state === 'stuck';
 }
 
-function viewOf({ name, from, to, state: present, copied, total, behind, startedAt, error }: ReshardRecord): ReshardView {
+/** What keeps it from getting on: what it met last, or the one before it, because one collection after the other is copied. */
+function obstacleOf(reshard: ReshardRecord, all: readonly ReshardRecord[]): string | null {
+  const { waitsFor } = viewOf(reshard);
+  if (waitsFor !== null || !isUntouched(reshard)) return waitsFor;
+  const first = all.find((one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one));
+  return first === undefined ? null : `the shards of collection "${first.name}", which are copied first`;
+}
+
+function viewOf({ name, from, to, state: present, copied, total, behind, startedAt, error, waitsFor }: ReshardRecord): ReshardView {
   const state = present === 'seeding' ? 'filling' : present;
   const isCopied = state === 'sealing' || state === 'opening' || state === 'retiring';
   const fraction = isCopied ? 1 : Math.min(1, total === 0 ? 0 : copied / total);
-  return { collection: name, from: from.shards, to: to.shards, state, fraction, copied, total, behind, startedAt, error };
+  return {
+    collection: name,
+    from: from.shards,
+    to: to.shards,
+    state,
+    fraction,
+    copied,
+    total,
+    behind,
+    startedAt,
+    error,
+    waitsFor: state === 'failed' || state === 'stuck' ? null : (waitsFor ?? null),
+  };
 }

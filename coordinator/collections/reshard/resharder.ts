@@ -4,6 +4,7 @@ import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
 import { type DriverOffice, OwnedEntry, Superseded } from '../../driving/owned-entry';
+import { obstacleOf } from './shard-transfers';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
 import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
 
@@ -33,6 +34,8 @@ export class Resharder {
   private readonly running = new Map<string, Promise<void>>();
   private readonly attempts = new Map<string, Attempts>();
   private readonly retiringSinceMs = new Map<string, number>();
+  /** By id, what the last attempt met: the next one notes it, because it has a change to make in any case. */
+  private readonly obstacles = new Map<string, string>();
   private readonly stopping = new AbortController();
   private timers: NodeJS.Timeout[] = [];
 
@@ -85,7 +88,7 @@ export class Resharder {
       if (found === null || !this.mayBegin(found)) continue;
       const run = this.drive(found)
         .then(
-          (isToWait) => void (isToWait || this.attempts.delete(stepOf(found.value))),
+          (isToWait) => this.noteEnd(found, isToWait),
           (error: unknown) => this.noteFailure(found, error),
         )
         .finally(() => {
@@ -102,6 +105,7 @@ export class Resharder {
     for (const step of this.attempts.keys()) if (!steps.has(step)) this.attempts.delete(step);
     const ids = new Set(known.map(({ value }) => value.id));
     for (const id of this.retiringSinceMs.keys()) if (!ids.has(id)) this.retiringSinceMs.delete(id);
+    for (const id of this.obstacles.keys()) if (!ids.has(id)) this.obstacles.delete(id);
   }
 
   private mayBegin({ value }: Watched<ReshardRecord>): boolean {
@@ -146,7 +150,7 @@ export class Resharder {
       await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
       return true;
     }
-    const owned = await OwnedReshard.take({ store, office }, found);
+    const owned = await OwnedReshard.take({ store, office }, found, this.obstacles.get(value.id));
     // As it is now: what follows may leave other sets.
     const before = owned.record;
     if (before.state === 'retiring') await owned.end(dropChanges(before));
@@ -182,10 +186,16 @@ export class Resharder {
     await this.options.drop(intent).catch((error: unknown) => this.options.log.warn({ error, collection: intent.name, collectionUid: intent.uid }, 'shards of a reshard are left to be dropped later'));
   }
 
+  private noteEnd({ value }: Watched<ReshardRecord>, isToWait: boolean): void {
+    this.obstacles.delete(value.id);
+    if (!isToWait) this.attempts.delete(stepOf(value));
+  }
+
   private noteFailure({ value }: Watched<ReshardRecord>, error: unknown): void {
     const attempts = this.attemptsAt(value);
     attempts.notBeforeMs = this.options.clock.monotonicMs() + attempts.backoff.nextMs();
     if (this.stopping.signal.aborted) return;
+    if (!(error instanceof Superseded)) this.obstacles.set(value.id, obstacleOf(error));
     const isUsual = error instanceof Superseded || isQuiverError(error);
     this.options.log[isUsual ? 'warn' : 'error']({ error, collection: value.name, reshard: value.id, state: value.state }, 'a reshard did not get on; it is tried again');
   }

@@ -39,6 +39,10 @@ export class ShardTransfers {
     private readonly parts: {
       shards: Pick<ShardClient, 'read' | 'write'>;
       clock: Pick<Clock, 'monotonicMs'>;
+      /** The name of the collection, for what is told of its shards. */
+      collection: string;
+      /** The uid of the shards that are to be its own, where some of these are asked. */
+      newUid?: string;
       reshard: string;
       term: number;
       timeoutMs: number;
@@ -70,13 +74,13 @@ export class ShardTransfers {
 
   private async stage(id: ShardId, stage: ShardStage, forget: number, versionFloor?: number): Promise<void> {
     const { shards, reshard, term } = this.parts;
-    const { outcomes } = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call));
+    const { outcomes } = await this.persistently(id, (call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call));
     if (outcomes[0] === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 
   /** The state of a shard, with the ids that changed after `after`. It takes no more writes of clients a second, for some seconds. */
   look(id: ShardId, after = 0, limit = PAGE_ITEMS_MAX, writesPerSecond?: number): Promise<ShardTransfer> {
-    return this.persistently((call) => this.parts.shards.read(id, 'transfer', { after, limit, writesPerSecond }, call));
+    return this.persistently(id, (call) => this.parts.shards.read(id, 'transfer', { after, limit, writesPerSecond }, call));
   }
 
   lookAtAll(set: ShardSet): Promise<ShardTransfer[]> {
@@ -85,19 +89,19 @@ export class ShardTransfers {
 
   /** The highest stamp of the shard's items. */
   async lastStamp(id: ShardId): Promise<number> {
-    return (await this.persistently((call) => this.parts.shards.read(id, 'status', null, call))).lastStamp;
+    return (await this.persistently(id, (call) => this.parts.shards.read(id, 'status', null, call))).lastStamp;
   }
 
   /** The next items in the order of insertion; none at the end. */
   scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
-    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
+    return this.persistently(id, (call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
   }
 
   /** What is there of these ids now, in parts of bounded length. */
   async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
-      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
+      const items = await this.persistently(id, (call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, expiries: true, bytesMax: PAGE_BYTES }, call));
       yield left.splice(0, items.length).map((externalId, i) => ({ externalId, item: items[i] }));
     }
   }
@@ -107,9 +111,10 @@ export class ShardTransfers {
     const { shards, term } = this.parts;
     const groups = groupByShard(states, set.shards, ({ externalId }) => externalId);
     await inBatches(groups, async (group) => {
+      const target = { collectionUid: set.uid, shard: group.shard };
       const operations = group.items.map(({ externalId, item }): ImportOperation => ({ type: 'import', term, externalId, item: item === null ? null : imported(item) }));
       for (const part of partsOf(operations)) {
-        const { outcomes } = await this.persistently((call) => shards.write({ collectionUid: set.uid, shard: group.shard }, part, call));
+        const { outcomes } = await this.persistently(target, (call) => shards.write(target, part, call));
         if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
       }
     });
@@ -123,18 +128,18 @@ export class ShardTransfers {
     const { shards, term } = this.parts;
     let upTo = after;
     for (;;) {
-      const records = await this.persistently((call) => shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call));
+      const records = await this.persistently(id, (call) => shards.read(id, 'marks', { token: null, after: upTo, limit: MARKS_PAGE }, call));
       if (records.length === 0) return upTo;
       await inBatches(idsOf(set), async (target) => {
         const operations = records.map((record): MarkOperation => importedMark(record, { from: id, oldShards, to: target.shard, newShards: set.shards, term }));
-        const { outcomes } = await this.persistently((call) => shards.write(target, operations, call));
+        const { outcomes } = await this.persistently(target, (call) => shards.write(target, operations, call));
         if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${target.shard} of ${set.uid} takes nothing in term ${term}`);
       });
       upTo = records[records.length - 1].sequence;
     }
   }
 
-  private async persistently<Result>(run: (call: CallOptions) => Promise<Result>): Promise<Result> {
+  private async persistently<Result>(id: ShardId, run: (call: CallOptions) => Promise<Result>): Promise<Result> {
     const { clock, timeoutMs, untilMs = Infinity } = this.parts;
     const startMs = clock.monotonicMs();
     if (startMs >= untilMs) throw new QuiverError('unavailable', 'what was to be done while clients wait takes too long');
@@ -145,11 +150,30 @@ export class ShardTransfers {
         return await run({ deadlineMs });
       } catch (error) {
         const pauseMs = pauses.nextMs();
-        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || error.kind === 'commit_unknown' || clock.monotonicMs() + pauseMs >= deadlineMs) throw error;
+        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || error.kind === 'commit_unknown' || clock.monotonicMs() + pauseMs >= deadlineMs) throw this.named(id, error);
         await sleep(pauseMs);
       }
     }
   }
+
+  private named(id: ShardId, error: unknown): unknown {
+    const { collection, newUid } = this.parts;
+    return isQuiverError(error) ? ofShards(`${id.collectionUid === newUid ? 'new shard' : 'shard'} ${id.shard} of collection "${collection}"`, error) : error;
+  }
+}
+
+/** What an error says to who may repeat the call, and nobody is to where the driver does. */
+const ADVICE_TO_CALLERS = /; the call may be retried$/;
+
+/** An error of shards with the words of whose they are, for who asked about a collection. `which`: such as `shard 0 of collection "c"`. */
+export function ofShards(which: string, error: QuiverError): QuiverError {
+  const { kind, message, details, shown } = error;
+  return new QuiverError(kind, `${which}: ${message}`, { cause: error, details, ...(shown && { shown }) });
+}
+
+/** What keeps a driver from getting on, for people. */
+export function obstacleOf(error: unknown): string {
+  return isQuiverError(error) ? error.message.replace(ADVICE_TO_CALLERS, '') : 'it failed; the log says why';
 }
 
 /** Texts and metadata may be long: a write has a bounded length, in characters and bytes of vectors. */

@@ -102,6 +102,8 @@ export interface ClusterReshard {
   fraction: number;
   behind: number;
   error: string | null;
+  /** What keeps it from getting on. */
+  waits_for: string | null;
 }
 
 export interface ApiKey {

@@ -131,7 +131,7 @@ function Fact({ name, value }: { name: string; value: string }) {
 
 /** With the shards that it makes, as long as they are not those of the collection. */
 function Reshard({ reshard, cluster }: { reshard: ClusterReshard; cluster: Cluster }) {
-  const { collection, from, to, state, fraction, behind, error } = reshard;
+  const { collection, from, to, state, fraction, behind, error, waits_for: waitsFor } = reshard;
   const coming = cluster.new_shards.filter((shard) => shard.collection === collection);
   const isBad = state === 'failed' || state === 'stuck';
   return (
@@ -145,6 +145,7 @@ function Reshard({ reshard, cluster }: { reshard: ClusterReshard; cluster: Clust
       </span>
       {state === 'filling' && <Meter share={fraction} label={`New shards of ${collection}`} />}
       {error !== null && <p class="small break">{error}</p>}
+      {waitsFor !== null && <p class="small break">waits for: {waitsFor}</p>}
       {cluster.mode === 'cluster' && coming.length > 0 && <ShardTable title={`New shards of ${collection}`} shards={coming} nodes={cluster.nodes} />}
     </li>
   );

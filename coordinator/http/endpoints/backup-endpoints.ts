@@ -6,13 +6,14 @@ import * as schemas from '../schema/backup-schemas';
 const tag = 'Backups';
 const EXAMPLE_ID = '20260701T030000Z-1f2e3d4c';
 
-function backupData({ startedAt, endedAt, leftOut, copiedBytes, totalBytes, collections, verification, ...rest }: BackupView) {
+function backupData({ startedAt, endedAt, leftOut, waitsFor, copiedBytes, totalBytes, collections, verification, ...rest }: BackupView) {
   return {
     ...rest,
     started_at: startedAt === '' ? null : startedAt,
     ended_at: endedAt,
     left_out: leftOut,
     warnings: leftOut.map(({ name, reason }) => `collection "${name}" is not in it: ${reason}`),
+    waits_for: waitsFor,
     copied_bytes: copiedBytes,
     total_bytes: totalBytes,
     collections: collections.map(({ name, shards }) => ({

@@ -50,6 +50,7 @@ export const backupAnswer = z
     sealed: z.boolean().nullable().meta({ description: 'Whether it is sealed by this service, so that nobody else has made or changed it; null: it is not finished.' }),
     warnings: z.array(z.string()).meta({ description: 'What it lacks, in words.' }),
     left_out: z.array(z.object({ name: z.string(), reason: z.string() })).meta({ description: 'Collections that it was to have and lacks: a shard was damaged, or did not answer.' }),
+    waits_for: z.string().nullable().meta({ description: 'Of one under way: a shard that did not answer the last time, and why; it is asked again. null: there is none.' }),
     progress: z.number().meta({ description: 'Share of the shards that are done.' }),
     copied_bytes: z.int().meta({ description: 'What this backup wrote itself.' }),
     total_bytes: z.int().meta({ description: 'All that it consists of, with what earlier backups wrote.' }),

@@ -179,6 +179,7 @@ export const reshardAnswer = z
     behind: z.int().meta({ description: 'Changes that the new shards do not have yet.' }),
     started_at: z.iso.datetime(),
     error: z.string().nullable(),
+    waits_for: z.string().nullable().meta({ description: 'What keeps it from getting on, for people; it goes on by itself when that is over. null: nothing.' }),
   })
   .meta({ id: 'Reshard' });
 

@@ -10,13 +10,14 @@ import {
   type SavedIndex,
   sealedText,
   contentOf,
+  isUnreadable,
   sha256Beside,
   type ShardManifest,
   objectsOf,
 } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
 import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
-import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import { QuiverError } from '../../../shared/errors/quiver-error';
 import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../shared/shard/shard-client';
@@ -90,10 +91,8 @@ export class ShardBackup {
     const { unsavedChanges } = checkpointer.state;
     if (unsavedChanges > Math.max(UNSAVED.least, liveCount() * UNSAVED.share)) await checkpointer.write();
     const lineage = await lineageOf(folder);
-    const base = await this.base(lineage);
+    const { base, baseLive } = await this.usableBase(lineage);
     const before = counters.lastRecno;
-    const baseLive = new LiveRecnos();
-    for (const part of base?.live ?? []) await baseLive.addPart(await this.get(part));
     const { kept, ranges } = chooseSegments(base?.segments ?? [], { lastRecno: before, liveIn: ({ from, to }) => baseLive.countIn(from, to) });
     this.segments.push(...kept);
     this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -292,19 +291,40 @@ export class ShardBackup {
     return unlessStopped(call, this.parts.stop, stopped);
   }
 
-  /** What this shard was in the backup before; null where nothing of it can be used. */
-  private async base(lineage: string[]): Promise<ShardManifest | null> {
-    const { base } = this.order;
-    const { dim, counters } = this.source;
-    if (base === null) return null;
-    try {
-      const found = contentOf(SHARD_MANIFEST, base.key, await this.get(base));
-      const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
-      return isOurs && found.dim === dim ? found : null;
-    } catch (error) {
-      if (isQuiverError(error) && error.kind === 'storage_damaged') return null;
-      throw error;
+  /** The backup before with the records that it has; null and none where it can't be built upon, as where something of it is damaged. */
+  private async usableBase(lineage: string[]): Promise<{ base: ShardManifest | null; baseLive: LiveRecnos }> {
+    const { base: order } = this.order;
+    if (order !== null) {
+      try {
+        const base = await this.base(order, lineage);
+        const baseLive = new LiveRecnos();
+        for (const part of base?.live ?? []) await baseLive.addPart(await this.get(part));
+        return { base, baseLive };
+      } catch (error) {
+        if (!isUnreadable(error)) throw error;
+        this.parts.log.warn({ error, ...this.source.id, backup: this.order.backup }, 'the backup before can not be built upon: the shard is written anew');
+      }
     }
+    return { base: null, baseLive: new LiveRecnos() };
+  }
+
+  /** What this shard was in the backup before; null where that is of another history. Errors: storage_damaged, where something of it is gone, too. */
+  private async base(order: CheckedObject, lineage: string[]): Promise<ShardManifest | null> {
+    const { dim, counters } = this.source;
+    const found = contentOf(SHARD_MANIFEST, order.key, await this.get(order));
+    const isOurs = lineage.includes(found.lineage) && found.operation <= counters.lastOperation && found.lastRecno <= counters.lastRecno;
+    if (!isOurs || found.dim !== dim) return null;
+    await this.mustBeThere(objectsOf(found));
+    return found;
+  }
+
+  /** What is named again is not read: whether its bytes are what they were, a verification tells. */
+  private async mustBeThere(objects: CheckedObject[]): Promise<void> {
+    const sizes = new Map<string, number>();
+    const folders = new Set(objects.map(({ key }) => key.slice(0, key.lastIndexOf('/') + 1)));
+    for (const folder of folders) for (const { key, bytes } of await this.answered(this.parts.target.list(folder))) sizes.set(key, bytes);
+    const lost = objects.find(({ key, bytes }) => sizes.get(key) !== bytes);
+    if (lost !== undefined) throw new QuiverError('storage_damaged', `the backup is damaged: ${lost.key} ${sizes.has(lost.key) ? 'has another length' : 'is missing'}`);
   }
 
   private checkStopped(): void {

@@ -1,5 +1,22 @@
+import type { FileManner } from '../../support/failing-files';
 import type { Damage } from './damage';
-import type { Outcome } from './expectations';
+import type { Moment, Outcome } from './expectations';
+
+/** What is right where calls about files of a process of a cluster fail, or take longer. Other processes are well. */
+export interface MemberRow {
+  place: 'node' | 'coordinator' | 'target';
+  kind: string;
+  /** An extended regular expression of POSIX. `<data>`: the data folder of a process; `<target>`: that of the backups. */
+  files: string;
+  right: Record<FileManner, Record<Moment, readonly Outcome[]>>;
+}
+
+/** What is right while etcd is in a state, at each moment. */
+export interface EtcdRow {
+  kind: string;
+  state: 'away' | 'frozen' | 'slow' | 'full disk' | 'error';
+  right: Record<Moment, readonly Outcome[]>;
+}
 
 /** What is right after a file of a node was damaged while that did not run, and another replica is well. `file`: relative to the data folder. */
 export interface NodeFileRow {
@@ -9,9 +26,58 @@ export interface NodeFileRow {
   right: Record<Damage, readonly Outcome[]>;
 }
 
+const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonly Outcome[]>> = {}): Record<Moment, readonly Outcome[]> => ({
+  start: others,
+  load: others,
+  search: others,
+  backup: others,
+  reshard: others,
+  stop: others,
+  ...named,
+});
+const SERVED = ['served'] as const;
+/** Another replica takes over; what was under way meanwhile may be told that it may be retried. */
+const HANDED_OVER = ['served', 'waits'] as const;
 const all = (...outcomes: Outcome[]): Record<Damage, readonly Outcome[]> => ({ missing: outcomes, truncated: outcomes, flipped: outcomes });
 
-/** Damaged records are put aside and copied; the rest is made anew. */
+export const MEMBER_FILES: readonly MemberRow[] = [
+  {
+    place: 'node',
+    kind: 'records and logs of shards',
+    files: '^<data>/node/shards/',
+    right: {
+      full: right(HANDED_OVER),
+      error: right(HANDED_OVER),
+      slow: right(SERVED),
+    },
+  },
+  {
+    place: 'node',
+    kind: 'the data folder',
+    files: '^<data>/',
+    right: {
+      full: right(HANDED_OVER, { start: ['served', 'waits', 'ends'] }),
+      error: right(HANDED_OVER, { start: ['served', 'waits', 'ends'] }),
+      slow: right(SERVED),
+    },
+  },
+  // It keeps no data there, and nothing hangs on what it can't write.
+  { place: 'coordinator', kind: 'the data folder', files: '^<data>/', right: { full: right(SERVED), error: right(SERVED), slow: right(SERVED) } },
+  { place: 'target', kind: 'everything in it', files: '^<target>/', right: { full: right(SERVED, { backup: ['waits'] }), error: right(SERVED, { backup: ['waits'] }), slow: right(SERVED) } },
+];
+
+/** Reads and writes go on without etcd; what changes the cluster waits for it, or is refused. */
+const withoutEtcd = right(['served'], { backup: HANDED_OVER, reshard: HANDED_OVER });
+export const ETCD_STATES: readonly EtcdRow[] = [
+  // A node that starts meanwhile waits for etcd, and others serve for it.
+  { kind: 'the only member', state: 'away', right: withoutEtcd },
+  { kind: 'the only member', state: 'frozen', right: withoutEtcd },
+  { kind: 'the only member', state: 'slow', right: right(SERVED) },
+  { kind: 'the only member', state: 'full disk', right: withoutEtcd },
+  { kind: 'the only member', state: 'error', right: withoutEtcd },
+];
+
+/** Files of a replica. Damaged records are put aside and copied; the rest is made anew. */
 export const NODE_FILES: readonly NodeFileRow[] = [
   { kind: 'records: table', file: /^node\/shards\/<uid>\/0\/records\/\d+\.sst$/, right: all('copied') },
   { kind: 'records: write-ahead log', file: /^node\/shards\/<uid>\/0\/records\/\d+\.log$/, right: all('copied') },
@@ -22,9 +88,13 @@ export const NODE_FILES: readonly NodeFileRow[] = [
   { kind: 'checkpoint: directory', file: /^node\/shards\/<uid>\/0\/checkpoint-\d+\/directory$/, right: all('served', 'rebuilt') },
   { kind: 'vectors: originals', file: /^node\/shards\/<uid>\/0\/vectors\/originals-\d+\.f32$/, right: all('served', 'rebuilt') },
   { kind: 'vectors: saved index', file: /^node\/shards\/<uid>\/0\/vectors\/save-[\d-]+\.index$/, right: all('served', 'rebuilt') },
-  { kind: 'store of a shard', file: /^node\/stores\/<uid>\.0$/, right: all('served', 'copied', 'ends') },
   { kind: 'known assignment', file: /^node\/stores\/<uid>\.0\.map$/, right: all('served') },
   { kind: 'note of a store', file: /^node\/notes\/<uid>\.0$/, right: all('served') },
+];
+
+/** Files that a node has one of, or without which it does not start: one is tried after the other. */
+export const NODE_OWN_FILES: readonly NodeFileRow[] = [
+  { kind: 'store of a shard', file: /^node\/stores\/<uid>\.0$/, right: all('served', 'copied', 'ends') },
   // Who is not known takes part in nothing.
   { kind: 'name of the node', file: /^node\/store\.json$/, right: all('ends') },
   { kind: 'name of the cluster', file: /^node\/cluster\.json$/, right: { missing: ['served'], truncated: ['ends'], flipped: ['ends'] } },

@@ -105,24 +105,11 @@ export const EMBEDDED_FILES: readonly KindRow[] = [
   { kind: 'note of the store of collections', file: /^notes\/cluster$/, start: all('served'), running: all('served') },
 ];
 
-export const KNOWN_NOT_HELD: readonly NotHeld[] = [
-  {
-    kind: 'records of a shard',
-    moment: /reshard/,
-    seen: /nothing says why/,
-    why: 'what a change of the number of shards waits for is in the log of the controller, and not in GET /v1/cluster',
-  },
-  {
-    kind: 'records of a shard',
-    moment: /backup|reshard/,
-    seen: /failed without a name: .*cannot be read: EIO/,
-    why: 'a backup or a change of the number of shards that finds a shard closed on a disk that fails names the file, and not the collection',
-  },
-];
+export const KNOWN_NOT_HELD: readonly NotHeld[] = [];
 
 /** What has no cell here, each with the reason or the test that tries it. */
 export const NOT_TRIED: readonly NotTried[] = [
-  { place: 'target', kind: 'manifests, objects, kept logs, seals', fault: 'missing, truncated, flipped bit', why: 'not tried at every moment; test/integration/hostile-backup-target.test.ts' },
+  { place: 'target', kind: 'kept logs and their heads', fault: 'missing, truncated, flipped bit', why: 'test/integration/hostile-backup-target.test.ts' },
   { place: 'every process', kind: 'clock, memory, processes', fault: 'jump, bound, SIGKILL, SIGSTOP', why: 'not tried at every moment; npm run fault -- --schedules has the processes' },
   { place: 'every process', kind: 'model files, checkpoints of imports', fault: 'all', why: 'not tried' },
   {
@@ -131,7 +118,7 @@ export const NOT_TRIED: readonly NotTried[] = [
     fault: 'missing, truncated, flipped bit',
     why: 'etcd judges its own files; without the member it is away: test/fault/cluster/lose-etcd.test.ts',
   },
-  { place: 'etcd', kind: 'all', fault: 'EIO', why: 'it is a Go program: its calls about files pass no library that could fail them' },
+  { place: 'etcd', kind: 'all', fault: 'EIO of a read', why: 'it is a Go program: its calls about files pass no library that could fail them; its writes are tried' },
   { place: 'coordinator', kind: 'files', fault: 'missing, truncated, flipped bit', why: 'a coordinator keeps no file: what it knows is in etcd and on the nodes' },
   { place: 'every process', kind: 'output log, audit log', fault: 'missing, truncated, flipped bit', why: 'they are written and never read' },
   { place: 'every process', kind: 'output log, audit log', fault: 'full disk, EIO, slow', why: 'test/fault/log-away.test.ts, output-away.test.ts' },
@@ -145,12 +132,5 @@ export const NOT_TRIED: readonly NotTried[] = [
   { place: 'every process', kind: 'LOCK', fault: 'truncated, flipped bit', why: 'it is empty' },
   { place: 'node', kind: 'a replica of several', fault: 'missing, truncated, flipped bit, while it runs', why: 'test/fault/cluster/alter-a-record.test.ts; the shard is that of the embedded form' },
   { place: 'node', kind: 'the last replica', fault: 'missing, truncated, flipped bit', why: 'test/fault/cluster/lose-the-last-replica.test.ts, lose-the-only-replica.test.ts' },
-  { place: 'etcd', kind: 'a member that is away', fault: 'all', why: 'test/fault/cluster/lose-etcd.test.ts, lose-an-etcd-member.test.ts' },
-  {
-    place: 'node',
-    kind: 'all',
-    fault: 'full disk, EIO, slow',
-    why: 'not tried at every moment; test/fault/cluster/fill-a-disk.test.ts, hang-a-disk.test.ts, and the shard is that of the embedded form',
-  },
-  { place: 'target', kind: 'all, of a cluster', fault: 'full disk, EIO, slow', why: 'not tried; that of the embedded form is' },
+  { place: 'etcd', kind: 'a member of several', fault: 'all', why: 'test/fault/cluster/lose-an-etcd-member.test.ts' },
 ];

@@ -7,7 +7,7 @@ import type { Moment } from './expectations';
 
 const AT_ONCE = 8;
 /** Of a backup, a restore or a reshard of a few items, on a machine that has other work. */
-const OVER_DEADLINE_MS = 60_000;
+const OVER_DEADLINE_MS = 120_000;
 const LOOK_MS = 100;
 /** A refusal says what to do, or that it goes on by itself. */
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
@@ -61,7 +61,11 @@ export async function during(call: Call, moment: Moment, model: CollectionModel,
     const begun = await call('POST', '/v1/admin/backups', { collections: [model.name] });
     if (begun.status === 'error') return named(begun.error?.message);
     const backup = await over(() => call('GET', `/v1/admin/backups/${begun.data.id}`));
-    if (backup === null) return `the backup is not over after ${OVER_DEADLINE_MS / 1000} s`;
+    if (backup === null) return `the backup is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why`;
+    if (backup.state === 'running') {
+      await call('DELETE', `/v1/admin/backups/${begun.data.id}`);
+      return named(`a backup waits for ${backup.waits_for}`);
+    }
     if (backup.state !== 'done' || !backup.collections.some(({ name }: { name: string }) => name === model.name)) return named(backup.error ?? JSON.stringify(backup));
     // What is in it is what was acknowledged.
     const name = `${model.name}-restored`;
@@ -100,26 +104,28 @@ export async function doneAgain(call: Call, moment: Moment, model: CollectionMod
   return `${moment} after the fault: ${last}`;
 }
 
-/** Waits until a backup or restore is over, and answers it; null if it is not in time. */
+/** Waits until a backup or restore is over, or says what it waits for, and answers it; null if it is not in time. */
 export async function over(ask: () => Promise<Envelope>): Promise<any> {
   for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
     const { data } = await ask();
-    if (data !== null && data.state !== 'running' && data.state !== 'cancelling') return data;
+    if (data !== null && ((data.state !== 'running' && data.state !== 'cancelling') || (data.waits_for ?? null) !== null)) return data;
   }
   return null;
 }
 
 /** null: the collection has its new number of shards. Else why not. */
 async function resharded(call: Call, name: string): Promise<string | null> {
+  let last: unknown = null;
   for (const end = performance.now() + OVER_DEADLINE_MS; performance.now() < end; await pause(LOOK_MS)) {
     const { data } = await call('GET', '/v1/cluster');
     const reshard = data?.reshards?.find(({ collection }: { collection: string }) => collection === name);
-    if (reshard === undefined) return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2 ? null : `the reshard of ${name} is gone`;
-    if (reshard.state === 'failed') return `reshard of ${name} failed: ${reshard.error ?? reshard.reason}`;
-    const obstacle = reshard.error ?? reshard.reason ?? reshard.obstacle;
-    if (typeof obstacle === 'string' && obstacle !== '') return `reshard of ${name}: ${obstacle}`;
+    last = reshard ?? last;
+    // The new shards have taken over, and the old ones go later.
+    if (reshard === undefined || reshard.state === 'retiring') return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2 ? null : `the reshard of ${name} is gone`;
+    if (reshard.state === 'failed') return `reshard of ${name} failed: ${reshard.error}`;
+    if (reshard.waits_for !== null) return `a reshard waits for ${reshard.waits_for}`;
   }
-  return `the reshard is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why`;
+  return `the reshard is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why: ${JSON.stringify(last)}`;
 }
 
 /** Works through a list, some of it at a time. */

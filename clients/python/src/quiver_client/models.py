@@ -331,6 +331,8 @@ class Reshard:
     behind: int
     started_at: datetime
     error: str | None
+    waits_for: str | None = None
+    """What keeps it from getting on; it goes on by itself when that is over."""
 
 
 @dataclass(frozen=True)
@@ -877,6 +879,8 @@ class Backup:
     """What it lacks, in words."""
     left_out: list[LeftOutCollection] = field(default_factory=list)
     """Collections that it was to have and lacks: a shard was damaged, or did not answer."""
+    waits_for: str | None = None
+    """Of one under way: a shard that did not answer the last time, and why; it is asked again."""
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,8 @@ export interface Reshard {
   behind: number;
   started_at: string;
   error: string | null;
+  /** What keeps it from getting on, for people; it goes on by itself when that is over. null: nothing. */
+  waits_for: string | null;
 }
 
 /** Milliseconds; present when include_timing is true. */
@@ -299,6 +301,8 @@ export interface Backup {
     name: string;
     reason: string;
   }>;
+  /** Of one under way: a shard that did not answer the last time, and why; it is asked again. null: there is none. */
+  waits_for: string | null;
   /** Share of the shards that are done. */
   progress: number;
   /** What this backup wrote itself. */

@@ -268,3 +268,22 @@ describe('what begins while it is swept is left alone', () => {
     expect([...target.objects.keys()].filter((key) => key.startsWith(`data/${FIRST}/`))).toHaveLength(2);
   });
 });
+
+test('nothing is built upon data in which a verification has found damage, whichever backup names them', async () => {
+  const target = new MemoryTarget();
+  const repository = new BackupRepository(target, () => BEGUN_MS + WEEK_MS);
+  const [one, two, three, four] = [1, 2, 3, 4].map((n) => `2026010${n}T000000Z-00000000`);
+  const basesOf = async (id: string): Promise<string[]> => (await repository.claim(id, '', [{ uid: 'uid', shards: 1 }])).filter(({ collections }) => collections.length > 0).map((base) => base.id);
+  await repository.publish(await written(target, 'a', { id: one }));
+  const [segment] = (await target.list(`data/${one}/`)).filter(({ key }) => key.endsWith('/0'));
+  const base = await putChecked(target, segment.key, Buffer.from('a'));
+  await repository.publish(await written(target, 'b', { id: two, base }));
+  expect(await basesOf(three)).toEqual([two]);
+  target.objects.get(segment.key)![0] ^= 4;
+  // What the older one is found to lack, the newer one lacks, too.
+  expect(await damagedOf(repository, one)).toEqual([segment.key]);
+  expect(await basesOf(four)).toEqual([]);
+  // The next one that is whole is a base again.
+  await repository.publish(await written(target, 'c', { id: three }));
+  expect(await basesOf('20260105T000000Z-00000000')).toEqual([three]);
+});

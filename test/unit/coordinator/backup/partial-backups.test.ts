@@ -83,7 +83,7 @@ const isSilent = async (): Promise<ShardBackupState> => {
 describe('a collection of which a shard', () => {
   test.each([
     ['is damaged', isDamaged, 'stored data are damaged'],
-    ['does not answer', isSilent, 'the shard is not open'],
+    ['does not answer', isSilent, 'shard 0 of collection "bad": the shard is not open'],
     ['fails in a way that nobody expects', async () => Promise.reject(new TypeError('x is not a function')), 'the log says why'],
   ])('%s is left out, with the reason, and the others are taken', async (_, answer, reason) => {
     shards.set('bad', answer);

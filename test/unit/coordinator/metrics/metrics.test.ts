@@ -105,7 +105,7 @@ describe('the metrics of the cluster', () => {
     shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
     newShards: [],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
-    reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null }],
+    reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null, waitsFor: null }],
   };
 
   test('show members, replicas, lag and moves, and a 0 for every state that nothing is in', async () => {

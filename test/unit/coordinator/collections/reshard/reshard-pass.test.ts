@@ -95,10 +95,10 @@ async function recordNow(): Promise<ReshardRecord> {
   return reshardFromEntry((await store.get(KEY))!);
 }
 
-/** Drives it once. */
-async function drive(): Promise<void> {
+/** Drives it once. `waitsFor`: what the attempt before met. */
+async function drive(waitsFor?: string): Promise<void> {
   const entry = (await store.get(KEY))!;
-  const owned = await OwnedReshard.take({ store, office: ONLY_DRIVER }, { record: reshardFromEntry(entry), revision: entry.revision });
+  const owned = await OwnedReshard.take({ store, office: ONLY_DRIVER }, { record: reshardFromEntry(entry), revision: entry.revision }, waitsFor);
   const restores = { isRestoring: async () => false, finalNote: async () => ({ guards: [], changes: [] }) };
   await new ReshardPass(owned, { store, shards, clock, restores, log: silentLogger, stop: new AbortController().signal }).run();
 }
@@ -118,6 +118,34 @@ test('one old shard that can not be opened again keeps none of the others from i
   await drive();
   expect(stages.get('c/3')).toBe('open');
   expect(await store.get(KEY)).toBeNull();
+});
+
+test('what keeps a reshard from getting on is told with the name of the shard, and is noted until it gets on', async () => {
+  await reshard(1, {});
+  const away = (): never => {
+    clock.advance(60_000);
+    throw new QuiverError('unavailable', 'the disk does not answer; the call may be retried');
+  };
+  staged = ({ collectionUid }) => void (collectionUid === 'new' && away());
+  await expect(drive()).rejects.toMatchObject({ kind: 'unavailable', message: 'new shard 0 of collection "c": the disk does not answer; the call may be retried' });
+  staged = () => undefined;
+  // As long as nothing is taken over, it is what was met last.
+  looked = away;
+  await expect(drive('a disk')).rejects.toMatchObject({ kind: 'unavailable', message: 'shard 0 of collection "c": the disk does not answer; the call may be retried' });
+  expect((await recordNow()).waitsFor).toBe('a disk');
+  looked = () => undefined;
+  await drive();
+  expect(await recordNow()).toMatchObject({ state: 'retiring' });
+  expect((await recordNow()).waitsFor).toBeUndefined();
+});
+
+test('one that can not be done says of which shard that is', async () => {
+  await reshard(1, {});
+  looked = () => {
+    throw new QuiverError('storage_failed', 'no room');
+  };
+  await drive();
+  expect(await recordNow()).toMatchObject({ state: 'cancelling', error: 'shard 0 of collection "c": no room' });
 });
 
 test('old shards that were sealed by a driver that died are opened again in time, however many marks there are to be taken over', async () => {

@@ -1,9 +1,10 @@
 import type { CollectionQuota } from '../../../../../coordinator/collections/collection-quota';
 import { collectionPath, collectionToValue } from '../../../../../coordinator/collections/collection-record';
-import { reshardFromEntry, reshardPath, type ReshardState, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
+import { reshardFromEntry, reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
 import { ReshardRequests } from '../../../../../coordinator/collections/reshard/reshard-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../../../shared/shard/shard-client';
 import { ManualClock } from '../../../../../shared/time/clock';
 
@@ -70,4 +71,28 @@ test.each<[ReshardState, number]>([
   const record = reshardFromEntry((await store.get(KEY))!);
   await store.transact([], [{ type: 'put', key: KEY, value: reshardToValue({ ...record, state, copied: 3, total: 10 }) }]);
   expect(await requests.list()).toMatchObject([{ state, fraction, copied: 3, total: 10 }]);
+});
+
+test('a shard that can not be asked is named with its collection', async () => {
+  asked = async () => {
+    throw new QuiverError('storage_failed', 'the shard can not be opened');
+  };
+  await expect(requests.begin('c', 2)).rejects.toMatchObject({ kind: 'storage_failed', message: 'shard 0 of collection "c": the shard can not be opened' });
+});
+
+test('what a reshard waits for is shown: what it met last, or the one that is copied before it', async () => {
+  await requests.begin('c', 2);
+  const record = reshardFromEntry((await store.get(KEY))!);
+  const put = (key: string, change: Partial<ReshardRecord>) => store.transact([], [{ type: 'put', key, value: reshardToValue({ ...record, ...change }) }]);
+  const shown = async () => (await requests.list()).map(({ collection, waitsFor }) => [collection, waitsFor]);
+  expect(await shown()).toEqual([['c', null]]);
+  await put(reshardPath('b'), { name: 'b', sources: [{ ...record.sources[0], since: 1 }] });
+  expect(await shown()).toEqual([
+    ['b', null],
+    ['c', 'the shards of collection "b", which are copied first'],
+  ]);
+  await put(KEY, { waitsFor: 'a disk' });
+  expect((await shown())[1]).toEqual(['c', 'a disk']);
+  await put(KEY, { waitsFor: 'a disk', state: 'failed', error: 'no room' });
+  expect((await shown())[1]).toEqual(['c', null]);
 });

@@ -272,3 +272,39 @@ test.each(['put', 'get'] as const)('a shard that closes, or is backed up for ano
   for (const fail of late) fail(new Error('it came too late'));
   await new Promise((wake) => setImmediate(wake));
 });
+
+describe('the backup before has an object that is', () => {
+  const damages: [string, (key: string) => void][] = [
+    ['missing', (key) => void target.objects.delete(key)],
+    ['shorter', (key) => void target.objects.set(key, target.objects.get(key)!.subarray(1))],
+  ];
+  const kinds: [string, (content: ShardManifest) => CheckedObject][] = [
+    ['a segment of records', ({ segments }) => segments[0]],
+    ['its list of what is there', ({ live }) => live[0]],
+    ['a part of the journal', ({ journal }) => journal[0]],
+  ];
+
+  test.each(damages.flatMap(([how, act]) => kinds.map(([what, of]) => [how, what, act, of] as const)))('%s: %s. The next one is whole', async (_how, _what, act, of) => {
+    const shard = await open();
+    await write(shard, EARLIER);
+    const first = await backedUp(shard, null);
+    act(of(contentOf(SHARD_MANIFEST, first.manifest.key, target.objects.get(first.manifest.key)!)).key);
+    await write(shard, LETTERS);
+    const next = await backedUp(shard, first);
+    const expected = await itemsOf(shard);
+    await shard.close();
+    expect(await restored(next)).toEqual(expected);
+  });
+
+  test('a list of what is there in which a bit turned: the next one is whole', async () => {
+    const shard = await open();
+    await write(shard, EARLIER);
+    const first = await backedUp(shard, null);
+    const [{ key }] = contentOf(SHARD_MANIFEST, first.manifest.key, target.objects.get(first.manifest.key)!).live;
+    target.objects.get(key)![0] ^= 4;
+    const next = await backedUp(shard, first);
+    const expected = await itemsOf(shard);
+    await shard.close();
+    expect(await restored(next)).toEqual(expected);
+  });
+});
