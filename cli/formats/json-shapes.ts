@@ -119,11 +119,15 @@ function qdrant({ result }: JsonObject): ShapedRows | null {
 const LISTS = ['items', 'vectors', 'points', 'matches', 'data', 'result', 'results', 'rows', 'records', 'documents'];
 const IDS = ['external_id', 'id', '_id'];
 const CONTENTS = ['vector', 'values', 'embedding', 'text'];
+/** What stands beside a list of items. A row with a list of its own has other names. */
+const BESIDE_LISTS =
+  /^(?:status|code|error|message|success|warnings|usage|time|took|timing_ms|request_id|namespace|collection|dim|distance_metric|count|total|total_count|k|offset|limit|next|next_cursor|next_page_offset|cursor|has_more|pagination|include_timing|on_error|strict)$/;
 
 /** An object that is no item, and holds a list of them, or them by their ids. */
 function listOfItems(value: JsonObject): ShapedRows | null {
-  if ([...IDS, ...CONTENTS].some((name) => name in value)) return null;
-  for (const name of LISTS) {
+  const [name, ...others] = Object.keys(value).filter((each) => !BESIDE_LISTS.test(each));
+  if (others.length > 0) return null;
+  if (LISTS.includes(name)) {
     const inner = value[name];
     const list = isObject(inner) ? Object.values(inner) : inner;
     if (isList(list) && list.length > 0 && list.every((item) => IDS.some((id) => id in item) && CONTENTS.some((content) => content in item))) {

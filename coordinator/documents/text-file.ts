@@ -31,13 +31,14 @@ export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: nu
     bytes += part.length;
     if (head.length < HEAD_BYTES) {
       head = Buffer.concat([head, part.subarray(0, HEAD_BYTES - head.length)]);
-      mustNotBeUtf16(head);
+      if (head.length === HEAD_BYTES) mustNotBeUtf16(head);
     }
     if (bytes > bytesMax) {
       throw new QuiverError('limit_exceeded', `The file is larger than MAX_UPLOAD_BYTES (${bytesMax} bytes)`);
     }
     yield decode(() => decoder.decode(part, { stream: true }));
   }
+  if (head.length < HEAD_BYTES) mustNotBeUtf16(head);
   yield decode(() => decoder.decode());
 }
 

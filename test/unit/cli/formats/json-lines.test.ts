@@ -118,6 +118,7 @@ describe('what other products write is read', () => {
     ['an upsert of Pinecone', JSON.stringify({ vectors: [{ id: 'a', values: [1], metadata: { k: 1 } }], namespace: 'n' }), [{ id: 'a', values: [1], metadata: { k: 1 } }], {}],
     ['a fetch of Pinecone', JSON.stringify({ vectors: { a: { id: 'a', values: [1] } } }), [{ id: 'a', values: [1] }], {}],
     ['rows of Milvus', JSON.stringify({ code: 0, data: [{ id: 1, vector: [1] }] }), [{ id: 1, vector: [1] }], {}],
+    ['a row with a list that is no item', '{"question":"q","documents":[{"id":"b","text":"y"}]}', [{ question: 'q', documents: [{ id: 'b', text: 'y' }] }], {}],
     ['an item with a list of its own', '{"id":"a","text":"x","items":[{"id":"b","text":"y"}]}', [{ id: 'a', text: 'x', items: [{ id: 'b', text: 'y' }] }], {}],
     ['points of Qdrant', JSON.stringify({ result: { points: [{ id: 1, payload: { a: 1 }, vector: [1] }] } }), [{ id: 1, payload: { a: 1 }, vector: [1] }], { id: 'id', vector: 'vector' }],
   ])('%s', async (_what, text, rows, known) => {
