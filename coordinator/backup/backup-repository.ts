@@ -15,6 +15,11 @@ const BASES_LOOKED_AT = 16;
 const NEWEST_LOOKED_AT = 100;
 /** Backups of which it is read what the last verification found, the newest first. */
 const CHECKS_LOOKED_AT = 16;
+/** Manifests that this service has not sealed which a look passes over: whoever can write there may put any number before the real ones. */
+const STRANGE_LOOKED_AT = 10_000;
+/** Manifests that are read at once. */
+const READ_AT_ONCE = 8;
+
 /** A finished backup as it is in a target. */
 export interface StoredBackup {
   manifest: BackupManifest;
@@ -83,21 +88,50 @@ export class BackupRepository {
     let looked = 0;
     let earliest: BackupManifest | null = null;
     for await (const { manifest, seal } of this.readable(NEWEST_LOOKED_AT)) {
+      const isWhole = manifest.leftOut === undefined && !this.isAhead(Date.parse(manifest.finishedAt));
+      if (seal !== 'sealed') {
+        if (isWhole) unsealed ??= manifest;
+        continue;
+      }
+      if (isWhole) return manifest;
       looked += 1;
       earliest = manifest;
-      if (manifest.leftOut !== undefined || this.isAhead(Date.parse(manifest.finishedAt))) continue;
-      if (seal === 'sealed') return manifest;
-      unsealed ??= manifest;
     }
     return unsealed ?? (looked === NEWEST_LOOKED_AT ? earliest : null);
   }
 
-  /** Those that can be read, the newest first, of at most `max` that are not ahead of the clock. */
+  /** Those that can be read, the newest first and none that is ahead of the clock: at most `max` that are sealed. */
   private async *readable(max: number): AsyncIterable<StoredBackup> {
-    const ids = (await this.ids()).filter((id) => !this.isAhead(msOfId(id)));
-    for (const id of ids.slice(0, max)) {
-      const found = await this.unlessUnreadable(id);
-      if (found !== null) yield found;
+    for await (const { stored } of this.looks(max, (id) => !this.isAhead(msOfId(id)))) if (stored !== null) yield stored;
+  }
+
+  /**
+   * All backups, the newest first: at most `max` that this service has sealed, with those of others between them, which do not count,
+   * so that they hide none. `stored` is null where a manifest can't be read, for the reason in `error`.
+   */
+  async *looks(max: number, isWanted: (id: string) => boolean = () => true): AsyncIterable<{ id: string; stored: StoredBackup | null; error: string }> {
+    const ids = (await this.ids()).filter(isWanted);
+    let [sealed, strange] = [0, 0];
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const found = await Promise.all(ids.slice(at, at + READ_AT_ONCE).map(async (id) => this.look(id)));
+      for (const look of found) {
+        if (look === null) continue;
+        if (look.stored?.seal === 'sealed') sealed += 1;
+        else strange += 1;
+        yield look;
+        if (sealed === max || strange === STRANGE_LOOKED_AT) return;
+      }
+    }
+  }
+
+  /** null: there is none any more. */
+  private async look(id: string): Promise<{ id: string; stored: StoredBackup | null; error: string } | null> {
+    try {
+      const stored = await this.load(id);
+      return stored && { id, stored, error: '' };
+    } catch (error) {
+      if (isUnreadable(error)) return { id, stored: null, error: error.message };
+      throw error;
     }
   }
 

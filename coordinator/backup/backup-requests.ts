@@ -30,7 +30,7 @@ import { ShippedLogs } from './shipped-logs';
 import { intoPresent } from './taken-names';
 
 const ATTEMPTS_MAX = 16;
-/** Finished backups that a list shows, the newest. */
+/** Finished backups that a list shows, the newest that this service has sealed; and as many that it has not. */
 const LISTED_MAX = 1000;
 
 /** What is kept of a request that is done once. */
@@ -77,10 +77,11 @@ export class BackupRequests implements BackupsService {
     const repository = this.repository(name);
     const views = entries.filter(({ state }) => state !== 'verifying').map(backupView);
     const shown = new Set(views.map(({ id }) => id));
-    for (const id of (await repository.ids()).slice(0, LISTED_MAX)) {
-      if (shown.has(id)) continue;
-      const view = await this.viewOf(id, name, repository, entries);
-      if (view !== null) views.push(view);
+    let strange = 0;
+    for await (const { id, stored, error } of repository.looks(LISTED_MAX, (one) => !shown.has(one))) {
+      // Those that somebody else has put there take no place of another one.
+      if (stored?.seal !== 'sealed' && (strange += 1) > LISTED_MAX) continue;
+      views.push(stored === null ? unreadableView(id, name, error) : await this.finishedView(stored, name, repository, entries));
     }
     return views.sort((a, b) => (a.id < b.id ? 1 : -1));
   }

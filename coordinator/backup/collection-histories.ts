@@ -66,8 +66,14 @@ export class CollectionHistories {
     if (![...known.values()].some(isOpen)) return;
     const told = await this.told();
     for (const history of [...known.values()].sort(bySuccession)) if (history.awaits === true) await this.noteExchange(history, told);
+    const latest = new Map<string, KnownHistory>();
+    for (const history of known.values()) {
+      const other = latest.get(history.identity);
+      if (other === undefined || bySuccession(history, other) > 0) latest.set(history.identity, history);
+    }
     for (const history of known.values())
-      if (history.toMs === null && !present.has(history.uid) && !this.hasSuccessor(history)) await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, told }) }, history.isSealed);
+      if (history.toMs === null && !present.has(history.uid) && bySuccession(latest.get(history.identity)!, history) <= 0)
+        await this.put({ ...history, toMs: deletedMs(history, { records, nowMs, told }) }, history.isSealed);
   }
 
   /** A set of shards that was not known. Where it took the place of another one, that is known exactly later. */
@@ -125,10 +131,6 @@ export class CollectionHistories {
 
   private nextOrder(): number {
     return Math.max(0, ...[...this.known!.values()].map(({ order = 0 }) => order)) + 1;
-  }
-
-  private hasSuccessor(history: CollectionHistory): boolean {
-    return [...this.known!.values()].some((other) => other.identity === history.identity && bySuccession(other, history) > 0);
   }
 
   /** Who can write to the target must not say when sets ended; how far members of an earlier version are is not sealed, and counts where nothing else is told. */

@@ -55,8 +55,9 @@ export class RestoreMoment {
     const wanted = [...new Set(there.map(({ name }) => name))].filter((name) => names === undefined || names.includes(name)).sort();
     if (wanted.length === 0) throw new QuiverError('not_found', byTime ? `no collection of ${until} is known: was BACKUP_LOG=true?` : 'until.positions names no collection');
     const reached: ReachedCollection[] = [];
-    for (const name of wanted) {
-      const sets = there.filter((one) => one.name === name);
+    const setsOf = new Map<string, KnownHistory[]>(wanted.map((name) => [name, []]));
+    for (const history of there) setsOf.get(history.name)?.push(history);
+    for (const [name, sets] of setsOf) {
       reached.push(byTime ? await this.atTime(sets, ms) : await this.atPlaces(sets[0], until.positions[name]));
     }
     return { collections: reached, bases: this.backups };
@@ -151,7 +152,12 @@ async function usable<Result>(work: Promise<Result>): Promise<Result> {
 
 /** Of each name the last that there was. */
 function newestOf(histories: KnownHistory[]): KnownHistory[] {
-  return histories.filter((history) => !histories.some((other) => other.name === history.name && bySuccession(other, history) > 0));
+  const newest = new Map<string, KnownHistory>();
+  for (const history of histories) {
+    const known = newest.get(history.name);
+    if (known === undefined || bySuccession(history, known) > 0) newest.set(history.name, history);
+  }
+  return histories.filter((history) => bySuccession(history, newest.get(history.name)!) === 0);
 }
 
 function unreachable({ name }: KnownHistory, what: string, reachesMs: number): QuiverError {

@@ -127,7 +127,10 @@ export class ShippedLogs {
     for (const { key } of await this.target.list(STAGES_PREFIX)) {
       const stage = stageOf(key);
       const name = nameIn(key, STAGES_PREFIX);
-      if (stage !== null && (!isSealed || (await this.isSealedStage(stage)))) found.set(name, [...(found.get(name) ?? []), stage]);
+      if (stage === null || (isSealed && !(await this.isSealedStage(stage)))) continue;
+      const stages = found.get(name);
+      if (stages === undefined) found.set(name, [stage]);
+      else stages.push(stage);
     }
     for (const [name, stages] of found) found.set(name, inForce(stages));
     return found;
@@ -282,11 +285,13 @@ function endsOf(stages: readonly LoggedStage[]): LoggedStage[] {
 /** Those that changed something, or tell of a time, in their order. */
 function inForce(stages: LoggedStage[]): LoggedStage[] {
   const found: LoggedStage[] = [];
+  let before: Pick<LoggedStage, 'term'> & { stage: string | null } = { stage: null, term: 0 };
   for (const one of stages.sort((a, b) => a.sequence - b.sequence || a.epoch - b.epoch)) {
-    const { stage, term } = found.findLast((other) => other.stage !== TOLD) ?? { stage: null, term: 0 };
-    if (one.stage === TOLD) found.push(one);
-    else if (term > one.term || (stage === 'open' && one.stage === 'filling')) continue;
-    else found.push(one);
+    if (one.stage !== TOLD) {
+      if (before.term > one.term || (before.stage === 'open' && one.stage === 'filling')) continue;
+      before = one;
+    }
+    found.push(one);
   }
   return found;
 }

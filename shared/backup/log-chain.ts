@@ -8,29 +8,65 @@ export interface LogChain {
   segments: LogSegment[];
 }
 
+/** Chains that a segment is compared with, the latest that may go on: there are more only where names were made up. */
+const LOOKED_AT = 64;
+/** Segments that all branches together take over from the chains that they leave; the name of one is some 100 bytes. */
+const BRANCHED_MAX = 1_000_000;
+
 /**
  * The chains that segments make, in the order of their entries. One entry may be in several segments, where two members
  * shipped the same for a while. A segment goes on with what is there when the entry before its first is that one, of the
- * same epoch; one that another lineage of the log wrote does not.
+ * same epoch; one that another lineage of the log wrote does not. Whatever names somebody puts there, it takes time and memory in
+ * proportion to their number.
  */
 export function chainsOf(segments: readonly LogSegment[]): LogChain[] {
   const chains: LogChain[] = [];
+  const open: LogChain[] = [];
+  const ends = new SegmentEnds();
+  let branched = 0;
   const sorted = [...segments].sort((a, b) => a.first - b.first || b.last - a.last || a.lastEpoch - b.lastEpoch);
   for (const segment of sorted) {
-    const goesOn = chains.findLast((chain) => follows(chain, segment));
-    if (goesOn === undefined) chains.push(branchOf(chains, segment) ?? { since: segment.first, precedingEpoch: segment.precedingEpoch, segments: [segment] });
-    else if (segment.last > goesOn.segments.at(-1)!.last) goesOn.segments.push(segment);
+    const end = ends.before(segment);
+    let chain = latestBefore(open, segment) ?? (end !== null && end.at === end.chain.segments.length - 1 ? end.chain : null);
+    if (chain !== null && segment.last <= chain.segments.at(-1)!.last) continue;
+    if (chain === null) {
+      chain = { since: segment.first, precedingEpoch: segment.precedingEpoch, segments: [] };
+      if (end !== null && (branched += end.at + 1) <= BRANCHED_MAX) Object.assign(chain, end.chain, { segments: end.chain.segments.slice(0, end.at + 1) });
+      chains.push(chain);
+      open.push(chain);
+    }
+    chain.segments.push(segment);
+    ends.add(segment, chain);
   }
   return chains;
 }
 
-/** The chain that leaves another one before its end; null: it begins anew. */
-function branchOf(chains: readonly LogChain[], segment: LogSegment): LogChain | null {
-  for (const { segments, ...chain } of chains) {
-    const last = segments.findIndex((one) => one.last + 1 === segment.first && one.lastEpoch === segment.precedingEpoch);
-    if (last >= 0) return { ...chain, segments: [...segments.slice(0, last + 1), segment] };
+/** The latest chain that a segment goes on with, of those at the end of `open`, which loses what nothing goes on with any more. */
+function latestBefore(open: LogChain[], segment: LogSegment): LogChain | null {
+  for (let i = open.length - 1; i >= Math.max(0, open.length - LOOKED_AT); i -= 1) {
+    if (open[i].segments.at(-1)!.last + 1 < segment.first) open.splice(i, 1);
+    else if (follows(open[i], segment)) return open[i];
   }
   return null;
+}
+
+/** Where segments end: the earliest chain that has one that ends there, and the place in it. */
+class SegmentEnds {
+  private readonly orders = new Map<LogChain, number>();
+  private readonly found = new Map<string, { chain: LogChain; at: number }>();
+
+  before({ first, precedingEpoch }: LogSegment): { chain: LogChain; at: number } | null {
+    return this.found.get(`${first - 1} ${precedingEpoch}`) ?? null;
+  }
+
+  /** Of the last segment of a chain. */
+  add({ last, lastEpoch }: LogSegment, chain: LogChain): void {
+    const order = this.orders.get(chain) ?? this.orders.size;
+    this.orders.set(chain, order);
+    const key = `${last} ${lastEpoch}`;
+    const known = this.found.get(key);
+    if (known === undefined || this.orders.get(known.chain)! > order) this.found.set(key, { chain, at: chain.segments.length - 1 });
+  }
 }
 
 /** The segments of a chain that lead from the entry after `sequence` up to `upTo`; null: it does not have them all. */

@@ -1,7 +1,7 @@
 import { BackupPass } from '../../../../coordinator/backup/backup-pass';
 import { backupFromEntry, backupPath } from '../../../../coordinator/backup/backup-record';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
-import { newBackupRecord } from '../../../../coordinator/backup/backup-requests';
+import { BackupRequests, newBackupRecord } from '../../../../coordinator/backup/backup-requests';
 import { deleteOldBackups } from '../../../../coordinator/backup/backup-schedule';
 import { parseKeepRule } from '../../../../coordinator/backup/kept-backups';
 import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
@@ -126,6 +126,39 @@ test('where all that are looked at lack something, the newest that is whole is n
     await target.put(key, sealedText({ ...lacking, id: other, finishedAt: new Date(clock.wallMs() + n * 1_000 + 1_000).toISOString() }, { seals: target.seals, key }));
   }
   expect((await repository.newest())!.id).toBe((await repository.ids())[99]);
+});
+
+describe.each([
+  ['without a seal', undefined],
+  ['with a seal of another secret', OTHER_SEALS],
+])('however many newer ones somebody else has made %s, the last that is sealed', (_, seals) => {
+  let real: BackupManifest;
+  const strange = (): string[] => [...target.objects.keys()].filter((key) => key.endsWith('-0000000a.json'));
+
+  beforeEach(async () => {
+    real = await taken();
+    for (let n = 0; n < 1_100; n += 1) {
+      const ms = clock.wallMs() + n * 1_000 + 1_000;
+      const key = `backups/${backupId(ms, '0000000a')}.json`;
+      const content = n % 2 === 0 ? { ...real, id: backupId(ms, '0000000a'), finishedAt: new Date(ms).toISOString() } : null;
+      await target.put(key, sealedText(content as object, seals && { seals, key }));
+    }
+  });
+
+  test('is the newest, and the base of the next', async () => {
+    expect((await repository.newest())!.id).toBe(real.id);
+    await taken();
+    expect(baseOf('good')).toBe(real.id);
+  });
+
+  test('is listed', async () => {
+    await store.transact([], [{ type: 'delete', key: backupPath(real.id) }]);
+    const requests = new BackupRequests({ store, clock, target: target.name, openTarget: () => target, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } as never });
+    const views = await requests.list();
+    expect(views.filter(({ sealed }) => sealed).map(({ id }) => id)).toEqual([real.id]);
+    expect(views).toHaveLength(1_001);
+    expect(strange()).toHaveLength(1_100);
+  });
 });
 
 describe('one that a clock took which was ahead', () => {
