@@ -33,4 +33,18 @@ const dictionaryBatch: TableShape = () => ({ 1: { table: recordBatch } });
 const headerShape = (kind: number): TableShape | null => ({ [SCHEMA]: schema, [DICTIONARY_BATCH]: dictionaryBatch, [RECORD_BATCH]: recordBatch })[kind] ?? null;
 
 export const messageShape: TableShape = () => ({ 2: { oneOf: headerShape }, 4: { tables: keyValue } });
-export const footerShape: TableShape = () => ({ 1: { table: schema }, 2: { listOf: BLOCK_BYTES }, 3: { listOf: BLOCK_BYTES }, 4: { tables: keyValue } });
+
+/** The footer of a file of `size` bytes. Each of its messages has bytes of its own: otherwise few could stand for very many. */
+export function footerShape(size: number): TableShape {
+  let left = size;
+  const check = (view: DataView, at: number, count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const place = at + i * BLOCK_BYTES;
+      const [offset, head, body] = [Number(view.getBigInt64(place, true)), view.getInt32(place + 8, true), Number(view.getBigInt64(place + 16, true))];
+      if (!(offset >= 0 && head > 0 && body >= 0 && offset + head + body <= size)) throw new RangeError('a batch would be outside of the file');
+      left -= head + body;
+      if (left < 0) throw new RangeError('its batches would have more bytes than it has');
+    }
+  };
+  return () => ({ 1: { table: schema }, 2: { listOf: BLOCK_BYTES, check }, 3: { listOf: BLOCK_BYTES, check }, 4: { tables: keyValue } });
+}

@@ -8,7 +8,7 @@ import { type ByteSource, headOf, PieceReader } from './byte-source';
 import { type Decompressor, zstdDecompress } from './decompression';
 import { checkFlatbuffer } from './flatbuffer-check';
 import { lz4FrameDecompress } from './lz4-frame';
-import { CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource } from './record-source';
+import { chunkRows, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource } from './record-source';
 
 /** The package is large, and only needed with such a file. */
 async function loadArrow() {
@@ -18,9 +18,18 @@ async function loadArrow() {
   if (arrow.Message.decode !== decodeChecked) {
     decodeUnchecked = arrow.Message.decode.bind(arrow.Message);
     arrow.Message.decode = decodeChecked;
+    const { prototype } = arrow.AsyncMessageReader as unknown as { prototype: { readMetadata: (length: number) => Promise<unknown> } };
+    const read = prototype.readMetadata;
+    prototype.readMetadata = async function (length) {
+      if (!(length <= MESSAGE_BYTES_MAX)) throw new RangeError(`a message has a head of ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
+      return read.call(this, length);
+    };
   }
   return arrow;
 }
+
+/** Of a message without its columns, or of a footer: names, notes and places alone. */
+const MESSAGE_BYTES_MAX = 64 << 20;
 
 type Decode = ArrowLibrary['Message']['decode'];
 let decodeUnchecked: Decode;
@@ -77,8 +86,9 @@ export class ArrowSource implements RecordSource {
           const isRead = wanted === null || wanted.has(field.name);
           return isRead ? [{ name: field.name, value: readerOf(arrow, batch.data.children[i], field.name) }] : [];
         });
-        for (let from = Math.max(0, start - first); from < batch.numRows; from += CHUNK_ROWS) {
-          const to = Math.min(batch.numRows, from + CHUNK_ROWS);
+        const rows = chunkRows(read.length);
+        for (let from = Math.max(0, start - first); from < batch.numRows; from += rows) {
+          const to = Math.min(batch.numRows, from + rows);
           const records = Array.from({ length: to - from }, (_, i) => ({
             fields: Object.fromEntries(read.map(({ name, value }) => [name, value(from + i)])),
             number: first + from + i,
@@ -153,7 +163,8 @@ async function checkFooter(file: FileHandle): Promise<void> {
   await file.read(end, 0, FOOTER_END_BYTES, size - FOOTER_END_BYTES);
   const length = end.readInt32LE(0);
   if (!end.subarray(4).equals(FILE_MAGIC.subarray(0, 6)) || !(length > 0 && length <= size - FILE_MAGIC.length - FOOTER_END_BYTES)) throw new RangeError('it is cut off, or its end is damaged');
+  if (length > MESSAGE_BYTES_MAX) throw new RangeError(`its footer has ${length} bytes; at most ${MESSAGE_BYTES_MAX} are read`);
   const footer = Buffer.alloc(length);
   await file.read(footer, 0, length, size - FOOTER_END_BYTES - length);
-  checkFlatbuffer(footer, footerShape);
+  checkFlatbuffer(footer, footerShape(size));
 }

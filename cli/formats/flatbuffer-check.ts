@@ -3,8 +3,8 @@ export type TableShape = () => Readonly<Record<number, FieldShape>>;
 
 export type FieldShape =
   | 'text'
-  /** A list of numbers or structs, of so many bytes each. */
-  | { listOf: number }
+  /** A list of numbers or structs, of so many bytes each; `check` looks at them, from `at` on. */
+  | { listOf: number; check?: (view: DataView, at: number, count: number) => void }
   | { table: TableShape }
   | { tables: TableShape }
   /** A table of one of several kinds; which, says the byte in the field before. */
@@ -12,16 +12,20 @@ export type FieldShape =
 
 /** Deeper and more than any sensible schema; tables may be shared, so that few bytes could stand for very many. */
 const DEPTH_MAX = 64;
-const TABLES_MAX = 1 << 20;
+const TABLES_MAX = 1 << 18;
+/** Numbers and structs in lists, together: some 100 MB as objects. */
+const ELEMENTS_MAX = 1 << 20;
+/** Bytes of texts; a text may be shared, too. */
+const TEXT_BYTES_MAX = 32 << 20;
 
 /**
  * Goes through a table of FlatBuffers (https://flatbuffers.dev/internals/) and all below it. The library in JavaScript believes
- * every length and place, and makes as many values as a list says it has; here each must be within the bytes. Throws a
- * RangeError where one is not.
+ * every length and place, and makes as many values as a list says it has; here each must be within the bytes, and all together must fit
+ * into memory. Throws a RangeError where that is not so.
  */
 export function checkFlatbuffer(bytes: Uint8Array, root: TableShape): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let tables = 0;
+  let [tables, elements, textBytes] = [0, 0, 0];
   const need = (at: number, length: number): void => {
     if (!(at >= 0 && at + length <= bytes.length)) throw new RangeError('it is cut off, or points beyond its end');
   };
@@ -54,9 +58,13 @@ export function checkFlatbuffer(bytes: Uint8Array, root: TableShape): void {
       const place = placeOf(Number(name));
       if (place === null) continue;
       const to = target(place);
-      if (field === 'text') list(to, 1);
-      else if ('listOf' in field) list(to, field.listOf);
-      else if ('table' in field) table(to, field.table, depth + 1);
+      if (field === 'text') {
+        if ((textBytes += list(to, 1)) > TEXT_BYTES_MAX) throw new RangeError(`it has more than ${TEXT_BYTES_MAX >> 20} MiB of names and notes`);
+      } else if ('listOf' in field) {
+        const count = list(to, field.listOf);
+        if ((elements += count) > ELEMENTS_MAX) throw new RangeError('it has too many parts');
+        field.check?.(view, to + 4, count);
+      } else if ('table' in field) table(to, field.table, depth + 1);
       else if ('tables' in field) {
         const count = list(to, 4);
         for (let i = 0; i < count; i++) table(target(to + 4 + 4 * i), field.tables, depth + 1);

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
-import { chunkPlace, type DecodedPage, PageReader, parsersOf, type ParquetLibrary, sliceOf } from './parquet-file';
+import { chunkPlace, type DecodedPage, type GroupChunks, PageReader, parsersOf, type ParquetLibrary, pathOf, sliceOf } from './parquet-file';
 import { isLeftToLibrary, nestedConverterOf, storedTree } from './parquet-values';
 
 /** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
@@ -42,14 +42,17 @@ export async function openColumn(parts: {
   metadata: FileMetaData;
   root: SchemaTree;
   group: number;
+  chunks: GroupChunks;
+  /** How many columns are read side by side. */
+  columns: number;
   column: SchemaTree;
   mark: ColumnMark | undefined;
 }): Promise<ColumnReader> {
-  const { library, file, name, metadata, root, group, column, mark } = parts;
+  const { library, file, name, root, group, chunks, columns, column, mark } = parts;
   const path = plainPath(column);
   if (path === null) return new NestedColumn(parts);
   const { size } = await file.stat();
-  const pages = new PageReader(library, file, name, chunkPlace(library, metadata, group, [root, ...path], size));
+  const pages = new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns);
   const reader = new PlainColumn(pages, [root, ...path]);
   if (mark) await reader.seek(mark);
   return reader;
@@ -187,25 +190,34 @@ class NestedColumn implements ColumnReader {
   }
 
   private async load(): Promise<unknown[]> {
-    const { library, file, name, metadata, root, group, column } = this.parts;
+    const { library, file, name, metadata, root, group, chunks, columns, column } = this.parts;
     const { size } = await file.stat();
     let bytes = 0;
-    for (const path of leavesOf(column, [root])) bytes += await new PageReader(library, file, name, chunkPlace(library, metadata, group, path, size)).check(NESTED_BYTES_MAX - bytes);
+    const leaves = leavesOf(column, [root]);
+    for (const path of leaves) bytes += await new PageReader(library, file, name, chunkPlace(library, chunks, group, path, size), columns).check(NESTED_BYTES_MAX - bytes);
     if (bytes > NESTED_BYTES_MAX)
       throw new CommandError(`column "${column.element.name}" is nested and has more than ${NESTED_BYTES_MAX >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
     const slice = sliceOf(file, size);
-    const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     let rows: Record<string, unknown>[] = [];
     const isWhole = isLeftToLibrary(column);
     const stored = storedTree(column);
+    const rowGroup = metadata.row_groups[group];
+    const elements = elementsOf(column);
+    // Of this column and group alone: the library goes through all that there is.
+    const own: FileMetaData = {
+      ...metadata,
+      schema: [{ ...root.element, num_children: 1 }, ...(isWhole ? elements : elements.map((element) => stored.get(element) ?? element))],
+      row_groups: [{ ...rowGroup, columns: leaves.flatMap((path) => chunks.get(pathOf(path)) ?? []) }],
+      num_rows: rowGroup.num_rows,
+    };
     await library.parquetRead({
       file: { byteLength: size, slice },
-      metadata: isWhole ? metadata : { ...metadata, schema: metadata.schema.map((element) => stored.get(element) ?? element) },
+      metadata: own,
       parsers: parsersOf(library),
       utf8: false,
       columns: [column.element.name],
-      rowStart,
-      rowEnd: rowStart + Number(metadata.row_groups[group].num_rows),
+      rowStart: 0,
+      rowEnd: Number(rowGroup.num_rows),
       rowFormat: 'object',
       compressors: library.compressors,
       onComplete: (found) => (rows = found as Record<string, unknown>[]),
@@ -214,6 +226,11 @@ class NestedColumn implements ColumnReader {
     const convert = nestedConverterOf(column);
     return rows.map((row) => convert(row[column.element.name]));
   }
+}
+
+/** A column's part of the schema, in its order. */
+function elementsOf({ element, children }: SchemaTree): SchemaElement[] {
+  return [element, ...children.flatMap(elementsOf)];
 }
 
 /** The paths from the root to what has values. */

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { Compressors, Encoding, FileMetaData, PageHeader, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import type { Compressors, Encoding, FileMetaData, PageHeader, RowGroup, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
 import { lz4BlockDecompress } from './lz4-frame';
@@ -78,6 +78,8 @@ const NO_LEVELS = NO_BYTES;
 const PAGE_VALUES_MAX = 4 << 20;
 /** Read ahead, so that a page's head costs no read of its own. */
 const AHEAD_BYTES = 1 << 20;
+/** The same of all columns that are read side by side. */
+const AHEAD_ALL_BYTES = 128 << 20;
 /** A head holds statistics besides; more is damage. */
 const HEAD_BYTES_MAX = 1 << 20;
 
@@ -96,6 +98,8 @@ export class PageReader {
     private readonly file: FileHandle,
     private readonly name: string,
     private readonly place: ChunkPlace,
+    /** Columns that are read side by side. */
+    private readonly columns: number,
   ) {
     this.offset = place.start;
     this.highest = highestLevels(place.decoder.schemaPath);
@@ -290,7 +294,7 @@ export class PageReader {
   private async bytes(length: number): Promise<Buffer> {
     const at = this.offset - this.heldAt;
     if (at < 0 || at + length > this.held.length) {
-      const wanted = Math.min(Math.max(length, AHEAD_BYTES), this.place.end - this.offset);
+      const wanted = Math.min(Math.max(length, Math.min(AHEAD_BYTES, Math.floor(AHEAD_ALL_BYTES / this.columns))), this.place.end - this.offset);
       // Never written again: the views of a page that is in use stay as they are.
       this.held = Buffer.allocUnsafeSlow(wanted);
       this.heldAt = this.offset;
@@ -321,10 +325,30 @@ function countOf(levels: Uint8Array, level: number): number {
   return count;
 }
 
+/** The chunks of a row group by the paths of their columns, the first of each. */
+export type GroupChunks = ReadonlyMap<string, RowGroup['columns'][number]>;
+
+export function chunksOf({ columns }: RowGroup): GroupChunks {
+  const found = new Map<string, RowGroup['columns'][number]>();
+  for (const column of columns) {
+    const name = column.meta_data?.path_in_schema.join('.');
+    if (name !== undefined && !found.has(name)) found.set(name, column);
+  }
+  return found;
+}
+
+/** The path of a leaf, as chunks name it. */
+export function pathOf(path: readonly SchemaTree[]): string {
+  return path
+    .slice(1)
+    .map(({ element }) => element.name)
+    .join('.');
+}
+
 /** Where the chunk of a leaf is, in a row group. */
-export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, group: number, path: SchemaTree[], fileBytes: number): ChunkPlace {
+export function chunkPlace(library: ParquetLibrary, chunks: GroupChunks, group: number, path: SchemaTree[], fileBytes: number): ChunkPlace {
   const names = path.slice(1).map(({ element }) => element.name);
-  const chunk = metadata.row_groups[group].columns.find((column) => column.meta_data?.path_in_schema.join('.') === names.join('.'))?.meta_data;
+  const chunk = chunks.get(pathOf(path))?.meta_data;
   if (chunk === undefined) throw new CommandError(`column ${names.join('.')} is not in row group ${group}`);
   const start = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
   const end = start + Number(chunk.total_compressed_size);
@@ -358,10 +382,34 @@ export async function readParquetMetadata(library: ParquetLibrary, file: FileHan
   const slice = sliceOf(file, size);
   const end = Buffer.from(await slice(Math.max(0, size - FOOTER_END_BYTES)));
   const length = end.length < FOOTER_END_BYTES ? 0 : end.readUInt32LE(0);
-  if (length > 0 && length <= size - FOOTER_END_BYTES) checkThrift(new Uint8Array(await slice(size - FOOTER_END_BYTES - length, size - FOOTER_END_BYTES)));
-  return library.parquetMetadataAsync({ byteLength: size, slice });
+  const isHere = length > 0 && length <= size - FOOTER_END_BYTES;
+  // The library says what a file is that has none.
+  if (!isHere || end.toString('latin1', 4) !== 'PAR1') return library.parquetMetadataAsync({ byteLength: size, slice });
+  if (length > FOOTER_BYTES_MAX) throw new Error(`its footer has ${length} bytes; at most ${FOOTER_BYTES_MAX} are read: write larger row groups, or several files`);
+  const footer = new Uint8Array(await slice(size - FOOTER_END_BYTES - length));
+  checkThrift(footer.subarray(0, length));
+  const metadata = library.parquetMetadata(footer, { geoparquet: length <= NOTES_BYTES_MAX });
+  checkDepth(metadata.schema);
+  return metadata;
 }
 
+/** A tree is told by how many of the elements behind each are below it; the library gives each the whole path to it. */
+function checkDepth(schema: readonly SchemaElement[]): void {
+  const left: number[] = [];
+  for (const { num_children: children = 0 } of schema) {
+    while (left.at(-1) === 0) left.pop();
+    if (left.length > 0) left.push((left.pop() as number) - 1);
+    if (children > 0) left.push(children);
+    if (left.length > SCHEMA_DEPTH_MAX) throw new Error('its columns are nested too deep');
+  }
+}
+
+/** Far more than a file needs whose parts can be held (see checkThrift). */
+const FOOTER_BYTES_MAX = 64 << 20;
+/** Deeper ones are damage. */
+const SCHEMA_DEPTH_MAX = 100;
+/** In a larger footer, notes of geometries are not looked for: they are JSON, which takes many times its bytes in memory. */
+const NOTES_BYTES_MAX = 8 << 20;
 /** Length of the metadata, and the magic number. */
 const FOOTER_END_BYTES = 8;
 

@@ -2,8 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError, EXIT_CODES } from '../command-error';
 import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
-import { loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
-import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
+import { chunksOf, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
+import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
 
 interface ParquetMark {
   row: number;
@@ -66,14 +66,15 @@ export class ParquetSource implements RecordSource {
     const { group, groupStart, groupRows, columns, start } = parts;
     const rowsBehind = Math.max(0, start.row - groupStart);
     const readers: ColumnReader[] = [];
+    const chunks = chunksOf(metadata.row_groups[group]);
     for (const column of columns) {
       const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
-      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, column, mark });
+      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, chunks, columns: columns.length, column, mark });
       if (!mark && rowsBehind > 0) await passOver(reader, rowsBehind);
       readers.push(reader);
     }
     for (let row = rowsBehind; row < groupRows;) {
-      const rows = Math.min(CHUNK_ROWS, groupRows - row);
+      const rows = Math.min(chunkRows(columns.length), groupRows - row);
       const values: unknown[][] = [];
       for (const reader of readers) values.push(await reader.take(rows));
       const records = Array.from({ length: rows }, (_, i) => {

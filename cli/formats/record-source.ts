@@ -45,6 +45,13 @@ export interface RecordSource {
 
 /** Rows of one chunk: enough that what each costs besides is little, few enough that memory stays small. */
 export const CHUNK_ROWS = 500;
+/** Values of one chunk, where rows are wide: an object of many fields takes some 50 bytes for each. */
+const CHUNK_VALUES = 500_000;
+
+/** How many rows a chunk has, of so many columns. */
+export function chunkRows(columns: number): number {
+  return Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_VALUES / Math.max(1, columns))));
+}
 /** Of a chunk whose rows are large. */
 export const CHUNK_BYTES = 1 << 20;
 /** A line, record or page beyond this is damage, or not what it is taken for. */

@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import { type Format, formatOf } from '../../../cli/formats/open-source';
 import { mutateBytes, smallerBytes } from '../byte-mutation';
 import { below, type FuzzTarget, pick } from '../fuzz-target';
+import { OVERSIZED_FILES } from './oversized-files';
 
-/** A file to import: its bytes in base64, and the name that says its format. */
-export interface ImportCase {
-  name: string;
-  bytes: string;
-}
+/** A file to import: its bytes in base64, or how many parts it has of a kind; and the name that says its format. */
+export type ImportCase = { name: string; bytes: string } | { name: string; parts: number };
 
 interface ReadAnswer {
   rows: number;
@@ -29,6 +27,9 @@ const PEAK_MAX_MIB = 512;
 /** What stands for a length or a place in binary formats, at its limits. */
 const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff];
 const RUN_BYTES_MAX = 24;
+/** One file of so many has very many parts: it takes a hundred times as long. */
+const OVERSIZED_OF = 50;
+const PARTS_MAX = 3_000_000;
 
 /** Files that `quiver import` reads, changed: each is read, or refused with a message, in little time and memory. */
 export class ImportTarget implements FuzzTarget<ImportCase> {
@@ -53,13 +54,15 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
 
   /** Every file of the corpus has its turn. */
   generate(random: () => number): ImportCase {
+    if (below(random, OVERSIZED_OF) === 0) return { name: pick(random, Object.keys(OVERSIZED_FILES)), parts: 1 + below(random, PARTS_MAX) };
     const { name, bytes } = this.seeds[this.turn++ % this.seeds.length];
     const changed = random() < 0.5 ? mutateBytes(random, bytes) : withExtremes(random, bytes);
     return { name, bytes: changed.toString('base64') };
   }
 
-  async run({ name, bytes }: ImportCase): Promise<string[]> {
-    const answer = await this.read(name, Buffer.from(bytes, 'base64'));
+  async run(given: ImportCase): Promise<string[]> {
+    const { name } = given;
+    const answer = await this.read(name, 'parts' in given ? OVERSIZED_FILES[name](given.parts) : Buffer.from(given.bytes, 'base64'));
     if (answer === null) {
       const isAlive = this.reader !== null && this.reader.exitCode === null && this.reader.signalCode === null;
       const fault = isAlive ? `hang: ${name} is not read after ${ANSWER_WITHIN_MS} ms` : `death: reading ${name} ended the process: ${this.output.slice(-600)}`;
@@ -80,7 +83,10 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
     return answer !== null && answer.message === null ? [] : [`health: ${name} is not read any more: ${JSON.stringify(answer)}`];
   }
 
-  shrink({ name, bytes }: ImportCase): ImportCase[] {
+  shrink(given: ImportCase): ImportCase[] {
+    const { name } = given;
+    if ('parts' in given) return [2, 1.1].map((by) => ({ name, parts: Math.floor(given.parts / by) })).filter(({ parts }) => parts > 0);
+    const { bytes } = given;
     return smallerBytes(Buffer.from(bytes, 'base64')).map((smaller) => ({ name, bytes: smaller.toString('base64') }));
   }
 

@@ -2,6 +2,7 @@ import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
 import { brotliDecompress, gunzip, zstdDecompress } from '../../../../cli/formats/decompression';
 import { checkFlatbuffer } from '../../../../cli/formats/flatbuffer-check';
 import { lz4BlockDecompress } from '../../../../cli/formats/lz4-frame';
+import { chunkRows } from '../../../../cli/formats/record-source';
 import { checkThrift } from '../../../../cli/formats/thrift-check';
 import { zstdFrame, ZstdFrameCheck } from '../../../../cli/formats/zstd-frame';
 
@@ -88,4 +89,8 @@ describe('lists say no more values than there are bytes', () => {
     const itself = (): Record<number, any> => ({ 0: { table: itself } });
     expect(() => checkFlatbuffer(table(0xfffffffc, 1), itself)).toThrow();
   });
+});
+
+test('rows of many columns come in chunks of fewer', () => {
+  expect([1, 1_000, 5_000, 100_000, 10_000_000].map(chunkRows)).toEqual([500, 500, 100, 5, 1]);
 });
