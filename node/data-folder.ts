@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { mustBeKnownFormat } from './files/later-format';
+import { removeTrialFiles, trialFile } from './files/trial-files';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 
@@ -45,6 +45,7 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>, { e
     throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${reasonOf(error)} (DATA_DIR)`, { cause: error });
   }
   mustBeWritable(folder);
+  removeTrialFiles(folder);
   claimFormat(join(folder, FORMAT_FILE));
   if ((mode & OTHERS) === 0) return;
   log.warn({ dataDir: folder, mode: (mode & 0o777).toString(8) }, 'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx');
@@ -85,10 +86,11 @@ function reasonOf(error: unknown): string {
 
 /** Errors: storage_failed, with the reason for people. */
 function mustBeWritable(folder: string): void {
-  const trial = join(folder, `.trial-${randomUUID()}`);
+  const trial = trialFile(folder);
   try {
     closeSync(openSync(trial, 'wx', 0o600));
-    rmSync(trial);
+    // Another process that starts may have removed it.
+    rmSync(trial, { force: true });
   } catch (error) {
     if (FULL.has((error as NodeJS.ErrnoException).code ?? '')) return;
     throw new QuiverError('storage_failed', `the data folder ${folder} cannot be written: ${reasonOf(error)} (DATA_DIR)`, { cause: error });

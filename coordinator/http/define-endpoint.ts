@@ -21,6 +21,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
     isGuarded: false,
     isWatched: false,
     isOnce: false,
+    vary: '',
     failsAs: 'envelope',
     description: '',
     errors: [],

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { SwaggerUiOptions } from 'swagger-ui-express';
-import type { BasePath } from './base-path';
+import { type BasePath, PREFIX_HEADER } from './base-path';
 import type { RequestTarget } from './request-target';
 
 /** The page loads everything from this server. */
@@ -78,7 +78,7 @@ export function docsPage(basePath: BasePath): (request: IncomingMessage, respons
   // With no route, Express hands on OPTIONS too. It ends here as well when it can't decode a path.
   return (request, response, { segments }, otherwise) => {
     if (segments.length === 1 && (request.method === 'GET' || request.method === 'HEAD')) {
-      response.writeHead(301, { ...BROWSER_HEADERS, location: `${basePath.of(request)}/${segments[0]}/`, 'content-length': 0 }).end();
+      response.writeHead(301, { ...BROWSER_HEADERS, ...(basePath.isTold && { vary: PREFIX_HEADER }), location: `${basePath.of(request)}/${segments[0]}/`, 'content-length': 0 }).end();
       return;
     }
     request.url = `/${segments.join('/')}`;

@@ -28,6 +28,8 @@ export interface Endpoint {
   isGuarded: boolean;
   /** Whether the dashboard asks for it by itself, to sign in and to keep what it shows up to date. */
   isWatched: boolean;
+  /** Headers of the request that its answer depends on, as the header Vary names them; '': none. */
+  vary: string;
   /** How its failures look: the envelope with HTTP 200, or an error of JSON-RPC with the code as HTTP status. */
   failsAs: 'envelope' | 'json-rpc';
   tag: string;
@@ -186,9 +188,24 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
   extends
     Omit<
       Endpoint,
-      'path' | 'query' | 'emptyQuery' | 'body' | 'handle' | 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'failsAs' | 'description' | 'errors'
+      | 'path'
+      | 'query'
+      | 'emptyQuery'
+      | 'body'
+      | 'handle'
+      | 'isProfiled'
+      | 'collections'
+      | 'isAdministrative'
+      | 'sheds'
+      | 'isGuarded'
+      | 'isWatched'
+      | 'isOnce'
+      | 'vary'
+      | 'failsAs'
+      | 'description'
+      | 'errors'
     >,
-    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'failsAs' | 'description' | 'errors'>> {
+    Partial<Pick<Endpoint, 'isProfiled' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'isWatched' | 'isOnce' | 'vary' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };

@@ -59,6 +59,8 @@ export class Exchange {
   failsAs: Endpoint['failsAs'] = 'envelope';
   /** What is said to pages of other origins. */
   crossOrigin: OutgoingHttpHeaders | null = null;
+  /** As Endpoint.vary. */
+  vary = '';
   isWatched = false;
   /** The caller; null before it is known, and where there is none. */
   key: Caller | null = null;
@@ -487,6 +489,7 @@ export class Exchange {
     }
     if (this.isReplayed) headers[REPLAYED_HEADER] = 'true';
     if (this.crossOrigin !== null) Object.assign(headers, this.crossOrigin);
+    if (this.vary !== '') headers.vary = joined(headers.vary, this.vary);
     if (this.request.headers[PREFERENCE_HEADER] !== undefined && contentType === JSON_TYPE && this.failsAs === 'envelope') {
       const status = statusPreference(this.request.headers[PREFERENCE_HEADER]);
       if (status !== null) headers['preference-applied'] = `status=${status}`;
@@ -570,9 +573,9 @@ export class Exchange {
   }
 }
 
-/** Names of headers in `vary`. */
+/** Names of headers in `vary`, each once. */
 function joined(known: OutgoingHttpHeaders[string], more: string): string {
-  return known === undefined ? more : `${String(known)}, ${more}`;
+  return known === undefined ? more : [...new Set([...String(known).split(', '), ...more.split(', ')])].join(', ');
 }
 
 /** Adds the next piece. Answers whether there was none. */

@@ -132,6 +132,7 @@ export class Pipeline {
         exchange.endpoint = match.endpoint.template;
         exchange.isAdministrative = match.endpoint.isAdministrative;
         exchange.failsAs = match.endpoint.failsAs;
+        exchange.vary = match.endpoint.vary;
         exchange.isWatched = match.endpoint.isWatched;
         exchange.access = match.endpoint.access;
       }

@@ -10,7 +10,7 @@ import { keyReused, markOf, type Once } from '../idempotency/write-mark';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import { brokenOff, type FilteredResult, type FilteredWrite, pageItemsOf, writeStep } from './filtered-write';
+import { brokenOff, type FilteredResult, type FilteredWrite, foundBytesOf, isLastPage, pageItemsOf, writeStep } from './filtered-write';
 
 /** How far a shard is, which is one of `shards`: kept with its mark, sealed. */
 interface Reached {
@@ -78,12 +78,13 @@ class OncePass {
     if (isComplete(this.earlier)) return;
     const limit = pageItemsOf(collection.dim);
     for (let open = this.open(); open.length > 0; open = this.open()) {
+      const bytesMax = foundBytesOf(open.length);
       const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
-        shards.read(id, 'scan', { after: open[i].reached as { stamp: number; externalId: string } | null, limit, filter: this.write.filter, vectors: false, texts: false }, call),
+        shards.read(id, 'scan', { after: open[i].reached as { stamp: number; externalId: string } | null, limit, bytesMax, filter: this.write.filter, vectors: false, texts: false }, call),
       );
       const items = pages.flatMap((page) => page.filter((item) => !this.isDealtWith(item)));
       const refusals = await writeStep(this.write, { items, done: this.result.done }, (stored) =>
-        scatter.write(collection, shardsOf(open), call, (id, i) => this.step(id, open[i], pages[i], limit, stored)),
+        scatter.write(collection, shardsOf(open), call, (id, i) => this.step(id, open[i], { page: pages[i], isLast: isLastPage(pages[i], limit, bytesMax) }, stored)),
       );
       if (refusals.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
     }
@@ -94,12 +95,12 @@ class OncePass {
   }
 
   /** Answers whether the shard refuses writes. */
-  private async step(id: { collectionUid: string; shard: number }, pass: ShardPass, page: StoredItem[], limit: number, stored: (item: StoredItem) => void): Promise<boolean> {
+  private async step(id: { collectionUid: string; shard: number }, pass: ShardPass, { page, isLast }: { page: StoredItem[]; isLast: boolean }, stored: (item: StoredItem) => void): Promise<boolean> {
     const { shards, clock } = this.parts;
     const { once, write, call } = this;
     const items = page.filter((item) => !this.isDealtWith(item));
     const last = page.at(-1);
-    const reached = last === undefined || page.length < limit ? 'all' : { stamp: last.stamp, externalId: last.externalId };
+    const reached = last === undefined || isLast ? 'all' : { stamp: last.stamp, externalId: last.externalId };
     const note: Reached = { shards: pass.shards, shard: pass.shard, reached };
     const operations = items.map(({ externalId }) => write.operationOf(externalId));
     const { outcomes } = await shards.write(id, [markOf(once, clock.wallMs(), { step: pass.step, note: stepNote(JSON.stringify(note), once.sealingKey) }), ...operations], call);

@@ -1,7 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, ItemOperation, ShardClient, WriteOutcome } from '../../shared/shard/shard-client';
-import type { StoredItem } from '../../shared/shard/shard-read';
+import { itemBytes, type StoredItem } from '../../shared/shard/shard-read';
 import type { Written } from '../keys/quota/key-quota';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
@@ -12,6 +12,9 @@ import type { ShardPosition } from './insertion-order-reader';
 const PAGE_ITEMS_MAX = 1000;
 /** Bytes of vectors of the items in one step: a shard may have to read and store them. */
 const PAGE_BYTES = 16 * 1024 * 1024;
+/** Bytes of ids and metadata of the items in one step, of all shards together; a step of a shard goes on for this many at least. */
+const FOUND_BYTES = 16 * 1024 * 1024;
+const FOUND_BYTES_MIN = 64 * 1024;
 
 /** What is done to each item that matches. */
 export interface FilteredWrite {
@@ -90,18 +93,21 @@ class FilteredPass {
     const reached = new Map<number, StoredItem | 'all'>();
     let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
     while (open.length > 0) {
-      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) => shards.read(id, 'scan', { after: open[i].after, limit, filter: write.filter, vectors: false, texts: false }, call));
+      const bytesMax = foundBytesOf(open.length);
+      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
+        shards.read(id, 'scan', { after: open[i].after, limit, bytesMax, filter: write.filter, vectors: false, texts: false }, call),
+      );
       // From here on something may be done with this set.
       if (this.reached.length === earlier) {
         this.reached.push(reached);
         this.shardCounts.push(collection.shards);
       }
-      const found = open.map(({ shard }, i) => ({ shard, page: pages[i], items: pages[i].filter((item) => !this.isDealtWith(item, earlier)) }));
-      for (const { shard, page, items } of found) if (items.length === 0) reached.set(shard, page.length < limit ? 'all' : page[page.length - 1]);
+      const found = open.map(({ shard }, i) => ({ shard, page: pages[i], isLast: isLastPage(pages[i], limit, bytesMax), items: pages[i].filter((item) => !this.isDealtWith(item, earlier)) }));
+      for (const { shard, page, isLast, items } of found) if (items.length === 0) reached.set(shard, isLast ? 'all' : page[page.length - 1]);
       const due = found.filter(({ items }) => items.length > 0);
       const refusals = await writeStep(write, { items: due.flatMap(({ items }) => items), done: this.result.done }, (stored) =>
         scatter.write(collection, shardsOf(due), call, async (id, i) => {
-          const { shard, page, items } = due[i];
+          const { shard, page, isLast, items } = due[i];
           const { outcomes } = await shards.write(
             id,
             items.map(({ externalId }) => write.operationOf(externalId)),
@@ -111,12 +117,12 @@ class FilteredPass {
           // At once, for the message of a step that fails on another shard.
           outcomes.forEach((outcome, n) => this.count(outcome, items[n].externalId));
           outcomes.forEach((outcome, n) => outcome === write.done && stored(items[n]));
-          reached.set(shard, page.length < limit ? 'all' : page[page.length - 1]);
+          reached.set(shard, isLast ? 'all' : page[page.length - 1]);
           return false;
         }),
       );
       if (refusals.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
-      open = found.filter(({ page }) => page.length === limit).map(({ shard, page }) => ({ shard, after: page[page.length - 1] }));
+      open = found.filter(({ isLast }) => !isLast).map(({ shard, page }) => ({ shard, after: page[page.length - 1] }));
     }
   }
 
@@ -160,6 +166,16 @@ export function writeStep<Result>(
 /** Items of one step. */
 export function pageItemsOf(dim: number): number {
   return Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES / (dim * Float32Array.BYTES_PER_ELEMENT))));
+}
+
+/** Bytes of ids and metadata that each of so many shards is asked for at once. */
+export function foundBytesOf(shards: number): number {
+  return Math.max(FOUND_BYTES_MIN, Math.floor(FOUND_BYTES / shards));
+}
+
+/** Whether a shard has nothing behind a page. One that ends at its bytes may have been the last: the next is empty then. */
+export function isLastPage(page: readonly StoredItem[], limit: number, bytesMax: number): boolean {
+  return page.length === 0 || (page.length < limit && page.reduce((sum, item) => sum + itemBytes(item), 0) < bytesMax);
 }
 
 function shardsOf(positions: { shard: number }[]): number[] {

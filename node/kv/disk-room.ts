@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { open, rm, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { trialFile } from '../files/trial-files';
 
 /** What opening a RocksDB store may write at once: two memtables from its log become files (see rocks-key-value-store). */
 const ROOM_BYTES = 64 * 1024 * 1024;
@@ -11,7 +10,7 @@ const TRIAL_BYTES = 64 * 1024;
  * write reaches stable storage. If not, the store should stay open, for reads.
  */
 export async function diskTakesWrites(folder: string): Promise<boolean> {
-  const trial = join(folder, `.trial-${randomUUID()}`);
+  const trial = trialFile(folder);
   try {
     const { bavail, bsize } = await statfs(folder);
     if (bavail * bsize < ROOM_BYTES) return false;

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from './key-value-store';
@@ -62,6 +63,7 @@ export class RocksKeyValueStore implements KeyValueStore {
    */
   static async open(folder: string, budget = new StoreBudget(), { mustExist = false, reading = false } = {}): Promise<RocksKeyValueStore> {
     if (!mustExist) makeFolder(folder);
+    if (!reading) removeTrialFiles(folder);
     return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget, { mustExist, reading }));
   }
 

@@ -9,6 +9,7 @@ import type { ShardStatus } from '../../shared/shard/shard-read';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
 import { LaterFormatError } from '../files/later-format';
+import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from '../kv/disk-room';
 import { shardNoteName, StoreNotes } from '../kv/store-notes';
 import type { KeptLog } from '../shipping/kept-logs';
@@ -88,6 +89,7 @@ export class ShardHost implements ShardPublications {
   static async start(folder: string, options: ShardHostOptions): Promise<ShardHost> {
     await mkdir(join(folder, 'shards'), { recursive: true });
     await rm(join(folder, 'trash'), { recursive: true, force: true });
+    removeTrialFiles(folder);
     return new ShardHost(folder, options, options.notes ?? (await StoreNotes.load(join(folder, 'notes'), options.logger)));
   }
 

@@ -98,7 +98,12 @@ test('who is no trusted proxy says nothing, and what is no path is not repeated'
   expect(page.headers).toMatchObject({ vary: 'accept-encoding, x-forwarded-prefix' });
   expect((await api.get('/ui', { headers: { 'x-forwarded-prefix': '/a', 'if-none-match': String(page.headers.etag) } })).httpStatus).toBe(304);
   expect((await api.get('/ui', { headers: { 'if-none-match': String(page.headers.etag) } })).httpStatus).toBe(200);
-  expect((await api.get('/openapi.json', browsing('/a'))).json).toMatchObject({ servers: [{ url: '/a' }] });
+  const document = await api.get('/openapi.json', browsing('/a'));
+  expect(document.json).toMatchObject({ servers: [{ url: '/a' }] });
+  expect(document.headers.vary).toBe('x-forwarded-prefix');
+  const root = await api.get('/', { headers: { 'x-forwarded-prefix': '/a' } });
+  expect(root.headers.vary).toBe('accept, x-forwarded-prefix');
+  expect((await api.get('/docs', browsing('/a'))).headers).toMatchObject({ location: '/a/docs/', vary: 'x-forwarded-prefix' });
   for (const prefix of ['//evil.example', '/"><script>alert(1)</script>', '/a/../b', 'https://evil.example', '/a\\b']) {
     expect((await api.get('/', browsing(prefix))).headers.location).toBe('/ui');
     expect((await api.get('/ui', browsing(prefix))).text).toBe((await api.get('/ui')).text);
@@ -107,5 +112,6 @@ test('who is no trusted proxy says nothing, and what is no path is not repeated'
   const untrusted = await start({}, { strips: true, tells: true });
   const other = new ApiClient({ baseUrl: untrusted.server.baseUrl, adminKey: '' });
   expect((await other.get('/', browsing('/evil'))).headers).toMatchObject({ location: '/ui', vary: 'accept' });
+  expect((await other.get('/openapi.json')).headers.vary).toBeUndefined();
   expect(dataOf(await other.get('/', { headers: { 'x-forwarded-prefix': '/evil' } }))).toMatchObject({ docs: '/docs', ui: '/ui' });
 });

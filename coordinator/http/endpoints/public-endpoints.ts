@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import type { BasePath } from '../base-path';
+import { type BasePath, PREFIX_HEADER } from '../base-path';
 import { toDashboard, wantsPage } from '../dashboard-files';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -29,6 +29,7 @@ export function publicEndpoints(parts: {
       method: 'GET',
       template: '/',
       access: 'public',
+      vary: [...(hasDashboard ? ['accept'] : []), ...(basePath.isTold ? [PREFIX_HEADER] : [])].join(', '),
       tag,
       summary: 'What this is and where to go on',
       description: 'A browser, which accepts text/html, is sent to the dashboard at /ui.',
@@ -48,7 +49,7 @@ export function publicEndpoints(parts: {
     }),
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));
-  if (openapiJson !== null) table.push(openapiEndpoint((request) => openapiJson(basePath.of(request))));
+  if (openapiJson !== null) table.push(openapiEndpoint((request) => openapiJson(basePath.of(request)), basePath.isTold ? PREFIX_HEADER : ''));
   return table;
 }
 
@@ -66,11 +67,12 @@ function metricsEndpoint(metricsText: MetricsText): Endpoint {
   });
 }
 
-function openapiEndpoint(openapiJson: (request: IncomingMessage) => Buffer): Endpoint {
+function openapiEndpoint(openapiJson: (request: IncomingMessage) => Buffer, vary: string): Endpoint {
   return defineEndpoint({
     method: 'GET',
     template: '/openapi.json',
     access: 'public',
+    vary,
     tag,
     summary: 'This document',
     answer: { type: 'text', contentType: 'application/json' },

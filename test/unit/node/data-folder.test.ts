@@ -90,3 +90,10 @@ test('one that cannot be made is refused in one line', () => {
     expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/^the data folder [^\n]*file\/data cannot be made: [^\n]*$/) }),
   );
 });
+
+test('what a trial left whose process ended is removed, and nothing else', () => {
+  const left = ['.trial-0b6a8b1e-5f0d-4c1e-9a53-2f1f0b9f7c11', '.trial-', '.trial-x', 'trial'];
+  for (const name of left) writeFileSync(join(folder, name), '');
+  prepareDataFolder(folder, log);
+  expect(readdirSync(folder).sort()).toEqual(['.trial-', '.trial-x', 'format.json', 'trial']);
+});
