@@ -328,7 +328,7 @@ function countOf(levels: Uint8Array, level: number): number {
 /** The chunks of a row group by the paths of their columns, the first of each. */
 export type GroupChunks = ReadonlyMap<string, RowGroup['columns'][number]>;
 
-export function chunksOf({ columns }: RowGroup): GroupChunks {
+export function groupChunks({ columns }: RowGroup): GroupChunks {
   const found = new Map<string, RowGroup['columns'][number]>();
   for (const column of columns) {
     const name = column.meta_data?.path_in_schema.join('.');

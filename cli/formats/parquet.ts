@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError, EXIT_CODES } from '../command-error';
 import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
-import { chunksOf, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
+import { groupChunks, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
 import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
 
 interface ParquetMark {
@@ -66,7 +66,7 @@ export class ParquetSource implements RecordSource {
     const { group, groupStart, groupRows, columns, start } = parts;
     const rowsBehind = Math.max(0, start.row - groupStart);
     const readers: ColumnReader[] = [];
-    const chunks = chunksOf(metadata.row_groups[group]);
+    const chunks = groupChunks(metadata.row_groups[group]);
     for (const column of columns) {
       const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
       const reader = await openColumn({ library, file, name: this.path, metadata, root, group, chunks, columns: columns.length, column, mark });
