@@ -1,6 +1,6 @@
 import type { Data, DataType, Vector } from 'apache-arrow';
 import { CommandError, EXIT_CODES } from '../command-error';
-import { dateText, decimalValue, durationText, intervalText, timestampText, timeText, type TimeUnitName } from './table-values';
+import { dateText, decimalValue, durationText, intervalText, shortestFloat, timestampText, timeText, type TimeUnitName } from './table-values';
 
 type ArrowLibrary = typeof import('apache-arrow');
 /** A value of a column by its row, as JSON has it, a typed array, bytes, or a big integer. */
@@ -64,6 +64,8 @@ function valueReader(arrow: ArrowLibrary, data: Data, name: string, depth: numbe
     const words = (type.bitWidth || 128) / 32;
     return (row) => decimalValue(integerOf((values as Uint32Array).subarray(row * words, (row + 1) * words)), type.scale);
   }
+  // Lists of them are typed arrays where none is missing.
+  if (kinds.isFloat(type) && type.precision === arrow.Precision.SINGLE) return (row) => shortestFloat((values as Float32Array)[row]);
   const isPlain = [kinds.isBool, kinds.isInt, kinds.isFloat, kinds.isUtf8, kinds.isLargeUtf8, kinds.isUtf8View, kinds.isBinary, kinds.isLargeBinary, kinds.isBinaryView, kinds.isFixedSizeBinary];
   if (isPlain.some((is) => is(type))) {
     const column = new Column([data]);

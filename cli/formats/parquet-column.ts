@@ -3,6 +3,7 @@ import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 
 import { CommandError } from '../command-error';
 import { chunkPlace, type DecodedPage, type GroupChunks, PageReader, parsersOf, type ParquetLibrary, pathOf, sliceOf } from './parquet-file';
 import { isLeftToLibrary, nestedConverterOf, storedTree } from './parquet-values';
+import { shortestFloat } from './table-values';
 
 /** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
 export type ColumnMark = [offset: number, rows: number] | null;
@@ -150,7 +151,7 @@ class PlainColumn implements ColumnReader {
     for (let i = 0; i < entries; i++) {
       if (repetitionLevels[i] === 0) this.begin();
       const level = definitionLevels[i];
-      if (level >= this.elementLevel) this.append([level === this.maxLevel ? values[next++] : null], 0, 1);
+      if (level >= this.elementLevel) this.append([level === this.maxLevel ? meant(values, next++) : null], 0, 1);
       else this.partial = level === this.elementLevel - 1 ? [] : null;
     }
   }
@@ -168,6 +169,11 @@ class PlainColumn implements ColumnReader {
     if (this.partial === null || this.partial.length === 0) this.partial = part;
     else this.partial = [...Array.from(this.partial), ...Array.from(part)];
   }
+}
+
+/** A value of a list beside which one is missing, so that it is in no typed array. */
+function meant(values: ArrayLike<unknown>, i: number): unknown {
+  return values instanceof Float32Array ? shortestFloat(values[i]) : values[i];
 }
 
 /** Structs, maps and lists of lists: put together by the library, from the column of one row group. */

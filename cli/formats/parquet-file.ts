@@ -365,7 +365,9 @@ export function chunkPlace(library: ParquetLibrary, chunks: GroupChunks, group: 
     compressors: library.compressors,
     utf8: false,
   } as ColumnDecoder;
-  return { start, end, decoder, convert: isWhole ? null : converterOf(leaf.element) };
+  // Of lists, which most likely are vectors, they stay in their typed array.
+  const isTyped = leaf.element.type === 'FLOAT' && path.some(({ element }) => element.repetition_type === 'REPEATED');
+  return { start, end, decoder, convert: isWhole || isTyped ? null : converterOf(leaf.element) };
 }
 
 /** Texts that are none stay bytes, and moments keep their nanoseconds. */

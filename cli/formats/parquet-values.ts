@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { parseLossless } from './lossless-json';
 import { floatOfHalf } from './npy';
-import { base64Of, bigEndianInteger, dateText, decimalValue, intervalText, timestampText, timeText, type TimeUnitName, UntypedBytes } from './table-values';
+import { base64Of, bigEndianInteger, dateText, decimalValue, intervalText, shortestFloat, timestampText, timeText, type TimeUnitName, UntypedBytes } from './table-values';
 
 /** What Parquet says of its values, beside how they are stored. The library would round decimals and times, and guess texts. */
 
@@ -33,6 +33,7 @@ export function converterOf(element: SchemaElement): Convert | null {
     const places = scale || (logical?.type === 'DECIMAL' ? logical.scale : 0);
     return (value) => decimalValue(value instanceof Uint8Array ? bigEndianInteger(value) : BigInt(value as number), places);
   }
+  if (type === 'FLOAT') return shortestFloat;
   // In nested columns the library has done it, by the parser that it was given.
   if (type === 'INT96') return (value) => (typeof value === 'bigint' ? timestampText(nanosOfInt96(value), 'ns') : value);
   if (converted === 'DATE' || kind === 'DATE') return (value) => dateText(BigInt(value as number));

@@ -49,6 +49,24 @@ export function decimalValue(unscaled: bigint, scale: number): number | string {
   return text;
 }
 
+/** Digits that every number of 32 bits keeps, and those that tell each from all others. */
+const [FLOAT_DIGITS, FLOAT_DIGITS_MAX] = [6, 9];
+/** Smaller ones have fewer digits. */
+const FLOAT_NORMAL_MIN = 2 ** -126;
+/** Whole numbers below it have 32 bits each, and are told by all their digits. */
+const FLOAT_WHOLE_MAX = 2 ** 24;
+
+/** Of a number that has 32 bits, the one of the fewest digits that is the same in 32 bits: 0.1 and not 0.10000000149011612. */
+export function shortestFloat(number: number): number {
+  const size = Math.abs(number);
+  if (!Number.isFinite(number) || (size <= FLOAT_WHOLE_MAX && Number.isInteger(number))) return number;
+  for (let digits = size < FLOAT_NORMAL_MIN ? 1 : FLOAT_DIGITS; digits < FLOAT_DIGITS_MAX; digits++) {
+    const shorter = Number(number.toPrecision(digits));
+    if (Math.fround(shorter) === number) return shorter;
+  }
+  return Number(number.toPrecision(FLOAT_DIGITS_MAX));
+}
+
 /** Whether the shortest text of a double is this decimal. */
 function sameDecimal(number: number, unscaled: bigint, scale: number): boolean {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:e([-+]\d+))?$/.exec(String(number));

@@ -1,4 +1,4 @@
-import { base64Of, UntypedBytes } from '../formats/table-values';
+import { base64Of, shortestFloat, UntypedBytes } from '../formats/table-values';
 
 /**
  * Values of sources as values of items. Of every format, what is no value (null, a value that is missing, NaN, infinite numbers) makes a
@@ -147,6 +147,7 @@ export function metadataValue(value: unknown): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
   if (value instanceof Uint8Array) return base64Of(value);
   if (value instanceof UntypedBytes) return textOfBytes(value);
+  if (value instanceof Float32Array) return Array.from(value, (one) => metadataValue(shortestFloat(one)));
   if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, metadataValue);
   if (Array.isArray(value)) return value.map(metadataValue);
   return Object.fromEntries(Object.entries(value).flatMap(([key, inner]) => (inner === undefined ? [] : [[key, metadataValue(inner)]])));

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quiver_client import BulkProgress, InvalidValueError, NotFoundError
-from quiver_client.bodies import item_body
+from quiver_client.bodies import item_body, metadata_body
 from quiver_client.frames import rows_of_arrays, rows_of_frame
 from quiver_client.models import BulkUpsertAnswer, CollectionInfo, Hit, SearchAnswer, StoredVector
 from quiver_client.tables import Rows
@@ -145,6 +145,22 @@ def test_other_tables_give_the_same_items() -> None:
     assert encoded(pl.DataFrame(plain, schema_overrides={"vector": pl.Array(pl.Float32, 2)})) == expected
     with pytest.raises(InvalidValueError, match="collect"):
         items_of(pl.DataFrame(plain).lazy())
+
+
+def test_numbers_of_32_bits_are_the_shortest_decimals_in_every_table() -> None:
+    ids = ["a", "b", "c"]
+    numbers = np.array([0.1, 2.7, np.nan], dtype=np.float32)
+    lists = [np.array([0.1, 0.3], dtype=np.float32)] * 3
+    tables = [{"id": ids, "n": numbers, "list": lists}, pd.DataFrame({"id": ids, "n": numbers, "list": lists})]
+    tables.append(tables[1].astype({"n": "Float32"}))
+    pa = pytest.importorskip("pyarrow")
+    arrow = pa.table({"id": ids, "n": pa.array(numbers, pa.float32(), from_pandas=True), "list": pa.array(lists, pa.list_(pa.float32()))})
+    tables += [arrow, arrow.to_pandas(types_mapper=pd.ArrowDtype).assign(list=lists)]
+    pl = pytest.importorskip("polars")
+    tables.append(pl.DataFrame({"id": ids, "n": numbers, "list": [[0.1, 0.3]] * 3}, schema_overrides={"list": pl.List(pl.Float32)}))
+    for table in tables:
+        found = [metadata_body(one["metadata"]) for one in items_of(table, text="id", vector=False, metadata=["n", "list"])]
+        assert found == [{"n": 0.1, "list": [0.1, 0.3]}, {"n": 2.7, "list": [0.1, 0.3]}, {"list": [0.1, 0.3]}]
 
 
 def arrays(*given: Any, **more: Any) -> list[dict[str, Any]]:

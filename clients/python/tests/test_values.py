@@ -21,6 +21,7 @@ from quiver_client import InvalidValueError, Item, encode_vector
 from quiver_client.batching import Batcher
 from quiver_client.bodies import filters_body, item_body, items_body, json_bytes, metadata_body, moment, shown_item
 from quiver_client.ids import CallIds, id_text
+from quiver_client.values import shortest_float
 
 np = pytest.importorskip("numpy")
 
@@ -38,6 +39,14 @@ VALUES: list[tuple[Any, Any]] = [
     (np.int64(7), 7),
     (np.uint8(7), 7),
     (np.float32(0.5), 0.5),
+    (np.float32(0.1), 0.1),
+    (np.float32(1e-45), 1e-45),
+    (np.float32(3.4028235e38), 3.4028235e38),
+    (np.float32(16777216), 16777216.0),
+    (np.float16(0.1), 0.0999755859375),
+    (np.array([0.1, 2.7, np.nan], dtype=np.float32), [0.1, 2.7, None]),
+    (np.array([[0.1], [0.3]], dtype=np.float32), [[0.1], [0.3]]),
+    (array("f", [0.1, 0.7]), [0.1, 0.7]),
     (np.float64(0.1), 0.1),
     (np.float16(0.5), 0.5),
     (np.longdouble(1.5), 1.5),
@@ -76,6 +85,9 @@ VALUES: list[tuple[Any, Any]] = [
     (Decimal("3"), 3),
     (Decimal("0.1234567890123456789"), "0.1234567890123456789"),
     (Decimal("12345678901234567890"), "12345678901234567890"),
+    (Decimal("9007199254740993.00"), "9007199254740993.00"),
+    (Decimal("9007199254740991.00"), 9007199254740991),
+    (Decimal("1E+20"), "100000000000000000000"),
     (Decimal("1E+9999999"), "1E+9999999"),
     (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     (Color.RED, "red"),
@@ -329,3 +341,10 @@ def test_a_moment_to_restore_to_needs_a_zone() -> None:
 def test_what_is_no_item_is_shown_as_it_is() -> None:
     assert (shown_item({"external_id": "a"}), shown_item(5)) == ({"external_id": "a"}, {"item": 5})
     assert shown_item(Item("a", text="x"))["text"] == "x"
+
+
+def test_the_shortest_of_32_bits_is_what_numpy_prints() -> None:
+    bits = np.random.default_rng(7).integers(0, 2**32, 20_000, dtype=np.uint32)
+    values = bits.view(np.float32)
+    for value in values[np.isfinite(values)]:
+        assert shortest_float(float(value)) == float(str(value))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import InvalidValueError
-from .values import named
+from .values import FLOAT32_BYTES, is_nothing, named, shortest_float
 
 _INDEX = "index"
 
@@ -113,11 +113,46 @@ def _of_series(name: str, series: Any) -> Column:
     kind = getattr(series.dtype, "kind", "O")
     is_numpy = type(series.dtype).__module__.startswith("numpy")
     array = (lambda start, stop: series.iloc[start:stop].to_numpy()) if is_numpy and kind in "fiu" else None
-    return Column(name, len(series), lambda start, stop: series.iloc[start:stop].tolist(), is_checked=kind in "fiubM", array=array)
+    take = _taken(series.dtype, lambda start, stop: series.iloc[start:stop].tolist())
+    return Column(name, len(series), take, is_checked=kind in "fiubM", array=array)
+
+
+def _taken(dtype: Any, take: Callable[[int, int], list[Any]]) -> Callable[[int, int], Sequence[Any]]:
+    """Values of a column, of which those of 32 bits are the shortest decimals (see ``shortest_float``)."""
+    if getattr(dtype, "kind", None) != "f" or getattr(dtype, "itemsize", 0) != FLOAT32_BYTES:
+        return take
+    return lambda start, stop: _shortest(take(start, stop))
+
+
+def _array_of(column: Any) -> Callable[[int, int], Any] | None:
+    """Parts of a column of numbers of polars or Arrow as arrays; None where a number is missing."""
+    missing = column.null_count
+    if (missing() if callable(missing) else missing) > 0:
+        return None
+    return lambda start, stop: column.slice(start, stop - start).to_numpy()
+
+
+def _shortest(values: Sequence[Any]) -> list[Any]:
+    return [one if is_nothing(one) else shortest_float(one) for one in values]
 
 
 def _of_polars(name: str, series: Any) -> Column:
     is_number = series.dtype.is_numeric() or series.dtype.is_temporal()
+    if str(series.dtype) == "Float32":
+        return Column(
+            name,
+            len(series),
+            lambda start, stop: _shortest(series.slice(start, stop - start).to_list()),
+            is_checked=True,
+            array=_array_of(series),
+        )
+    if str(getattr(series.dtype, "inner", None)) == "Float32":
+        # Arrays of their own type, and not lists of Python's numbers.
+        return Column(
+            name,
+            len(series),
+            lambda start, stop: [None if one is None else one.to_numpy() for one in series.slice(start, stop - start)],
+        )
     if getattr(series.dtype, "time_unit", None) == "ns":
         # Python's own moments end at microseconds.
         return Column(name, len(series), lambda start, stop: list(series.slice(start, stop - start).to_numpy()), is_checked=True)
@@ -126,6 +161,14 @@ def _of_polars(name: str, series: Any) -> Column:
 
 def _of_arrow(name: str, column: Any) -> Column:
     kind = str(column.type)
+    if kind == "float":
+        return Column(
+            name,
+            len(column),
+            lambda start, stop: _shortest(column.slice(start, stop - start).to_pylist()),
+            is_checked=True,
+            array=_array_of(column),
+        )
     if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and _is_of_numbers(column):
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
@@ -158,7 +201,9 @@ def _of_values(name: str, values: Any) -> Column:
         return Column(
             name,
             len(values),
-            lambda start, stop: values[start:stop].tolist() if as_list else list(values[start:stop]),
+            _taken(values.dtype, lambda start, stop: values[start:stop].tolist())
+            if as_list
+            else lambda start, stop: list(values[start:stop]),
             is_checked=is_flat and kind in "fiub",
             array=(lambda start, stop: values[start:stop]) if is_flat and kind in "fiu" else None,
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set, ValuesView
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
+from struct import Struct
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,8 @@ from .moments import date_text, duration_text, moment_text, numpy_duration_text,
 
 EXACT_MAX = 2**53 - 1
 """Whole numbers beyond it are not exact in the service: they are sent as texts."""
+FLOAT32_BYTES = 4
+_FLOAT32 = Struct("<f")
 _EXPONENT_MAX = 1000
 _MISSING = {"NAType", "NaTType"}
 _PANDAS_TEXTS = {"Period", "Interval"}
@@ -152,6 +155,8 @@ class JsonValues:
             return str(value)
         if isinstance(value, (set, frozenset)):
             return _ordered(self._list(value))
+        if getattr(value, "typecode", None) == "f":
+            return self._list(one if is_nothing(one) else shortest_float(one) for one in value)
         if isinstance(value, (Sequence, Set, ValuesView, deque)):
             return self._list(value)
         if isinstance(value, os.PathLike):
@@ -168,6 +173,8 @@ class JsonValues:
             return numpy_duration_text(value)
         if dtype_kind in ("m", "M") and getattr(value, "ndim", 0) > 0:
             return self._list(value)
+        if dtype_kind == "f" and getattr(dtype, "itemsize", 0) == FLOAT32_BYTES:
+            return self._list(value) if getattr(value, "ndim", 0) > 0 else self._value(shortest_float(float(value)))
         if hasattr(value, "tolist"):
             plain = value.tolist()
             # A long double stays one.
@@ -189,14 +196,30 @@ def checked_text(text: str) -> str:
 
 
 def decimal_value(value: Decimal) -> int | float | str:
-    """A number where a double, printed again, is the same decimal; else the decimal as text."""
+    """A number where a double, printed again, is the same decimal; else the decimal as text, with all of its places."""
     if abs(value.adjusted()) > _EXPONENT_MAX:
         return str(value)
     if value == value.to_integral_value():
         whole = int(value)
-        return whole if -EXACT_MAX <= whole <= EXACT_MAX else str(whole)
+        return whole if -EXACT_MAX <= whole <= EXACT_MAX else format(value, "f")
     number = float(value)
     return number if Decimal(repr(number)) == value else format(value, "f")
+
+
+def shortest_float(value: float) -> float:
+    """Of a number that has 32 bits, the one of the fewest digits that is the same in 32 bits: 0.1 and not 0.10000000149011612."""
+    if not math.isfinite(value):
+        return value
+    packed = _FLOAT32.pack(value)
+    for digits in range(1, 9):
+        shorter = float(f"{value:.{digits}g}")
+        try:
+            if _FLOAT32.pack(shorter) == packed:
+                return shorter
+        except OverflowError:
+            # Rounded up, it is more than 32 bits hold.
+            continue
+    return float(f"{value:.9g}")
 
 
 def named(value: object) -> str:

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { bigEndianInteger, dateText, decimalValue, durationText, intervalText, timestampText, timeText, UntypedBytes } from '../../../../cli/formats/table-values';
+import { bigEndianInteger, dateText, decimalValue, durationText, intervalText, shortestFloat, timestampText, timeText, UntypedBytes } from '../../../../cli/formats/table-values';
+import { runSeed, seededRandom } from '../../../support/random';
 
 describe('a decimal', () => {
   test.each<[bigint, number, number | string]>([
@@ -64,4 +65,33 @@ test('bytes are a text where they are UTF-8', () => {
   expect(new UntypedBytes(Buffer.from('ü')).text).toBe('ü');
   expect(new UntypedBytes(Uint8Array.of(0xff)).text).toBeNull();
   expect(new UntypedBytes(Uint8Array.of(0xff, 1)).base64).toBe('/wE=');
+});
+
+describe('a number of 32 bits', () => {
+  test.each([
+    [0.1, 0.1],
+    [-2.7, -2.7],
+    [1e-45, 1e-45],
+    [3.4028235e38, 3.4028235e38],
+    [16_777_216, 16_777_216],
+    [1 / 3, 0.33333334],
+    [Infinity, Infinity],
+    [NaN, NaN],
+    [0, 0],
+  ])('of %d is %d', (number, expected) => expect(shortestFloat(Math.fround(number))).toBe(expected));
+
+  test('stays the same, and has no fewer digits that do', () => {
+    const random = seededRandom(runSeed('shortest floats'));
+    const bits = new Uint32Array(1);
+    const floats = new Float32Array(bits.buffer);
+    for (let i = 0; i < 20_000; i += 1) {
+      bits[0] = Math.floor(random() * 2 ** 32);
+      const [number] = floats;
+      if (!Number.isFinite(number)) continue;
+      const shortest = shortestFloat(number);
+      expect(Math.fround(shortest)).toBe(number);
+      const digits = shortest.toExponential().replace(/e.*|[-.]/g, '').length;
+      if (digits > 1 && Math.abs(number) > 2 ** 24) expect(Math.fround(Number(number.toPrecision(digits - 1)))).not.toBe(number);
+    }
+  });
 });

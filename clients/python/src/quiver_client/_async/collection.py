@@ -29,7 +29,7 @@ from ..bodies import (
 )
 from ..errors import BadRequestError, InvalidValueError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
-from ..frames import ArrayLike, FrameLike, rows_of_arrays, rows_of_frame
+from ..frames import ArrayLike, FrameLike, ItemRows, rows_of_arrays, rows_of_frame
 from ..ids import ExternalId, id_text, id_texts
 from ..models import (
     KEPT,
@@ -224,23 +224,23 @@ class AsyncCollection:
         the texts. Left out, they are found by what columns are mostly called (``id``, ``embedding``, ``text``, …), and an index
         that does not merely count the rows is the ids; False: there is none. All other columns become metadata, or those
         that ``metadata`` names; a column ``metadata`` that holds mappings is the metadata itself. What is no value (None, NaN,
-        NA, NaT) is left out.
+        NA, NaT) is left out. Numbers of 32 bits in metadata are the shortest decimals that are the same in 32 bits: 0.1. The
+        numbers of rows that are left of a larger frame of pandas are an index that tells them apart, and so are ids;
+        ``reset_index(drop=True)`` makes a mere count of them.
 
         The whole frame is checked before anything is sent, unless ``on_rejected`` takes bad rows. The result says how many
         were new (``inserted``) and how many replaced others (``updated``). ``show_progress`` shows how far it is.
         """
         rows = rows_of_frame(frame, id=id, vector=vector, text=text, metadata=metadata)
-        if on_rejected is None:
-            rows.check()
-        with shown_progress(len(rows), on_progress, is_shown=show_progress) as tell:
-            return await self.upsert_many(
-                rows,
-                batch_items=batch_items,
-                batch_bytes=batch_bytes,
-                in_flight=in_flight,
-                on_progress=tell,
-                on_rejected=on_rejected,
-            )
+        return await self._upsert_rows(
+            rows,
+            on_progress,
+            is_shown=show_progress,
+            batch_items=batch_items,
+            batch_bytes=batch_bytes,
+            in_flight=in_flight,
+            on_rejected=on_rejected,
+        )
 
     async def upsert_arrays(
         self,
@@ -261,17 +261,23 @@ class AsyncCollection:
         ``metadata`` is a list of mappings, a frame, or a mapping of columns. All have the same length. See ``upsert_frame``.
         """
         rows = rows_of_arrays(ids, vectors, texts=texts, metadata=metadata)
+        return await self._upsert_rows(
+            rows,
+            on_progress,
+            is_shown=show_progress,
+            batch_items=batch_items,
+            batch_bytes=batch_bytes,
+            in_flight=in_flight,
+            on_rejected=on_rejected,
+        )
+
+    async def _upsert_rows(
+        self, rows: ItemRows, on_progress: OnProgress | None, *, is_shown: bool, on_rejected: OnRejected | None, **sizes: int
+    ) -> BulkWriteResult:
         if on_rejected is None:
             rows.check()
-        with shown_progress(len(rows), on_progress, is_shown=show_progress) as tell:
-            return await self.upsert_many(
-                rows,
-                batch_items=batch_items,
-                batch_bytes=batch_bytes,
-                in_flight=in_flight,
-                on_progress=tell,
-                on_rejected=on_rejected,
-            )
+        with shown_progress(len(rows), on_progress, is_shown=is_shown) as tell:
+            return await self.upsert_many(rows, on_progress=tell, on_rejected=on_rejected, **sizes)
 
     async def _start_batch(self, batch: Batch, tally: Tally, write: Callable[[Batch], Awaitable[None]], lanes: AsyncLanes) -> bool:
         if tally.overlaps(batch):
