@@ -1,4 +1,5 @@
 import type { AuditLog } from '../audit/audit-log';
+import { errorFields } from '../../shared/logs/error-fields';
 import type { Logger } from '../../shared/logs/logger';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
 import type { SearchObserver } from '../search/search-observer';
@@ -66,7 +67,7 @@ export class RequestReporter implements RequestObserver {
       // The names that collectors of logs know.
       ...(facts.trace !== undefined && { trace_id: facts.trace.traceId, ...(facts.trace.spanId !== null && { span_id: facts.trace.spanId }) }),
       ...(facts.slow?.profile ? { profile: facts.slow.profile } : facts.slow?.steps ? { steps: facts.slow.steps } : {}),
-      ...(code >= 500 && facts.error !== undefined && facts.error !== null ? { error: facts.error } : {}),
+      ...(code >= 500 && facts.error !== undefined && facts.error !== null ? errorFields(facts.error) : {}),
     };
     if (code >= 500) this.logger.error(fields, 'request failed');
     else if (code >= 400) this.logger.warn(fields, 'request refused');

@@ -1,3 +1,4 @@
+import { expectedCause } from '../logs/error-fields';
 import { type ErrorKind, isQuiverError, QuiverError } from '../errors/quiver-error';
 import { NumberTable } from '../tables/number-table';
 
@@ -21,7 +22,11 @@ export interface ThreadFailure {
   message: string;
   stack: string | undefined;
   details: Readonly<Record<string, unknown>>;
+  /** The stack of its cause, or where that is expected as it is, the message of the first one. */
   cause: string | undefined;
+  /** The kind of that, or the system's code. */
+  causeKind?: ErrorKind | undefined;
+  causeCode?: string | undefined;
 }
 
 type Handler = (...args: never[]) => unknown;
@@ -211,8 +216,10 @@ export function handlersOf<Service extends object>(room: string, service: Servic
 export function failureOf(error: unknown): ThreadFailure {
   const { name, message, stack, cause } = isErrorLike(error) ? error : new Error('what was thrown is no error');
   const isOperating = isQuiverError(error);
-  const causeText = cause instanceof Error ? (cause.stack ?? cause.message) : undefined;
-  return { kind: isOperating ? error.kind : undefined, name, message, stack, details: isOperating ? plain(error.details) : {}, cause: causeText };
+  const first = isOperating && cause instanceof Error ? expectedCause(error) : null;
+  const own = { kind: isOperating ? error.kind : undefined, name, message, stack, details: isOperating ? plain(error.details) : {} };
+  if (first === null || first === error) return { ...own, cause: cause instanceof Error ? (cause.stack ?? cause.message) : undefined };
+  return { ...own, cause: first.message, ...(isQuiverError(first) ? { causeKind: first.kind } : { causeCode: (first as NodeJS.ErrnoException).code }) };
 }
 
 /** Errors of the runtime itself, such as of structured clone, need not be made by this realm's Error. */
@@ -221,8 +228,8 @@ function isErrorLike(error: unknown): error is Error {
 }
 
 /** The error that came from another thread. */
-export function errorOf({ kind, name, message, stack, details, cause }: ThreadFailure): Error {
-  const reason = cause === undefined ? undefined : new Error(cause);
+export function errorOf({ kind, name, message, stack, details, cause, causeKind, causeCode }: ThreadFailure): Error {
+  const reason = cause === undefined ? undefined : causeKind === undefined ? Object.assign(new Error(cause), causeCode === undefined ? {} : { code: causeCode }) : new QuiverError(causeKind, cause);
   if (kind === undefined) {
     const error = new Error(message, { cause: reason });
     error.name = name;
