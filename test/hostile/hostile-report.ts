@@ -31,7 +31,7 @@ export function tableRow(round: RoundReport, limitMs: number): string {
   const livez = Object.fromEntries(Object.entries(round.livez).map(([name, summary]) => [name, waits(summary)]));
   const codes = Object.entries(round.tally)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .filter(([, count]) => count > 0)
+    .filter(([code, count], _i, all) => count > 0 && (code !== '-2' || all.length === 1))
     .map(([code, count]) => `${OUTCOMES[code] ?? code} ${count}`);
   const verdict = excesses(round, limitMs).length > 0 ? ' **over**' : '';
   return `| ${round.name}${verdict} | ${waits(round.search)} | ${each(livez)} | ${each(round.turns)} | ${round.ownLatenessMs} | ${each(round.peakMiB)} | ${round.search.refused} | ${codes.join(', ')} |`;
