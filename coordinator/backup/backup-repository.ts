@@ -184,9 +184,15 @@ export class BackupRepository {
   /** Where a verification has found damage: the backup that wrote the data, and the uid of the collection. */
   private async damagedPlaces(): Promise<Set<string>> {
     const places = new Set<string>();
-    const checked = (await idsUnder(this.target, CHECKS_PREFIX)).sort().slice(-CHECKS_LOOKED_AT);
+    const checked = (await idsUnder(this.target, CHECKS_PREFIX)).sort().reverse().slice(0, STRANGE_LOOKED_AT);
+    let own = 0;
     for (const id of checked) {
-      for (const key of (await lastCheck(this.target, id, true))?.damaged ?? []) {
+      if (own === CHECKS_LOOKED_AT) break;
+      const check = await lastCheck(this.target, id, true);
+      // What somebody else put there hides none.
+      if (check === null) continue;
+      own += 1;
+      for (const key of check.damaged) {
         const [, backup, part = ''] = key.split('/');
         places.add(`${backup}/${part.split('.')[0]}`);
       }

@@ -1,4 +1,4 @@
-import { checkBackup } from '../../../../coordinator/backup/backup-checks';
+import { checkBackup, checkKey } from '../../../../coordinator/backup/backup-checks';
 import { BackupRepository } from '../../../../coordinator/backup/backup-repository';
 import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import { type BackupManifest, type CheckedObject, putChecked, sealedText, sha256Of, type ShardManifest } from '../../../../shared/backup/backup-format';
@@ -282,6 +282,8 @@ test('nothing is built upon data in which a verification has found damage, which
   target.objects.get(segment.key)![0] ^= 4;
   // What the older one is found to lack, the newer one lacks, too.
   expect(await damagedOf(repository, one)).toEqual([segment.key]);
+  // What somebody else put there hides nothing.
+  for (let n = 10; n < 40; n += 1) target.objects.set(checkKey(`202701${n}T000000Z-00000000`), Buffer.from('{}'));
   expect(await basesOf(four)).toEqual([]);
   // The next one that is whole is a base again.
   await repository.publish(await written(target, 'c', { id: three }));
