@@ -223,10 +223,15 @@ export class RocksKeyValueStore implements KeyValueStore {
   memory(): StoreMemory {
     const { database } = this;
     if (database === null || this.closing !== null || this.exchanging !== null) return NO_MEMORY;
-    return {
-      memtableBytes: this.binding.property(database, 'rocksdb.cur-size-all-mem-tables'),
-      tableReaderBytes: this.binding.property(database, 'rocksdb.estimate-table-readers-mem'),
-    };
+    try {
+      return {
+        memtableBytes: this.binding.property(database, 'rocksdb.cur-size-all-mem-tables'),
+        tableReaderBytes: this.binding.property(database, 'rocksdb.estimate-table-readers-mem'),
+      };
+    } catch {
+      // It was closed because its folder could not be locked again.
+      return NO_MEMORY;
+    }
   }
 
   async verify({ bytesPerSecond, stop }: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {

@@ -37,6 +37,8 @@ const CHECK_MS = 5_000;
 export class Checkpointer {
   private manifest: Manifest | null;
   private changes = 0;
+  /** Of them, those that a shard of few had when it was opened: their repair was all that they cost, and is as cheap the next time. */
+  private readAnew = 0;
   private graphRows: number;
   /** Number of the newest attempt, including failed ones, so that no folder is written twice. */
   private lastNumber: number;
@@ -70,6 +72,7 @@ export class Checkpointer {
     this.manifest = last.manifest;
     this.lastNumber = last.manifest?.number ?? 0;
     this.changes = last.repairs;
+    if (last.manifest === null && last.repairs <= FEW.operations) this.readAnew = last.repairs;
     this.graphRows = this.graphRowsNow();
     this.endChecks = slowInterval(CHECK_MS, () => this.writeIfDue());
   }
@@ -160,6 +163,7 @@ export class Checkpointer {
     if (!isFew) return this.attempt();
     if (!records.isOnlyRead) await records.stabilise(counters.lastOperation);
     this.changes = 0;
+    this.readAnew = 0;
     this.graphRows = this.graphRowsNow();
   }
 
@@ -177,7 +181,7 @@ export class Checkpointer {
     const ageMs = nowMs - this.lastStartMs;
     const countMin = Math.min(CHANGES_MIN, Math.ceil(CHANGED_BYTES_MIN / (dim * Float32Array.BYTES_PER_ELEMENT)));
     if (this.changes >= Math.max(countMin, indexes.directory.liveCount * CHANGED_SHARE)) return true;
-    if (this.changes > 0 && ageMs > AGE_MAX_MS) return true;
+    if (this.changes > this.readAnew && ageMs > AGE_MAX_MS) return true;
     if (ageMs <= GRAPH_AGE_MS || nowMs - this.graphLookedMs < GRAPH_LOOK_MS) return false;
     this.graphLookedMs = nowMs;
     return this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
@@ -197,6 +201,7 @@ export class Checkpointer {
     const graphRows = this.graphRowsNow();
     const covered = this.changes;
     this.changes = 0;
+    this.readAnew = 0;
     this.lastStartMs = performance.now();
     try {
       const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);

@@ -54,7 +54,7 @@ export class NotedOpening {
     const { logger } = this.options;
     const facts = { ...idOf(spec), folder };
     const openLeft = (): Promise<Shard | null> =>
-      this.openAndNote(folder, spec, { ...surroundings, mustExist: true }).catch((error: unknown) => {
+      this.openAndNote(folder, spec, { ...surroundings, mustExist: true, isStable: false }).catch((error: unknown) => {
         if (!isDamage(error)) throw error;
         logger.warn({ error, ...facts }, 'what is left of a shard whose loss was accepted can not be opened as it is');
         return null;

@@ -88,8 +88,8 @@ export async function forgetRest(folder: string): Promise<void> {
   try {
     await rm(join(folder, REST_NAME));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
+    // It may have been removed by one who could not sync that.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   await syncFolder(folder);
 }

@@ -10,6 +10,8 @@ export interface RestingShard {
   readonly facts: RestFacts;
   /** Whether they are noted beside its records. */
   isNoted: boolean;
+  /** Whether all of its records were on stable storage when they were closed, and nobody opened them since. */
+  isStable: boolean;
   /** Nobody ever wrote to it: its records are made with the first change. */
   readonly isBlank: boolean;
   /** Resolves when it is closed; never rejects. */

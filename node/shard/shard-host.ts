@@ -271,7 +271,7 @@ export class ShardHost implements ShardPublications {
     if (!holds && isBlank) await forgetRest(this.folderOf(spec));
     if (!holds) return;
     if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
-    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, isBlank, closed: Promise.resolve() });
+    this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, isStable: true, isBlank, closed: Promise.resolve() });
   }
 
   /** Waits until one more can be open, or none of those that are is unused. */
@@ -303,25 +303,32 @@ export class ShardHost implements ShardPublications {
     if (resting.get(name) !== found) return this.shard(found.spec);
     if (this.places.size >= this.options.openShardsMax) throw tooMany(this.options.openShardsMax, 'overloaded');
     resting.delete(name);
-    const place = this.placeFor(name, found.spec, true);
+    const place = this.placeFor(name, found.spec, true, found.isStable);
     this.places.set(name, place);
     try {
       const shard = await place.ready;
       this.rests.wasResting(shard, found);
       return shard;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, closed: place.end('closed').catch(() => undefined) });
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, isStable: false, closed: place.end('closed').catch(() => undefined) });
       throw notOpenedNow(error);
     }
   }
 
-  private placeFor(name: string, spec: ShardSpec, mustExist: boolean): ShardPlace<Shard> {
+  /** `isStable`: all of its records are on stable storage, as long as nobody has opened them. */
+  private placeFor(name: string, spec: ShardSpec, mustExist: boolean, isStable = false): ShardPlace<Shard> {
     const { logger } = this.options;
+    const takeStable = (): boolean => {
+      const was = isStable;
+      isStable = false;
+      return was;
+    };
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
       pausesFirst: false,
       open: (ended) =>
         this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
+          isStable: takeStable(),
           isVerified: this.rests.isVerified(name),
           isBlank: this.isBlank(spec),
           budget: this.budget,

@@ -85,7 +85,7 @@ export class ShardRests {
     const folder = this.parts.folderOf(spec);
     const facts = blankFacts(this.parts.wallMs());
     const made = makeStableFolder(folder).then(() => writeRest(folder, spec, { facts, isBlank: true }));
-    const resting: RestingShard = { spec, facts, isNoted: true, isBlank: true, closed: made.catch(() => undefined) };
+    const resting: RestingShard = { spec, facts, isNoted: true, isStable: true, isBlank: true, closed: made.catch(() => undefined) };
     this.resting.put(name, resting);
     try {
       await made;
@@ -209,7 +209,7 @@ export class ShardRests {
     if (shard.isVerified) this.verified.add(name);
     const { seed: _, ...spec } = place.spec;
     const isBlank = shard.isOnlyRead && this.known.get(shard)?.isBlank === true;
-    const resting: RestingShard = { spec, facts, isNoted: false, isBlank, closed: Promise.resolve() };
+    const resting: RestingShard = { spec, facts, isNoted: false, isStable: false, isBlank, closed: Promise.resolve() };
     const closed = this.closeUnused(place, shard, resting, isSmall).catch((error: unknown) => {
       this.parts.logger.error({ error, shard: name }, 'a shard that is not used failed to close; its next use opens it from its records');
     });
@@ -221,6 +221,7 @@ export class ShardRests {
     shard.isResting = true;
     await place.end('closed');
     await this.parts.noteClosed(shard, this.parts.folderOf(place.spec));
+    resting.isStable = shard.isSaved;
     if (isSmall && shard.isSaved) resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
   }
 

@@ -56,6 +56,11 @@ export interface ShardSurroundings {
   onDamaged: (error: Error) => void;
   /** Its data were here before: where they are gone, it is damaged, and nothing is made in their place. */
   mustExist?: boolean;
+  /**
+   * All of its records are on stable storage: they may be opened to be read alone until they are changed. Otherwise, what is read may
+   * only be in the memory of the system, and opening them for writing makes it stable before anything is answered by it.
+   */
+  isStable?: boolean;
   /** Nobody has used it yet, so that only its folder is there: its records are made with the first change. */
   isBlank?: boolean;
   /** All of its records were compared with their checksums in the life of this process: that is not done again. */
@@ -97,6 +102,7 @@ export class Shard {
   private wasOnlyRead: boolean | null = null;
   private diverged = false;
   private damaged = false;
+  private writeFailed = false;
   private readonly endPublication: () => void;
   private readonly verifying = new AbortController();
   private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
@@ -167,7 +173,10 @@ export class Shard {
       specWith: (has) => specTextWith(spec, has),
       onChanges: (count) => this.checkpointer.noteChanges(count),
       onDiverged: (error) => this.diverge(error),
-      onWriteFailed: surroundings.onWriteFailed,
+      onWriteFailed: (error) => {
+        this.writeFailed = true;
+        surroundings.onWriteFailed(error);
+      },
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
     // Where that fails, a backup tries it again.
@@ -188,13 +197,13 @@ export class Shard {
    * and for a shard of another dimension, metric or language; storage_damaged.
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
-    const { mustExist = false, isBlank = false } = surroundings;
+    const { mustExist = false, isStable = false, isBlank = false } = surroundings;
     await removeUnfinished(folder);
     if (!mustExist && !isBlank) {
       await Shard.begin(folder, spec, options, surroundings.ended);
       await makeStableFolder(folder);
     }
-    const openStore = (): Promise<KeyValueStore> => options.openStore(join(folder, 'records'), { mustExist, reading: mustExist });
+    const openStore = (): Promise<KeyValueStore> => options.openStore(join(folder, 'records'), { mustExist, reading: mustExist && isStable });
     const records = new RecordStore(isBlank ? new LaterKeyValueStore(() => Shard.makeStore(folder, spec, options)) : await openStore());
     let recovered: RecoveredShard | null = null;
     let shard: Shard | null = null;
@@ -577,7 +586,8 @@ export class Shard {
       const written = this.isResting ? this.checkpointer.settle() : this.checkpointer.writeLast();
       await written.catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
-    const isSaved = reason === 'closed' && !this.diverged && !this.checkpointer.isBehind;
+    // A write that failed may be in the log, and not on stable storage.
+    const isSaved = reason === 'closed' && !this.diverged && !this.writeFailed && !this.checkpointer.isBehind;
     try {
       recovered.indexes.directory.close();
       await recovered.indexes.vectors.close();

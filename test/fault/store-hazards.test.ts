@@ -14,7 +14,7 @@ const PROLOGUE = `
   const { join } = require('node:path');
   const assert = require('node:assert');
   const budget = store.newBudget(1 << 20, 16 << 20);
-  const open = (name) => store.open(budget, join(process.env.FOLDER, name), false);
+  const open = (name) => store.open(budget, join(process.env.FOLDER, name), false, false);
   const key = (i) => Buffer.from('key' + String(i).padStart(8, '0'));
   const fill = (database, count) => store.write(database, Array.from({ length: count }, (_, i) => [key(i), Buffer.alloc(500, i)]).flat(), true);
   const codeOf = (promise) => promise.then(() => 'fine', (error) => error.code);

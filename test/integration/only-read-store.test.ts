@@ -1,8 +1,10 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyRange, KeyValueEntry, KeyValueStore, StoreSnapshot } from '../../node/kv/key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { type SnapshotHandle, storeBinding } from '../../node/kv/store-binding';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
 import { NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
 
@@ -141,4 +143,150 @@ test('an earlier copy of a shard that was only read at first, then written to, i
   await earlier.start();
   await expect(earlier.client.open(spec)).rejects.toMatchObject({ kind: 'storage_damaged', message: expect.stringContaining('earlier copy') });
   await earlier.stop();
+});
+
+const logIn = (path: string): string => {
+  const [name] = readdirSync(path).filter((file) => file.endsWith('.log'));
+  return join(path, name);
+};
+
+test.each([
+  ['cut', (log: string) => truncateSync(log, statSync(log).size - 10)],
+  ['gone', (log: string) => rmSync(log)],
+])('a log that is %s while the store is only read is no end of it: nothing is written, and it is read on', async (_, harm) => {
+  await make();
+  const store = await open();
+  harm(logIn(folder));
+  const before = content();
+  await expect(store.write([put('e', '6')], { sync: true })).rejects.toMatchObject({ kind: 'storage_damaged' });
+  expect(store.isOnlyRead).toBe(true);
+  expect(await all(store)).toEqual(['a=1', 'b=5', 'c=3', 'd=4']);
+  await store.close();
+  expect(content()).toEqual(before);
+  await expect(open()).rejects.toMatchObject({ kind: 'storage_damaged' });
+});
+
+test('one that can neither be opened for changes nor locked again is closed for good, and says why', async () => {
+  await make();
+  const store = await open();
+  const snapshot = store.snapshot();
+  rmSync(join(folder, 'LOCK'));
+  mkdirSync(join(folder, 'LOCK'));
+  await expect(store.write([put('e', '6')], { sync: true })).rejects.toMatchObject({ kind: 'storage_failed' });
+  const why = { kind: 'storage_failed', cause: { message: expect.stringContaining('nor locked again') } };
+  await expect(all(store)).rejects.toMatchObject(why);
+  await expect(store.getMany([Buffer.from('a')])).rejects.toMatchObject(why);
+  expect(store.isOnlyRead).toBe(false);
+  expect(store.memory()).toEqual({ memtableBytes: 0, tableReaderBytes: 0 });
+  snapshot.free();
+  await store.close();
+  rmSync(join(folder, 'LOCK'), { recursive: true });
+  const again = await open();
+  expect(await all(again)).toEqual(['a=1', 'b=5', 'c=3', 'd=4']);
+  await again.close();
+});
+
+test('a mark that cannot be written is not kept open, however often it is tried', async () => {
+  await make();
+  const binding = storeBinding();
+  const database = await binding.open(binding.newBudget(1 << 20, 1 << 20), folder, true, true);
+  const mark = join(folder, 'SYNCED');
+  rmSync(mark);
+  symlinkSync('/dev/full', mark);
+  for (let attempts = 0; attempts < 3; attempts += 1) await expect(binding.takeChanges(database)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const targets = readdirSync('/proc/self/fd').map((name) => {
+    try {
+      return readlinkSync(join('/proc/self/fd', name));
+    } catch {
+      return '';
+    }
+  });
+  expect(targets).not.toContain('/dev/full');
+  expect(binding.isOnlyRead(database)).toBe(true);
+  await binding.close(database);
+});
+
+test('snapshots that end while a store is opened for changes', async () => {
+  await make();
+  const binding = storeBinding();
+  const budget = binding.newBudget(1 << 20, 1 << 20);
+  for (let round = 0; round < 20; round += 1) {
+    const database = await binding.open(budget, folder, true, true);
+    const snapshots: SnapshotHandle[] = Array.from({ length: 2_000 }, () => binding.newSnapshot(database));
+    let isTaken = false;
+    const taking = binding.takeChanges(database).finally(() => (isTaken = true));
+    while (!isTaken) {
+      for (const snapshot of snapshots.splice(0, 20)) binding.freeSnapshot(snapshot);
+      if (snapshots.length === 0) for (let more = 0; more < 500; more += 1) snapshots.push(binding.newSnapshot(database));
+      await new Promise((next) => setImmediate(next));
+    }
+    await taking;
+    for (const snapshot of snapshots) binding.freeSnapshot(snapshot);
+    await binding.close(database);
+  }
+});
+
+test('what a kill left in the memory of the system alone is on stable storage before anything is answered by it', async () => {
+  const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
+  const upsert = (externalId: string): UpsertOperation => ({ type: 'upsert', externalId, vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined });
+  const remove = { type: 'delete' as const, externalId: 'a' };
+  const nodeIn = (name: string): ShardNode => new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder: join(folder, name), rests: { afterMs: 3_600_000, openMax: 4 } });
+  const recordsOf = (name: string): string => join(folder, name, 'shards', 'c', '0', 'records');
+  const node = nodeIn('node');
+  await node.start();
+  await node.client.make(spec);
+  await node.client.write(spec, [upsert('a'), upsert('b')], NO_HURRY);
+  const log = logIn(recordsOf('node'));
+  const [stableBytes, mark] = [statSync(log).size, readFileSync(join(recordsOf('node'), 'SYNCED'))];
+  // A delete whose sync did not come back before the kill.
+  await node.client.write(spec, [remove], NO_HURRY);
+  cpSync(join(folder, 'node'), join(folder, 'killed'), { recursive: true });
+  await node.stop();
+  writeFileSync(join(recordsOf('killed'), 'SYNCED'), mark);
+  const killed = nodeIn('killed');
+  await killed.start();
+  await killed.client.open(spec);
+  expect(await killed.client.write(spec, [remove], NO_HURRY)).toMatchObject({ outcomes: ['absent'] });
+  // A loss of power: of the log, only what was synced is left.
+  cpSync(join(folder, 'killed'), join(folder, 'power'), { recursive: true });
+  await killed.stop();
+  const left = join(recordsOf('power'), log.slice(recordsOf('node').length + 1));
+  if (readdirSync(recordsOf('power')).some((name) => left.endsWith(name))) truncateSync(left, stableBytes);
+  const power = nodeIn('power');
+  await power.start();
+  await power.client.open(spec);
+  expect(await power.client.read(spec, 'count', null, NO_HURRY)).toBe(1);
+  await power.stop();
+});
+
+test('a shard that was closed in order is opened to be read alone, also after a start; one that failed is not', async () => {
+  const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
+  const readings: boolean[] = [];
+  let fails = false;
+  const openStore: typeof openRocksStore = async (path, how) => {
+    readings.push(how?.reading === true);
+    if (fails) throw new QuiverError('storage_failed', 'the disk fails');
+    return openRocksStore(path, how);
+  };
+  const node = new ShardNode({ factories: nativeFactories, openStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 } });
+  await node.start();
+  await node.client.make(spec);
+  await node.client.write(spec, [{ type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined }], NO_HURRY);
+  const count = (): Promise<unknown> => node.client.read(spec, 'count', null, NO_HURRY);
+  await node.host.restUnused(0);
+  await node.host.restUnused(0);
+  expect(await count()).toBe(1);
+  await node.restart();
+  await node.client.open(spec);
+  expect(await count()).toBe(1);
+  expect(readings).toEqual([false, true, true]);
+  await node.restart();
+  await node.client.open(spec);
+  fails = true;
+  await expect(count()).rejects.toMatchObject({ kind: 'unavailable' });
+  expect(readings[3]).toBe(true);
+  fails = false;
+  while ((await count().catch(() => null)) === null) await new Promise((next) => setImmediate(next));
+  expect(readings.slice(4)).toEqual([false]);
+  await node.stop();
 });

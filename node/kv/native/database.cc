@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -139,14 +140,14 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   database->synced_ = SyncedMark::read(folder + kMarkName);
   const bool stays = must_exist && reading && is_small(env, folder);
   std::unique_ptr<rocksdb::DB> found;
-  if (database->synced_ > 0) found = database->refuse_lost_changes(options, stays);
+  if (database->synced_ > 0) found = database->refuse_lost_changes(options, database->synced_, stays);
   if (found != nullptr && stays) {
     database->db_ = std::move(found);
     database->reads_only_ = true;
     return database;
   }
   found.reset();
-  database->db_ = database->open_for_writing(options);
+  database->db_ = database->open_for_writing(options, std::nullopt);
   return database;
 }
 
@@ -163,21 +164,26 @@ void Database::unlock() {
   if (lock != nullptr) require(whole_files()->UnlockFile(lock));
 }
 
-std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& options) {
+// `last`: the number of the last change that it must hold, no more and no less; none: any.
+std::unique_ptr<rocksdb::DB> Database::open_for_writing(const rocksdb::Options& options, std::optional<uint64_t> last) {
   unlock();
   rocksdb::DB* db = nullptr;
   require(rocksdb::DB::Open(options, folder_, &db));
   std::unique_ptr<rocksdb::DB> opened(db);
+  const uint64_t found = opened->GetLatestSequenceNumber();
+  if (last.has_value() && found != *last) {
+    throw DamagedError("its last change was " + std::to_string(*last) + " while it was only read, and is " + std::to_string(found) + " now");
+  }
   mark_.open(folder_ + kMarkName, synced_);
   return opened;
 }
 
 /**
- * Throws DamagedError if the database lacks a change up to `synced_`. Reads without changing anything: opening for
+ * Throws DamagedError if the database lacks a change up to `least`. Reads without changing anything: opening for
  * writing would keep what it finds and drop the rest of a damaged log for good. Answers what was opened for that; `stays`: to
  * be read from then on.
  */
-std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options options, bool stays) {
+std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options options, uint64_t least, bool stays) {
   // All tables are opened then, and an open one stays readable when it is removed once the database takes changes.
   if (stays) options.max_open_files = -1;
   rocksdb::DB* opened = nullptr;
@@ -187,46 +193,62 @@ std::unique_ptr<rocksdb::DB> Database::refuse_lost_changes(rocksdb::Options opti
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
     // No database yet, or no longer: a marked one has lost its CURRENT file.
-    throw DamagedError("a database that once held " + std::to_string(synced_) + " changes cannot be read: " + status.ToString());
+    throw DamagedError("a database that once held " + std::to_string(least) + " changes cannot be read: " + status.ToString());
   }
   const uint64_t last = found->GetLatestSequenceNumber();
-  if (last >= synced_) return found;
-  throw DamagedError("the log ends at change " + std::to_string(last) + ", and " + std::to_string(synced_) +
+  if (last >= least) return found;
+  throw DamagedError("the log ends at change " + std::to_string(last) + ", and " + std::to_string(least) +
                      " were on stable storage" + (losses.empty() ? "" : ": " + losses));
 }
 
 void Database::take_changes() {
   std::lock_guard<std::mutex> changing(change_mutex_);
+  uint64_t last;
   {
     const Held held = hold();
     if (!reads_only_) return;
+    last = held.db.GetLatestSequenceNumber();
   }
+  const rocksdb::Options options = options_for(*budget_, log_, true);
+  // What was damaged or removed since it was opened would be dropped for good.
+  refuse_lost_changes(options, std::max(synced_, last), false);
   // What is read meanwhile is read from the one that is open.
   std::unique_ptr<rocksdb::DB> db;
   try {
-    rocksdb::Options options = options_for(*budget_, log_, true);
-    db = open_for_writing(options);
-  } catch (...) {
-    // It is still locked for nobody else, if it can be.
-    try {
-      lock();
-    } catch (const std::exception&) {
-    }
+    db = open_for_writing(options, last);
+  } catch (const std::exception& error) {
+    lock_again(error.what());
     throw;
   }
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
   {
+    // Whoever ends a snapshot or a cursor holds one of these alone: it finds the database of which they are.
     std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
     std::lock_guard<std::mutex> snapshots_lock(snapshots_mutex_);
     // Nothing was changed since: what is there is what was read, and it stays so for those who read it.
     for (Snapshot* snapshot : snapshots_) snapshot->state_ = db->GetSnapshot();
     for (Cursor* cursor : cursors_) cursor->move_to(*db);
+    db_.swap(db);
+    reads_only_ = false;
   }
-  db_.swap(db);
-  reads_only_ = false;
   lock.unlock();
   // What fails here was read to its end.
   db->Close().PermitUncheckedError();
+}
+
+// Without the lock, another may change or remove what is read here: then it is closed for good. Throws StorageError then.
+void Database::lock_again(const std::string& why) {
+  std::string reason;
+  try {
+    return lock();
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  std::unique_lock<std::shared_mutex> lock(open_mutex_);
+  lost_ = folder_ + " was closed, because it could not be opened for changes (" + why + "), nor locked again: " + reason;
+  // It was only read, so that nothing is lost with what fails here.
+  close_held().PermitUncheckedError();
+  throw StorageError(lost_);
 }
 
 Database::Held Database::hold_for_change() {
@@ -240,6 +262,7 @@ Database::Held Database::hold_for_change() {
 
 Database::Held Database::hold() {
   std::shared_lock<std::shared_mutex> lock(open_mutex_);
+  if (db_ == nullptr && !lost_.empty()) throw StorageError(lost_);
   if (db_ == nullptr) throw ClosedError();
   return {std::move(lock), *db_};
 }
@@ -304,6 +327,11 @@ uint64_t Database::size_bytes() {
   uint64_t size = 0;
   require(held.db.GetApproximateSizes(rocksdb::SizeApproximationOptions(), held.db.DefaultColumnFamily(), &range, 1, &size));
   return size;
+}
+
+bool Database::is_only_read() {
+  std::shared_lock<std::shared_mutex> lock(open_mutex_);
+  return db_ != nullptr && reads_only_;
 }
 
 uint64_t Database::property(const std::string& name) {
@@ -404,6 +432,14 @@ void Database::close() {
   std::unique_lock<std::shared_mutex> lock(open_mutex_);
   // Of one that could not be opened, too.
   if (db_ == nullptr) return unlock();
+  const rocksdb::Status status = close_held();
+  mark_.close();
+  unlock();
+  require(status);
+}
+
+// Frees what reads from it, and closes it. Call it with open_mutex_ held alone.
+rocksdb::Status Database::close_held() {
   {
     std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
     for (Cursor* cursor : cursors_) cursor->free_iterator();
@@ -418,9 +454,7 @@ void Database::close() {
   }
   const rocksdb::Status status = db_->Close();
   db_.reset();
-  mark_.close();
-  unlock();
-  require(status);
+  return status;
 }
 
 Snapshot::Snapshot(std::shared_ptr<Database> database) : database_(std::move(database)) {

@@ -123,13 +123,10 @@ class Database : public std::enable_shared_from_this<Database> {
   void ingest(const std::vector<std::string>& paths);
 
   // Opens it for changes, where it is open to be read alone: what is read goes on, in the state in which it was. Throws
-  // StorageError, ClosedError.
+  // StorageError, ClosedError; DamagedError when it lacks what was read, and then it is still open to be read.
   void take_changes();
-  // Whether it is open to be read alone: then nothing was changed since it was opened. Throws ClosedError.
-  bool is_only_read() {
-    const Held held = hold();
-    return reads_only_;
-  }
+  // Whether it is open to be read alone: then nothing was changed since it was opened.
+  bool is_only_read();
 
   // Frees every cursor and snapshot, waits for running calls, and closes. Idempotent. Throws StorageError.
   void close();
@@ -155,8 +152,10 @@ class Database : public std::enable_shared_from_this<Database> {
   // Keeps others out of the folder. Throws InUseError, StorageError.
   void lock();
   void unlock();
-  std::unique_ptr<rocksdb::DB> refuse_lost_changes(rocksdb::Options options, bool stays);
-  std::unique_ptr<rocksdb::DB> open_for_writing(const rocksdb::Options& options);
+  std::unique_ptr<rocksdb::DB> refuse_lost_changes(rocksdb::Options options, uint64_t least, bool stays);
+  std::unique_ptr<rocksdb::DB> open_for_writing(const rocksdb::Options& options, std::optional<uint64_t> last);
+  void lock_again(const std::string& why);
+  rocksdb::Status close_held();
 
   const std::string folder_;
   const std::shared_ptr<const Budget> budget_;
@@ -172,6 +171,8 @@ class Database : public std::enable_shared_from_this<Database> {
   std::shared_mutex open_mutex_;
   std::unique_ptr<rocksdb::DB> db_;
   bool reads_only_ = false;
+  // Why it was closed before anybody asked for that; empty: it was not.
+  std::string lost_;
   std::atomic<bool> rewrites_ended_{false};
   std::mutex cursors_mutex_;
   std::set<Cursor*> cursors_;

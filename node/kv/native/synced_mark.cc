@@ -79,8 +79,14 @@ void SyncedMark::open(const std::string& path, uint64_t change) {
   if (file_ < 0) throw storage_error(path + " cannot be opened");
   change_ = change;
   // Both, so that neither slot keeps an old value.
-  write_slot(file_, 0, change);
-  write_slot(file_, 1, change);
+  try {
+    write_slot(file_, 0, change);
+    write_slot(file_, 1, change);
+  } catch (...) {
+    ::close(file_);
+    file_ = -1;
+    throw;
+  }
 }
 
 void SyncedMark::raise(uint64_t change) {

@@ -60,6 +60,18 @@ test('a graph that has grown is saved, within half a minute once the last checkp
   expect(attempts).toBe(1);
 });
 
+test('the few changes that a shard was opened with are no reason to save it; one more is', async () => {
+  const { parts } = checkpointer as unknown as { parts: ConstructorParameters<typeof Checkpointer>[0] };
+  const opened = new Checkpointer(parts, { manifest: null, repairs: 3 });
+  await jest.advanceTimersByTimeAsync(1_200_000);
+  expect(attempts).toBe(0);
+  expect(opened.isBehind).toBe(true);
+  opened.noteChanges(1);
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(attempts).toBe(1);
+  await opened.stop();
+});
+
 test('once it is stopped, none is begun but the closing one', async () => {
   const waiting = checkpointer.hold(async () => undefined);
   const held = checkpointer.write().catch((error: unknown) => error);
