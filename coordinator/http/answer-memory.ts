@@ -179,9 +179,9 @@ export class AnswerMemory {
     if (share.holds === 0) this.shares.delete(share.caller);
   }
 
-  /** What was let in because its caller holds little is like all else now. */
-  noLongerLittle(bytes: number): void {
-    this.shared[this.own + LITTLE] -= bytes;
+  /** So many bytes that are counted are of a hold that had room because its caller holds little; fewer than none: no longer. */
+  countLittle(bytes: number): void {
+    this.shared[this.own + LITTLE] += bytes;
   }
 
   /** Counts `bytes` more, or less; `isLittle`: of a hold that had room because its caller holds little. */
@@ -247,12 +247,12 @@ export class AnswerMemory {
         continue;
       }
       if (full.has(share)) continue;
-      if (!hold.findsRoom(bytes)) {
+      if (!hold.letIn(bytes)) {
         full.add(share);
         continue;
       }
       this.waiting.splice(this.waiting.indexOf(waiter), 1);
-      this.count(share, bytes, hold.letIn(bytes));
+      this.count(share, bytes, hold.isLittle);
       waiter.begin();
     }
     if (this.waiting.length > 0 || this.timer === null) return;
@@ -297,8 +297,7 @@ export class RequestHold implements AnswerHold {
   private text = 0;
   private sent = 0;
   private counted = 0;
-  /** It had room because its caller holds little. */
-  private isLittle = false;
+  private hasLittle = false;
 
   constructor(
     private readonly memory: AnswerMemory,
@@ -326,7 +325,7 @@ export class RequestHold implements AnswerHold {
 
   hasRoom(bytes: number): boolean {
     const more = bytes * COPIES - this.read;
-    return more <= 0 || (!this.isBehind && this.findsRoom(more));
+    return more <= 0 || (!this.isBehind && this.roomFor(more) !== null);
   }
 
   /**
@@ -334,12 +333,23 @@ export class RequestHold implements AnswerHold {
    * that is often what reads under way might find, and is given back in a moment. Errors: overloaded; ClientGone.
    */
   mayBegin(): Promise<void> | undefined {
-    return this.memory.isOverdrawn(this.share, this.asked) ? this.waitFor('read', 1) : undefined;
+    return this.memory.isOverdrawn(this.share, this.asked) ? this.waitFor('read', 1).then(() => this.keep(0)) : undefined;
   }
 
-  /** Whether the caller may hold so many bytes more of an answer that is made. */
+  /** Whether the caller may hold so many bytes more of an answer that is made, which are counted from when they are sent. */
   takes(bytes: number): boolean {
-    return this.findsRoom(bytes);
+    return this.letIn(bytes);
+  }
+
+  /** Whether the caller may {@link keep} so many bytes. */
+  takesRead(bytes: number): boolean {
+    const more = bytes * COPIES - this.read;
+    return more <= 0 || this.letIn(more);
+  }
+
+  /** Whether it had room because its caller holds little. */
+  get isLittle(): boolean {
+    return this.hasLittle;
   }
 
   /** So many bytes are with the connection and not taken by the system. */
@@ -362,27 +372,27 @@ export class RequestHold implements AnswerHold {
 
   private resize(part: 'read' | 'text', bytes: number): Promise<void> | undefined {
     const more = bytes - this[part];
-    if (more > 0) {
-      if (this.isBehind || !this.findsRoom(more)) return this.waitFor(part, more);
-      this.letIn(more);
-    }
+    if (more > 0 && (this.isBehind || !this.letIn(more))) return this.waitFor(part, more);
     this[part] = bytes;
     this.settle();
     return undefined;
   }
 
-  /** Whether there is room for so many bytes more. */
-  findsRoom(bytes: number): boolean {
+  /** Why there is room for so many bytes more; null: there is none. */
+  private roomFor(bytes: number): 'all' | 'little' | null {
     const { memory, share, asked } = this;
-    return memory.hasRoom(share, asked, bytes) || ((this.isLittle || this.counted === 0) && memory.hasRoomForLittle(share, asked, bytes));
+    if (memory.hasRoom(share, asked, bytes)) return 'all';
+    return (this.hasLittle || this.counted === 0) && memory.hasRoomForLittle(share, asked, bytes) ? 'little' : null;
   }
 
-  /** Notes why there is room for so many bytes more. Answers whether that is because its caller holds little. */
+  /** Whether there is room for so many bytes more. Then notes why: other threads change what there is at any time, so it is asked once. */
   letIn(bytes: number): boolean {
-    const isAmongAll = this.memory.hasRoom(this.share, this.asked, bytes);
-    if (this.isLittle && isAmongAll) this.memory.noLongerLittle(this.counted);
-    this.isLittle = !isAmongAll;
-    return this.isLittle;
+    const room = this.roomFor(bytes);
+    if (room === null) return false;
+    const isLittle = room === 'little';
+    if (isLittle !== this.hasLittle) this.memory.countLittle(isLittle ? this.counted : -this.counted);
+    this.hasLittle = isLittle;
+    return true;
   }
 
   private async waitFor(part: 'read' | 'text', more: number): Promise<void> {
@@ -404,7 +414,7 @@ export class RequestHold implements AnswerHold {
     const bytes = this.read + this.text + this.sent;
     if (bytes === this.counted) return;
     this.share ??= this.memory.open(this.asked);
-    this.memory.count(this.share, bytes - this.counted, this.isLittle);
+    this.memory.count(this.share, bytes - this.counted, this.hasLittle);
     this.counted = bytes;
     if (bytes === 0) this.forget();
   }

@@ -177,31 +177,25 @@ export class Exchange {
 
   /** Answers what is to be waited for, if anything is. Errors: overloaded when there is no room for the answer to a question. */
   answer(answer: Answer): Promise<void> | undefined {
-    let sent: Promise<void> | undefined;
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        sent = this.sendInTurn(successEnvelope(answer.json, this.warnings.list), JSON_TYPE);
-        break;
+        return this.sendInTurn(successEnvelope(answer.json, this.warnings.list), JSON_TYPE);
       case 'text':
-        sent = this.sendInTurn(answer.text, answer.contentType);
-        break;
-      case 'bare':
+        return this.sendInTurn(answer.text, answer.contentType);
+      case 'bare': {
         this.isReplayed ||= answer.isReplayed ?? false;
-        sent = this.sendBare(answer);
+        const sent = this.sendBare(answer);
         this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
         return sent;
+      }
       case 'hits':
         this.worked = answer.worked ?? null;
-        sent = this.sendHitsInTurn(answer);
-        if (sent !== undefined) return sent;
-        break;
+        return this.sendHitsInTurn(answer);
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);
     }
-    this.observe(200, null);
-    return sent;
   }
 
   /** Nothing is read for it any more; what its connection has is counted until it is taken. */
@@ -274,22 +268,32 @@ export class Exchange {
   /** Hundreds of long answers of one round would keep it from everybody else. */
   private sendInTurn(text: string | Buffer, contentType: string): Promise<void> | undefined {
     const turn = text.length > WRITE_CHARACTERS ? ownTurn() : undefined;
-    return turn === undefined ? this.sendWhole(text, contentType) : turn.then(() => this.sendWhole(text, contentType));
+    if (turn !== undefined) return turn.then(() => this.sendWhole(text, contentType)).then(() => this.observe(200, null));
+    const sent = this.sendWhole(text, contentType);
+    this.observe(200, null);
+    return sent;
   }
 
-  /** Answers undefined where all is with the connection. */
   private sendHitsInTurn(answer: HitsAnswer): Promise<void> | undefined {
     const turn = answer.hits.length > WRITE_CHARACTERS ? ownTurn() : undefined;
-    if (turn === undefined) return this.sendHitsOrPieces(answer);
-    this.hold.keep(answer.hits.length);
-    return turn.then(() => this.sendHitsOrPieces(answer) ?? this.observe(200, null));
+    if (turn === undefined) return this.sendHitsNow(answer);
+    this.holdHits(answer);
+    return turn.then(() => (this.sendHits(answer) ? this.observe(200, null) : this.answerInPieces(hitsPieces(answer))));
   }
 
-  private sendHitsOrPieces(answer: HitsAnswer): Promise<void> | undefined {
-    if (this.sendHits(answer)) return undefined;
-    this.mustHaveRoom(answer.hits.length);
-    this.hold.keep(answer.hits.length);
+  private sendHitsNow(answer: HitsAnswer): Promise<void> | undefined {
+    if (this.sendHits(answer)) {
+      this.observe(200, null);
+      return undefined;
+    }
+    this.holdHits(answer);
     return this.answerInPieces(hitsPieces(answer));
+  }
+
+  /** Errors: overloaded. */
+  private holdHits({ hits }: HitsAnswer): void {
+    if (hits.length > SMALL_ANSWER_BYTES && this.isQuestion && !this.hold.takesRead(hits.length)) throw busy();
+    this.hold.keep(hits.length);
   }
 
   /** Sends the text of an answer in one piece, or where that would not show whether it is taken, in several. */

@@ -233,3 +233,60 @@ test('whoever waits and whose client is gone ends at once, however long it may w
   other.keep(0);
   expect(memory.bytes).toBe(0);
 });
+
+test('an answer that is made is let in as little once, and is counted so', () => {
+  const memory = new AnswerMemory(BOUNDS);
+  memory.holdOf(asked('a')).keep(of(50_000));
+  const taken = Array.from({ length: 100 }, (_, i) => memory.holdOf(asked(`caller ${i}`))).filter((hold) => {
+    if (!hold.takes(LITTLE_MAX)) return false;
+    hold.sending(LITTLE_MAX);
+    return true;
+  });
+  expect(taken).toHaveLength(4);
+  const read = memory.holdOf(asked('b'));
+  expect(read.takesRead(of(LITTLE_MAX))).toBe(false);
+  for (const hold of taken) hold.sending(0);
+  expect(read.takesRead(of(LITTLE_MAX) + 8)).toBe(false);
+  expect(read.takesRead(of(LITTLE_MAX))).toBe(true);
+});
+
+test('what was let in as little is so until it is given back, whatever other threads do meanwhile', () => {
+  const parts = answerParts(2);
+  const [one, other] = [0, 1].map((place) => new AnswerMemory(BOUNDS, parts, place));
+  const deep = other.holdOf(asked('a'));
+  // Between the first look and the next, another thread takes all there is.
+  const looks = jest.spyOn(one, 'hasRoom');
+  for (let n = 0; n < 10; n += 1) {
+    const hold = one.holdOf(asked('b'));
+    hold.reserve(of(40));
+    looks.mockImplementationOnce((...asks) => {
+      const room = AnswerMemory.prototype.hasRoom.call(one, ...asks);
+      deep.keep(of(50_000));
+      return room;
+    });
+    hold.reserve(of(80));
+    hold.releaseRead();
+    deep.keep(0);
+  }
+  looks.mockRestore();
+  deep.keep(of(50_000));
+  const letIn = Array.from({ length: 10 }, (_, i) => one.holdOf(asked(`caller ${i}`))).filter((hold) => hold.reserve(of(LITTLE_MAX)) === undefined);
+  expect(letIn).toHaveLength(4);
+});
+
+test('whoever waited to begin has room as everybody who holds little', async () => {
+  const memory = new AnswerMemory(BOUNDS);
+  const deep = memory.holdOf(asked('a'));
+  const full = memory.holdOf(asked('b'));
+  deep.keep(of(50_000));
+  full.keep(of(LITTLE_MAX));
+  const hold = memory.holdOf(asked('b'));
+  const begins = hold.mayBegin();
+  expect(begins).toBeInstanceOf(Promise);
+  full.keep(0);
+  deep.keep(0);
+  await begins;
+  expect(memory.bytes).toBe(0);
+  deep.keep(of(50_000));
+  expect(hold.reserve(of(LITTLE_MAX))).toBeUndefined();
+});
