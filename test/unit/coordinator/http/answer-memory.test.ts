@@ -258,13 +258,13 @@ test('what was let in as little is so until it is given back, whatever other thr
   const looks = jest.spyOn(one, 'hasRoom');
   for (let n = 0; n < 10; n += 1) {
     const hold = one.holdOf(asked('b'));
-    hold.reserve(of(40));
+    expect(hold.reserve(of(40))).toBeUndefined();
     looks.mockImplementationOnce((...asks) => {
       const room = AnswerMemory.prototype.hasRoom.call(one, ...asks);
       deep.keep(of(50_000));
       return room;
     });
-    hold.reserve(of(80));
+    expect(hold.reserve(of(80))).toBeUndefined();
     hold.releaseRead();
     deep.keep(0);
   }
