@@ -41,8 +41,12 @@ export function specTextWith(spec: ShardSpec, has: ShardFacts): string {
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 
-/** The specification of a shard whose records are those of another one, in that one's format. Errors: LaterFormatError. */
+/**
+ * The specification of a shard whose records are those of another one, in that one's format. `stored`: that one's; '' where nobody had
+ * written to it. Errors: LaterFormatError.
+ */
 export function specTextLike(spec: ShardSpec, stored: string): string {
+  if (stored === '') return specText(spec);
   mustBeKnownShard('a shard of the backup', stored);
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${formatOf(stored)}`);
 }

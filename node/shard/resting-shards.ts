@@ -14,6 +14,8 @@ export interface RestingShard {
   isStable: boolean;
   /** Nobody ever wrote to it: its records are made with the first change. */
   readonly isBlank: boolean;
+  /** Of one that is being made: resolves when it is, and rejects where it can't be. */
+  readonly made?: Promise<void>;
   /** Resolves when it is closed; never rejects. */
   readonly closed: Promise<void>;
 }

@@ -125,8 +125,7 @@ export class ShardHost implements ShardPublications {
     }
     await place?.ready;
     // Somebody else is about to make it.
-    const resting = this.rests.resting.get(name);
-    if (resting?.isBlank === true) await resting.closed;
+    await this.rests.resting.get(name)?.made;
   }
 
   /**

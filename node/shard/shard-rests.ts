@@ -5,6 +5,7 @@ import { type RestingShard, RestingShards } from './resting-shards';
 import type { ShardLogger } from './shard-options';
 import type { ShardPlace } from './shard-place';
 import { slowInterval } from './slow-interval';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder } from '../../shared/files/stable-folder';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 
@@ -79,13 +80,17 @@ export class ShardRests {
 
   /**
    * Makes a shard of which nothing is made but its folder, and what is noted there, until somebody uses it. On stable storage when it
-   * resolves. Errors: those of the file system; then it is not there.
+   * resolves. Errors: storage_failed; then it is not there.
    */
   async makeBlank(name: string, spec: ShardSpec): Promise<void> {
     const folder = this.parts.folderOf(spec);
     const facts = blankFacts(this.parts.wallMs());
-    const made = makeStableFolder(folder).then(() => writeRest(folder, spec, { facts, isBlank: true }));
-    const resting: RestingShard = { spec, facts, isNoted: true, isStable: true, isBlank: true, closed: made.catch(() => undefined) };
+    const made = makeStableFolder(folder)
+      .then(() => writeRest(folder, spec, { facts, isBlank: true }))
+      .catch((error: unknown) => {
+        throw new QuiverError('storage_failed', `the shard can't be made: ${(error as Error).message}`, { cause: error });
+      });
+    const resting: RestingShard = { spec, facts, isNoted: true, isStable: true, isBlank: true, made, closed: made.catch(() => undefined) };
     this.resting.put(name, resting);
     try {
       await made;

@@ -1,9 +1,14 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BackupRepository } from '../../coordinator/backup/backup-repository';
+import { specText, specTextLike } from '../../node/records/shard-format';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
+import { Pace } from '../../shared/time/pace';
+import { eventually } from '../support/eventually';
+import { MemoryTarget } from '../support/memory-target';
 import { diskFactories, NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
 
 /** Shards that nobody has written to are a folder with a note; those with few changes are closed without a checkpoint. */
@@ -172,4 +177,42 @@ test('one of few changes is closed without a checkpoint and has all of them, unt
   expect(hasCheckpoint()).toBe(true);
   expect(await found(node)).toEqual(['b', 'c', 'n0', 'n1', 'n2']);
   expect(node.log.messages('error')).toEqual([]);
+});
+
+test('a backup of one makes no records, and is restored, also into another number of shards', async () => {
+  const target = new MemoryTarget();
+  const backups = { open: () => target, pace: new Pace(Infinity) };
+  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 }, backups });
+  nodes.push(await node.start());
+  await node.client.make(specOf(0));
+  const id = '20260101T000000Z-00000000';
+  const order = { backup: id, target: target.name, base: null };
+  let state = await node.client.read(specOf(0), 'backup', order, NO_HURRY);
+  await eventually('it is backed up', async () => (state = await node.client.read(specOf(0), 'backup', order, NO_HURRY)).state !== 'running');
+  expect(state).toMatchObject({ state: 'done', items: 0 });
+  expect(existsSync(join(pathOf(0), 'records'))).toBe(false);
+  const time = new Date(0).toISOString();
+  const shards = [{ manifest: state.manifest!, items: 0, totalBytes: state.totalBytes, needs: state.needs }];
+  const collections = [{ name: 'c', uid: 'c0', record: JSON.stringify({ name: 'c' }), shards }];
+  await new BackupRepository(target, () => 0).publish({ id, startedAt: time, finishedAt: time, version: '', scheduled: false, collections, keys: [], copiedBytes: 0, totalBytes: 0 });
+  for (const count of [1, 2]) {
+    const spec = { ...specOf(count), seed: { target: target.name, backup: id, collectionUid: 'c0', shards: count } };
+    await node.client.make(spec);
+    await node.client.write(specOf(count), [upsert('a')], NO_HURRY);
+    expect(await countIn(node, count)).toBe(1);
+  }
+});
+
+test('what a backup did not say of the format of one is plain', () => {
+  expect(specTextLike(specOf(0), '')).toBe(specText(specOf(0)));
+});
+
+test('where one can not be made, everybody who waits for it is told so', async () => {
+  const node = await started();
+  writeFileSync(join(folder, 'node', 'shards', 'c0'), 'a file in the way');
+  const made = await Promise.allSettled([0, 1, 2].map(() => node.client.make(specOf(0))));
+  for (const one of made) expect(one).toMatchObject({ status: 'rejected', reason: { kind: 'storage_failed', message: expect.stringContaining("can't be made") } });
+  rmSync(join(folder, 'node', 'shards', 'c0'));
+  await node.client.make(specOf(0));
+  expect(await countIn(node, 0)).toBe(0);
 });

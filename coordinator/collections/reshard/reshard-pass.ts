@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { ShardClient } from '../../../shared/shard/shard-client';
 import type { ShardTransfer } from '../../../shared/shard/shard-read';
 import type { Clock } from '../../../shared/time/clock';
-import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, shardSettings } from '../collection-record';
+import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, CREATIONS_PATH, shardSettings } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
 import { type Beside, Superseded } from '../../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
@@ -343,9 +343,11 @@ export class ReshardPass {
     const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
     await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
     const key = collectionPath(name);
+    // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards after.
+    const counted: StoreChange = { type: 'put', key: CREATIONS_PATH, value: to.uid };
     await this.changeWithCollection(async ({ record, revision }) => {
       const value = collectionToValue(resharded(record, this.owned.record));
-      return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }] } };
+      return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted] } };
     });
     if (this.owned.isEnded) return;
     this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');

@@ -20,12 +20,13 @@ import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import { numberOfMarkBytes } from '../../../shared/shard/mark-record';
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
-import type { ShardId } from '../../../shared/shard/shard-client';
+import type { ShardSpec } from '../../../shared/shard/shard-client';
 import { unlessStopped } from '../../../shared/time/deadline';
 import type { Pace } from '../../../shared/time/pace';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { decodedRecord, type RecordStore } from '../../records/record-store';
+import { specText } from '../../records/shard-format';
 import { versionFromBytes } from '../../records/version-count';
 import type { ShardLogger } from '../shard-options';
 import { originalsBytes, SAVE_HEAD_BYTES } from '../../vector/saved-originals';
@@ -45,7 +46,7 @@ const UNSAVED = { least: 1_000, share: 0.02 };
 
 /** What a backup of a shard is made from. */
 export interface BackupSource {
-  id: ShardId;
+  id: ShardSpec;
   dim: number;
   folder: string;
   records: RecordStore;
@@ -103,14 +104,15 @@ export class ShardBackup {
     try {
       const seen = await this.readView(held.pages);
       const index = await this.index(held.manifest, held.files, base, seen.firstOperation);
-      await records.stabilise(seen.lastOperation);
+      // One that nobody wrote to yet has no records, and need not get any.
+      if (seen.spec !== '') await records.stabilise(seen.lastOperation);
       const live: CheckedObject[] = [];
       for await (const part of seen.live.toParts()) live.push(await this.put(part));
       this.segments.sort((a, b) => a.from - b.from);
       const content: ShardManifest = {
         lineage: await addToLineage(folder, lineage.at(-1)!),
         dim,
-        spec: seen.spec,
+        spec: seen.spec || specText(this.source.id),
         versions: seen.versions,
         items: seen.live.count,
         lastRecno: this.segments.at(-1)?.to ?? 0,

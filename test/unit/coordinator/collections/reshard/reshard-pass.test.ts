@@ -1,4 +1,4 @@
-import { collectionPath, collectionToValue } from '../../../../../coordinator/collections/collection-record';
+import { collectionPath, collectionToValue, CREATIONS_PATH } from '../../../../../coordinator/collections/collection-record';
 import { OwnedReshard } from '../../../../../coordinator/collections/reshard/owned-reshard';
 import { ReshardPass } from '../../../../../coordinator/collections/reshard/reshard-pass';
 import { NOTHING_COPIED, reshardFromEntry, type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
@@ -205,4 +205,12 @@ describe('after a seal in vain, clients are left alone for ten times as long as 
     expect((await recordNow()).state).toBe('filling');
     expect(await untilSealed()).toBeGreaterThanOrEqual(120_000);
   });
+});
+
+test('whoever counted the shards meanwhile counts again once a collection has its new ones', async () => {
+  await reshard(1, { state: 'opening' });
+  expect(await store.get(CREATIONS_PATH)).toBeNull();
+  await drive();
+  expect((await recordNow()).state).toBe('retiring');
+  expect(await store.get(CREATIONS_PATH)).toMatchObject({ value: 'new', revision: (await store.get(collectionPath('c')))!.revision });
 });
