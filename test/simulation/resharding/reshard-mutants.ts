@@ -24,13 +24,13 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R2',
     title: 'a closed shard answers reads',
-    seed: 42,
+    seed: 132,
     shard: { answers: ({ stage }) => stage === 'closed' },
   },
   {
     name: 'R3',
     title: 'what comes in a term that is over counts',
-    seed: 349,
+    seed: 20,
     shard: {
       operations: (operations, { term }) => operations.map((operation) => ('term' in operation ? { ...operation, term: Math.max(operation.term, term) } : operation)),
     },
@@ -51,7 +51,7 @@ export const RESHARD_MUTANTS: ReshardMutant[] = [
   {
     name: 'R5',
     title: 'the new shards open while the old ones still answer',
-    seed: 358,
+    seed: 149,
     client: (client) => withoutStage(client, 'closed'),
   },
   {
