@@ -139,6 +139,8 @@ export class MemberGate {
   }
 
   private admit(metadata: Metadata, path: string): Refusal | null {
+    // Whoever listens without TLS has seen the proof of a connection, whose number no stream has used up.
+    if (path === CONNECTION_PATH) return STRANGER;
     const claim = this.claimOf(metadata, path);
     if ('code' in claim) return claim;
     const { greeting, endsMs, proof, stream } = claim;

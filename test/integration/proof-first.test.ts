@@ -1,9 +1,11 @@
+import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { silentLogger } from '../../shared/logs/logger';
 import { type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/rpc/frame-link';
 import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
+import { MemberGate } from '../../shared/rpc/member-gate';
 import { MemberHandshake } from '../../shared/rpc/member-handshake';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { PROOF_GREETING, READS_WELCOME } from '../../shared/rpc/reads-greeting';
@@ -264,6 +266,29 @@ test('a proof counts on the connection on which it was asked for, and as nothing
   expect(ofStream.length).toBeGreaterThan(0);
   expect(framesOf(asStream.subarray(READS_WELCOME.length))).toHaveLength(1);
   expect(member.arrivals).toEqual([]);
+});
+
+test('a recorded proof of a connection opens no stream, and what was recorded of a stream proves no connection', () => {
+  const [address, peer] = ['127.0.0.1:1', 'somebody'];
+  const proof = new MemberProof({ secret: SECRET });
+  const admitted: string[] = [];
+  const gate = new MemberGate({ proof, name: 'the-server', address: () => address, log: silentLogger, admitted: (from) => admitted.push(from) });
+  const handshake = new MemberHandshake({ address, name: 'the-client', proof, log: silentLogger });
+  const proofsOf = (path: string): { recorded: Metadata; nonce: Buffer } => {
+    const { clientNonce, metadata } = handshake.hello();
+    let heard = metadata;
+    expect(gate.hello(metadata, peer, (answer) => (heard = answer))).toBeNull();
+    const session = handshake.outcomeOf(heard, clientNonce);
+    if (!('key' in session)) throw new Error(session.reason);
+    return { recorded: handshake.metadataFor(session, path), nonce: bytesOf(heard, 'nonce')[0] };
+  };
+  const ofConnection = proofsOf(CONNECTION_PATH);
+  const { path } = administrationDefinition.Exchange;
+  for (const asked of [CONNECTION_PATH, path, '/']) expect(gate.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
+  const ofStream = proofsOf(path);
+  expect(gate.connection(ofStream.recorded, ofStream.nonce, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
+  expect(admitted).toEqual([]);
+  expect([gate.stream(ofStream.recorded, path, peer), gate.connection(ofConnection.recorded, ofConnection.nonce, peer)]).toEqual([null, null]);
 });
 
 test('whoever sends what has no place there is cut, and HTTP/2 does not begin', async () => {
