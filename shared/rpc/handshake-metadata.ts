@@ -9,10 +9,11 @@ import { loadService } from './protocol';
  *   Hello        client → server: version, name, address, nonce, program
  *                server → client: name, nonce, proofs (one for each secret that it accepts), program
  *   each stream  client → server: version, name, nonce, the server's nonce, number, proof
+ *   or, once for a connection (proof-acceptor.ts), the same without a number
  */
 export const HANDSHAKE_VERSION = '1';
 
-/** What the proof of a whole connection names in the place of a method (proof-acceptor.ts). There is none of this name. */
+/** A connection is proven before HTTP/2 (proof-acceptor.ts), never by a stream: there is no method of this name, and who calls it is a stranger. */
 export const CONNECTION_PATH = '/quiver.v1.Members/Connection';
 
 export const membersDefinition = loadService<MembersDefinition>('quiver/v1/members.proto', 'quiver.v1.Members');

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:c
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
 import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
-import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
+import { type Greeting, isConnectionProof, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
 import { bytesOf, CONNECTION_PATH, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from './stream-numbers';
 
@@ -27,7 +27,6 @@ interface Claim {
   greeting: Greeting;
   endsMs: number;
   proof: Buffer;
-  stream: { number: number; path: string };
 }
 
 /** Why a call is refused: the answer to the caller, and the warning to log, if any. */
@@ -139,11 +138,12 @@ export class MemberGate {
   }
 
   private admit(metadata: Metadata, path: string): Refusal | null {
-    // Whoever listens without TLS has seen the proof of a connection, whose number no stream has used up.
+    // No method has this name. A proof of a connection is told from that of a stream by its text as well.
     if (path === CONNECTION_PATH) return STRANGER;
-    const claim = this.claimOf(metadata, path);
+    const claim = this.claimOf(metadata);
     if ('code' in claim) return claim;
-    const { greeting, endsMs, proof, stream } = claim;
+    const { greeting, endsMs, proof } = claim;
+    const stream = { number: Number(textOf(metadata, 'number')), path };
     const id = greeting.serverNonce.toString('latin1');
     const known = this.sessions.get(id);
     const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) => isStreamProof(proof, each, stream));
@@ -153,15 +153,15 @@ export class MemberGate {
   }
 
   private know(metadata: Metadata, serverNonce: Buffer): Refusal | null {
-    const claim = this.claimOf(metadata, CONNECTION_PATH);
+    const claim = this.claimOf(metadata);
     if ('code' in claim) return claim;
-    const { greeting, proof, stream } = claim;
+    const { greeting, proof } = claim;
     if (!greeting.serverNonce.equals(serverNonce)) return OVER;
-    return this.proof.sessionsOf(greeting).some((key) => isStreamProof(proof, key, stream)) ? null : STRANGER;
+    return this.proof.sessionsOf(greeting).some((key) => isConnectionProof(proof, key)) ? null : STRANGER;
   }
 
   /** What a stream or a connection says that it has, for a session that was begun here and is not over. */
-  private claimOf(metadata: Metadata, path: string): Refusal | Claim {
+  private claimOf(metadata: Metadata): Refusal | Claim {
     const [serverNonce] = bytesOf(metadata, 'serverNonce');
     const [clientNonce] = bytesOf(metadata, 'nonce');
     const [proof] = bytesOf(metadata, 'proof');
@@ -169,7 +169,7 @@ export class MemberGate {
     const greeting: Greeting = { client: textOf(metadata, 'name'), server: this.name, address: this.address(), clientNonce, serverNonce };
     const endsMs = this.endOf(greeting);
     if (endsMs === null || endsMs < this.nowMs()) return OVER;
-    return { greeting, endsMs, proof, stream: { number: Number(textOf(metadata, 'number')), path } };
+    return { greeting, endsMs, proof };
   }
 
   private keep(id: string, session: Session): Session {

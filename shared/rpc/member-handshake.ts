@@ -2,7 +2,7 @@ import { type KeyObject, randomBytes } from 'node:crypto';
 import { type Metadata, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
 import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
-import { type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
+import { connectionProof, type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, metadataOf, textOf } from './handshake-metadata';
 
 /** That a member does not prove itself is logged at most this often, because it is tried again all the time. */
@@ -86,6 +86,12 @@ export class MemberHandshake {
     const { clientNonce, serverNonce } = session.greeting;
     const number = session.streams;
     return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, number: String(number), proof: streamProof(session.key, { number, path }) });
+  }
+
+  /** Metadata that proves this side for the connection on which the greeting of the session came. */
+  metadataForConnection(session: OpenSession): Metadata {
+    const { clientNonce, serverNonce } = session.greeting;
+    return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, proof: connectionProof(session.key) });
   }
 
   failureOf(error: HandshakeError): HandshakeFailure {

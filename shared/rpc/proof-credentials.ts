@@ -3,7 +3,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import { everyoneKnows, type MemberVersion } from '../process/member-version';
 import { inTime } from '../time/deadline';
 import { FRAME_TYPES, FrameReader, frameOf } from './frame-link';
-import { CONNECTION_PATH, metadataFromBytes, metadataToBytes } from './handshake-metadata';
+import { metadataFromBytes, metadataToBytes } from './handshake-metadata';
 import type { MemberHandshake, OpenSession } from './member-handshake';
 import { greet, PROOF_GREETING } from './reads-greeting';
 
@@ -85,7 +85,7 @@ async function prove(socket: Socket, handshake: MemberHandshake): Promise<void> 
     if ('key' in outcome) return outcome;
     throw new Error(outcome.reason);
   });
-  socket.write(frameOf(FRAME_TYPES.stream, metadataToBytes(handshake.metadataFor(session, CONNECTION_PATH))));
+  socket.write(frameOf(FRAME_TYPES.stream, metadataToBytes(handshake.metadataForConnection(session))));
 }
 
 /** What the member's greeting makes. The connection is paused then; nothing may follow before the proof. */

@@ -23,7 +23,7 @@ export interface Greeting {
 /**
  * Proofs by which two members show each other that they know the cluster's secret, without sending it: HMAC-SHA256 over
  * the greeting under a derived key. The server proves itself first. The client then proves itself with each stream that
- * it opens, under the key of the session. That key is derived from the secret and the greeting, and is never sent.
+ * it opens, or once with the whole connection, under the key of the session. That key is derived from the secret and the greeting, and is never sent.
  */
 export class MemberProof {
   /** The key of the present secret, then that of the other one. */
@@ -58,6 +58,18 @@ export function streamProof(session: KeyObject, stream: { number: number; path: 
 
 export function isStreamProof(proof: Buffer, session: KeyObject, stream: { number: number; path: string }): boolean {
   return isEqual(proof, streamProof(session, stream));
+}
+
+/**
+ * The client's proof for the whole connection on which the greeting of the session came. Its text is that of no stream, whatever its number
+ * and path: neither proof is ever good for the other.
+ */
+export function connectionProof(session: KeyObject): Buffer {
+  return createHmac('sha256', session).update('connection').digest();
+}
+
+export function isConnectionProof(proof: Buffer, session: KeyObject): boolean {
+  return isEqual(proof, connectionProof(session));
 }
 
 function sessionKey(key: KeyObject, greeting: Greeting): KeyObject {

@@ -1,3 +1,4 @@
+import http2 from 'node:http2';
 import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
@@ -132,11 +133,13 @@ function byHand(address: string, secret = SECRET) {
   const handshake = new MemberHandshake({ address, name: 'by-hand', proof: new MemberProof({ secret }), log: silentLogger });
   const { clientNonce, metadata } = handshake.hello();
   const hello = frameOf(FRAME_TYPES.hello, metadataToBytes(metadata));
-  const proofFor = (heard: Buffer, path = CONNECTION_PATH): Buffer => {
+  /** `path`: as of a stream with this path. */
+  const proofFor = (heard: Buffer, path?: string): Buffer => {
     const [{ content }] = framesOf(heard.subarray(READS_WELCOME.length));
     const session = handshake.outcomeOf(metadataFromBytes(content), clientNonce);
     if (!('key' in session)) throw new Error(session.reason);
-    return frameOf(FRAME_TYPES.stream, metadataToBytes(handshake.metadataFor(session, path)));
+    const metadata = path === undefined ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path);
+    return frameOf(FRAME_TYPES.stream, metadataToBytes(metadata));
   };
   return { hello, greeting: Buffer.concat([PROOF_GREETING, hello]), proofFor };
 }
@@ -248,6 +251,56 @@ test('a recorded connection opens nothing a second time, neither there nor at an
   for (const { unproven } of [member, other]) expect(unproven()).toBe(0);
 });
 
+/** What a stream over HTTP/2 is answered that begins so, on a connection of its own, which stays open. */
+async function overHttp2(port: number, path: string, metadata: Metadata): Promise<number> {
+  const session = http2.connect(`http://127.0.0.1:${port}`);
+  endings.push(() => session.destroy());
+  session.on('error', () => undefined);
+  const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers', ...metadata.toHttp2Headers() } as http2.OutgoingHttpHeaders);
+  return new Promise((done, fail) => {
+    stream.once('response', (headers) => done(Number(headers['grpc-status'] ?? NaN)));
+    stream.once('error', fail);
+    stream.resume().end();
+  });
+}
+
+const { Exchange } = administrationDefinition;
+
+test.each<[string, string, string | undefined]>([
+  ['the proof of a connection, sent under the name of none', CONNECTION_PATH, undefined],
+  ['the proof of a connection, sent as that of a method', Exchange.path, undefined],
+  ['the proof of a stream with the name of no method', CONNECTION_PATH, CONNECTION_PATH],
+])('%s opens no stream over HTTP/2, and that connection stays unproven', async (_, path, proofOf) => {
+  const member = await start({ unproven: { withinMs: HOUR_MS } });
+  const { sessions } = (member.server as unknown as { gate: { sessions: Map<string, unknown> } }).gate;
+  const { greeting, proofFor } = byHand(member.address);
+  let proof: Buffer = Buffer.alloc(0);
+  // Once as it was recorded, where it has counted, and once where it was kept back.
+  for (const isSent of [true, false]) {
+    proof = Buffer.alloc(0);
+    const { socket } = stranger(member.port, greeting, (heard) => {
+      proof = proofFor(heard, proofOf);
+      return isSent ? proofFor(heard) : Buffer.alloc(0);
+    });
+    await eventually('it is there', () => proof.length > 0 && (!isSent || member.arrivals.includes('proven')));
+    const unproven = member.unproven();
+    expect(await overHttp2(member.port, path, metadataFromBytes(framesOf(proof)[0].content))).toBe(status.UNAUTHENTICATED);
+    expect([member.unproven(), sessions.size]).toEqual([unproven + 1, 0]);
+    socket.destroy();
+  }
+  expect(member.arrivals).toEqual(['proven', 'strange', 'strange']);
+});
+
+test.each([CONNECTION_PATH, Exchange.path, '', 'connection'])('the proof of a stream with the path "%s" proves no connection, not even the one that it is for', async (path) => {
+  const member = await start();
+  const { greeting, proofFor } = byHand(member.address);
+  let proof: Buffer = Buffer.alloc(0);
+  const { heard } = stranger(member.port, greeting, (answer) => (proof = proofFor(answer, path)));
+  expect(framesOf((await heard).subarray(READS_WELCOME.length))).toHaveLength(1);
+  expect(proof.length).toBeGreaterThan(0);
+  expect(member.arrivals).toEqual([]);
+});
+
 test('a proof counts on the connection on which it was asked for, and as nothing else', async () => {
   const member = await start();
   const { greeting, proofFor } = byHand(member.address);
@@ -274,15 +327,15 @@ test('a recorded proof of a connection opens no stream, and what was recorded of
   const admitted: string[] = [];
   const gate = new MemberGate({ proof, name: 'the-server', address: () => address, log: silentLogger, admitted: (from) => admitted.push(from) });
   const handshake = new MemberHandshake({ address, name: 'the-client', proof, log: silentLogger });
-  const proofsOf = (path: string): { recorded: Metadata; nonce: Buffer } => {
+  const proofsOf = (path: string | null): { recorded: Metadata; nonce: Buffer } => {
     const { clientNonce, metadata } = handshake.hello();
     let heard = metadata;
     expect(gate.hello(metadata, peer, (answer) => (heard = answer))).toBeNull();
     const session = handshake.outcomeOf(heard, clientNonce);
     if (!('key' in session)) throw new Error(session.reason);
-    return { recorded: handshake.metadataFor(session, path), nonce: bytesOf(heard, 'nonce')[0] };
+    return { recorded: path === null ? handshake.metadataForConnection(session) : handshake.metadataFor(session, path), nonce: bytesOf(heard, 'nonce')[0] };
   };
-  const ofConnection = proofsOf(CONNECTION_PATH);
+  const ofConnection = proofsOf(null);
   const { path } = administrationDefinition.Exchange;
   for (const asked of [CONNECTION_PATH, path, '/']) expect(gate.stream(ofConnection.recorded, asked, peer)).toMatchObject({ code: status.UNAUTHENTICATED });
   const ofStream = proofsOf(path);

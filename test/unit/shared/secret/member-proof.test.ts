@@ -1,4 +1,4 @@
-import { type Greeting, isStreamProof, MemberProof, streamProof } from '../../../../shared/secret/member-proof';
+import { connectionProof, type Greeting, isConnectionProof, isStreamProof, MemberProof, streamProof } from '../../../../shared/secret/member-proof';
 import { StreamNumbers } from '../../../../shared/rpc/stream-numbers';
 
 const SECRET = 'a secret of the cluster';
@@ -52,6 +52,18 @@ describe('the proof of a stream', () => {
     expect(isStreamProof(given, session, { number: 1, path: '/b' })).toBe(false);
     expect(isStreamProof(given, proof().sessionsOf({ ...GREETING, address: 'three:7100' })[0], { number: 1, path: '/a' })).toBe(false);
     expect(isStreamProof(given.subarray(1), session, { number: 1, path: '/a' })).toBe(false);
+  });
+
+  test('is never that of a connection, and that of a connection is that of no stream', () => {
+    const ofConnection = connectionProof(session);
+    expect(isConnectionProof(ofConnection, session)).toBe(true);
+    expect(isConnectionProof(ofConnection, proof().sessionsOf({ ...GREETING, serverNonce: Buffer.alloc(40, 3) })[0])).toBe(false);
+    for (const path of ['', 'connection', '/quiver.v1.Members/Connection']) {
+      for (const number of [0, 1, NaN]) {
+        expect(isStreamProof(ofConnection, session, { number, path })).toBe(false);
+        expect(isConnectionProof(streamProof(session, { number, path }), session)).toBe(false);
+      }
+    }
   });
 
   test('numbers count once, also when streams overtake each other', () => {
