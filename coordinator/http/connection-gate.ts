@@ -6,7 +6,6 @@ import type { Clock } from '../../shared/time/clock';
 import { AnswerMemory } from './answer-memory';
 import { Exchange } from './exchange';
 import type { RequestObserver } from './observer';
-import type { Turns } from './turns';
 
 /** How many clients may be connected. */
 export interface ConnectionBounds {
@@ -59,7 +58,7 @@ export class ConnectionGate {
   }
 
   /** Answers that there are too many connections, and closes this one. */
-  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns; hasRealStatuses: boolean }, crossOrigin?: OutgoingHttpHeaders): void {
+  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; hasRealStatuses: boolean }, crossOrigin?: OutgoingHttpHeaders): void {
     response.shouldKeepAlive = false;
     const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, pace: REFUSED_PACE, memory: this.uncounted });
     exchange.crossOrigin = crossOrigin ?? null;

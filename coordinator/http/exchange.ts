@@ -23,7 +23,6 @@ import { newRequestId } from './request-id';
 import { RequestWarnings } from './request-warnings';
 import { REPLAYED_HEADER } from './request-once';
 import { PREFERENCE_HEADER, statusPreference } from './status-preference';
-import { TURN_MS, type Turns } from './turns';
 import { WholeResponse } from './whole/whole-response';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -103,7 +102,6 @@ export class Exchange {
   private readonly clock: Clock;
   private readonly observer: RequestObserver;
   private readonly isDraining: () => boolean;
-  private readonly turns: Turns;
   private readonly pace: PaceBounds;
   private readonly memory: AnswerMemory;
   private readonly addressOf: (request: IncomingMessage) => string;
@@ -124,7 +122,6 @@ export class Exchange {
     awaitsContinue: boolean;
     /** Whether the server is closing, so that connections end with their answer. */
     isDraining: () => boolean;
-    turns: Turns;
     /** How slowly the client may take its answer. */
     pace: PaceBounds;
     /** Counts what answers hold. */
@@ -144,7 +141,6 @@ export class Exchange {
     this.observer = options.observer;
     this.awaitsContinue = options.awaitsContinue;
     this.isDraining = options.isDraining;
-    this.turns = options.turns;
     this.pace = options.pace;
     this.memory = options.memory;
     this.addressOf = options.addressOf ?? (({ socket }) => socket?.remoteAddress ?? '');
@@ -413,7 +409,6 @@ export class Exchange {
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {
     const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
     const charactersMax = this.response instanceof StreamResponse ? STREAM_CHARACTERS : WRITE_CHARACTERS;
-    let startedMs = this.clock.monotonicMs();
     const made = { text: SUCCESS_HEAD };
     let isBegun = false;
     for (;;) {
@@ -429,10 +424,6 @@ export class Exchange {
       if (!(await this.writeOut(made))) {
         await iterator.return?.();
         return this.observe(200, null);
-      }
-      if (this.clock.monotonicMs() - startedMs > TURN_MS) {
-        await this.turns.next();
-        startedMs = this.clock.monotonicMs();
       }
     }
     made.text += successTail(this.warnings.list);

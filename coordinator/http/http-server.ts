@@ -303,7 +303,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
     ),
   );
   const refuse = (request: IncomingMessage, response: ServerResponse): void =>
-    connections.refuse(request, response, { clock, observer, turns, hasRealStatuses }, cors?.headersFor(request, arrivalOf(request, response, false).target));
+    connections.refuse(request, response, { clock, observer, hasRealStatuses }, cors?.headersFor(request, arrivalOf(request, response, false).target));
   const accept = guard.around(
     (request: IncomingMessage, response: ServerResponse) => {
       if (connections.isTurnedAway(request.socket)) refuse(request, response);

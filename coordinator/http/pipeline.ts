@@ -163,8 +163,8 @@ export class Pipeline {
   }
 
   private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
-    const { clock, observer, isDraining, turns, limits, slowMs, answers, answerMemory, hasRealStatuses } = this.parts;
-    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers, hasRealStatuses });
+    const { clock, observer, isDraining, limits, slowMs, answers, answerMemory, hasRealStatuses } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, pace: limits, memory: answerMemory, addressOf: this.addressOf, slowMs, answers, hasRealStatuses });
   }
 
   /** The span of a request, in its caller's trace if that has one. Its path may name items, so only the template is in it. */
