@@ -11,7 +11,7 @@ import { KEYS_PREFIX } from '../keys/key-record';
 import type { BackupRecord, BackedUpProgress, ShardProgress } from './backup-record';
 import { type BackupRepository, notOurs } from './backup-repository';
 import { type OwnedEntry, Superseded } from '../driving/owned-entry';
-import { obstacleOf, ofShards } from '../collections/reshard/shard-transfers';
+import { obstacleOf, ofShards } from '../driving/obstacle';
 import { ShardTurns } from './shard-turns';
 
 const CALL_MS = 10_000;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
@@ -161,7 +161,7 @@ export class CatalogCollectionsService implements CollectionsService {
       } catch (error) {
         const isTaken = isQuiverError(error) && error.kind === 'already_exists';
         if (!isTaken || waits === CREATION_WAITS_MAX || !(await this.catalog.isReserved(wanted.name))) throw error;
-        await setTimeout(CREATION_WAIT_MS);
+        await sleep(CREATION_WAIT_MS);
       }
     }
   }

@@ -170,7 +170,7 @@ export class CollectionCatalog {
   /** Whether a creation has the name, and is not done. */
   async isReserved(name: string): Promise<boolean> {
     const entry = await this.store.get(collectionPath(name));
-    return entry !== null && collectionFromEntry(entry).state === 'creating';
+    return entry !== null && this.recordOf(entry).state === 'creating';
   }
 
   /**

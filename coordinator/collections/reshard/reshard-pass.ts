@@ -7,11 +7,12 @@ import type { ShardTransfer } from '../../../shared/shard/shard-read';
 import type { Clock } from '../../../shared/time/clock';
 import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, CREATIONS_PATH, shardSettings } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
+import { ofShards } from '../../driving/obstacle';
 import { type Beside, Superseded } from '../../driving/owned-entry';
 import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
 import { mustHaveModel, mustHoldNothing } from './empty-shards';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
-import { idsOf, inBatches, type ItemState, ofShards, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
+import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
 const CALL_MS = 15_000;

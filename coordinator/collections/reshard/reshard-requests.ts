@@ -239,7 +239,7 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
 export function shownReshards(records: readonly ReshardRecord[]): ReshardView[] {
   return records
     .filter(isShown)
-    .map((record) => ({ ...viewOf(record), waitsFor: obstacleOf(record, records) }))
+    .map((record) => ({ ...viewOf(record), waitsFor: waitsFor(record, records) }))
     .sort((a, b) => (a.collection < b.collection ? -1 : 1));
 }
 
@@ -249,9 +249,9 @@ function isShown({ restored, state }: ReshardRecord): boolean {
 }
 
 /** What keeps it from getting on: what it met last, or the one before it, because one collection after the other is copied. */
-function obstacleOf(reshard: ReshardRecord, all: readonly ReshardRecord[]): string | null {
-  const { waitsFor } = viewOf(reshard);
-  if (waitsFor !== null || !isUntouched(reshard)) return waitsFor;
+function waitsFor(reshard: ReshardRecord, all: readonly ReshardRecord[]): string | null {
+  const { waitsFor: met } = viewOf(reshard);
+  if (met !== null || !isUntouched(reshard)) return met;
   const first = all.find((one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one));
   return first === undefined ? null : `the shards of collection "${first.name}", which are copied first`;
 }

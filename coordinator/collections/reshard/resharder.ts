@@ -4,7 +4,7 @@ import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../collection-record';
 import { OwnedReshard } from './owned-reshard';
 import { type DriverOffice, OwnedEntry, Superseded } from '../../driving/owned-entry';
-import { obstacleOf } from './shard-transfers';
+import { obstacleOf } from '../../driving/obstacle';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
 import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
 

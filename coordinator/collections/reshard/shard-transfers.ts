@@ -5,6 +5,7 @@ import type { ShardTransfer, StoredItem } from '../../../shared/shard/shard-read
 import type { ShardStage } from '../../../shared/shard/shard-stage';
 import type { Clock } from '../../../shared/time/clock';
 import { RetryBackoff } from '../../../shared/time/retry-backoff';
+import { ofShards } from '../../driving/obstacle';
 import { importedMark, MARKS_PAGE } from '../../idempotency/moved-marks';
 import { groupByShard } from '../../routing/shard-router';
 import type { ShardSet } from './reshard-record';
@@ -160,20 +161,6 @@ export class ShardTransfers {
     const { collection, newUid } = this.parts;
     return isQuiverError(error) ? ofShards(`${id.collectionUid === newUid ? 'new shard' : 'shard'} ${id.shard} of collection "${collection}"`, error) : error;
   }
-}
-
-/** What an error says to who may repeat the call, and nobody is to where the driver does. */
-const ADVICE_TO_CALLERS = /; the call may be retried$/;
-
-/** An error of shards with the words of whose they are, for who asked about a collection. `which`: such as `shard 0 of collection "c"`. */
-export function ofShards(which: string, error: QuiverError): QuiverError {
-  const { kind, message, details, shown } = error;
-  return new QuiverError(kind, `${which}: ${message}`, { cause: error, details, ...(shown && { shown }) });
-}
-
-/** What keeps a driver from getting on, for people. */
-export function obstacleOf(error: unknown): string {
-  return isQuiverError(error) ? error.message.replace(ADVICE_TO_CALLERS, '') : 'it failed; the log says why';
 }
 
 /** Texts and metadata may be long: a write has a bounded length, in characters and bytes of vectors. */
