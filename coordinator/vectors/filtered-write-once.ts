@@ -10,7 +10,8 @@ import { keyReused, markOf, type Once } from '../idempotency/write-mark';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import { brokenOff, type FilteredResult, type FilteredWrite, foundBytesOf, isLastPage, pageItemsOf, writeStep } from './filtered-write';
+import { brokenOff, type FilteredResult, type FilteredWrite, foundBytesOf, pageItemsOf, writeStep } from './filtered-write';
+import { isLastPage } from './insertion-order-reader';
 
 /** How far a shard is, which is one of `shards`: kept with its mark, sealed. */
 interface Reached {

@@ -1,12 +1,12 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, ItemOperation, ShardClient, WriteOutcome } from '../../shared/shard/shard-client';
-import { itemBytes, type StoredItem } from '../../shared/shard/shard-read';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Written } from '../keys/quota/key-quota';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import { shardOf } from '../routing/shard-router';
 import type { ShardSets } from '../routing/shard-sets';
-import type { ShardPosition } from './insertion-order-reader';
+import { isLastPage, type ShardPosition } from './insertion-order-reader';
 
 /** Items found and written per shard and step: one atomic write each, which other writes may wait for. */
 const PAGE_ITEMS_MAX = 1000;
@@ -171,11 +171,6 @@ export function pageItemsOf(dim: number): number {
 /** Bytes of ids and metadata that each of so many shards is asked for at once. */
 export function foundBytesOf(shards: number): number {
   return Math.max(FOUND_BYTES_MIN, Math.floor(FOUND_BYTES / shards));
-}
-
-/** Whether a shard has nothing behind a page. One that ends at its bytes may have been the last: the next is empty then. */
-export function isLastPage(page: readonly StoredItem[], limit: number, bytesMax: number): boolean {
-  return page.length === 0 || (page.length < limit && page.reduce((sum, item) => sum + itemBytes(item), 0) < bytesMax);
 }
 
 function shardsOf(positions: { shard: number }[]): number[] {

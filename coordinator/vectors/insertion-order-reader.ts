@@ -97,14 +97,21 @@ export class InsertionOrderReader {
     dry.forEach((queue, i) => {
       queue.items = pages[i];
       queue.next = 0;
-      const bytes = pages[i].reduce((sum, item) => sum + itemBytes(item), 0);
-      this.bytes += bytes;
-      // One that ends at its bytes may have been the last: the next is empty then.
-      queue.isLast = pages[i].length === 0 || (pages[i].length < this.pageItems && bytes < this.pageBytes);
+      this.bytes += bytesOf(pages[i]);
+      queue.isLast = isLastPage(pages[i], this.pageItems, this.pageBytes);
       const last = pages[i].at(-1);
       if (last !== undefined) queue.after = { stamp: last.stamp, externalId: last.externalId };
     });
   }
+}
+
+/** Whether a shard has nothing behind a page of up to `limit` items. One that ends at its bytes may have been the last: the next is empty then. */
+export function isLastPage(page: readonly StoredItem[], limit: number, bytesMax: number): boolean {
+  return page.length === 0 || (page.length < limit && bytesOf(page) < bytesMax);
+}
+
+function bytesOf(items: readonly StoredItem[]): number {
+  return items.reduce((sum, item) => sum + itemBytes(item), 0);
 }
 
 function isEmpty(queue: ShardQueue): boolean {

@@ -69,9 +69,7 @@ export async function writeRest(folder: string, spec: ShardSpec, { facts, isBlan
  */
 export function readRest(folder: string, spec: ShardSpec): RestNote | null {
   try {
-    const { format, crc, content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { format: number; crc: number; content: string };
-    if (format !== REST_FORMAT || crc32(content) !== crc) return null;
-    const { spec: noted, facts, files } = JSON.parse(content) as { spec: string; facts: RestFacts; files: Files };
+    const { spec: noted, facts, files } = noteIn(folder);
     if (noted !== specText(spec)) return null;
     if (files === null) return { facts, isBlank: true };
     const found = filesIn(join(folder, RECORDS));
@@ -97,11 +95,17 @@ export async function forgetRest(folder: string): Promise<void> {
 /** Whether nobody has written to the shard in this folder, so that it has no records. */
 export function isBlank(folder: string): boolean {
   try {
-    const { content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { content: string };
-    return (JSON.parse(content) as { files: Files }).files === null;
+    return noteIn(folder).files === null;
   } catch {
     return false;
   }
+}
+
+/** Throws where there is none that can be used. */
+function noteIn(folder: string): { spec: string; facts: RestFacts; files: Files } {
+  const { format, crc, content } = JSON.parse(readFileSync(join(folder, REST_NAME), 'utf8')) as { format: number; crc: number; content: string };
+  if (format !== REST_FORMAT || crc32(content) !== crc) throw new Error(`${REST_NAME} is damaged, or of another version`);
+  return JSON.parse(content) as { spec: string; facts: RestFacts; files: Files };
 }
 
 function filesIn(folder: string): Record<string, number> {

@@ -1,6 +1,7 @@
 import type { FileManner } from '../../support/failing-files';
 import type { Damage } from './damage';
 import type { Moment, Outcome } from './expectations';
+import { right, SERVED } from './machine-expectations';
 
 /** What is right where calls about files of a process of a cluster fail, or take longer. Other processes are well. */
 export interface MemberRow {
@@ -26,16 +27,6 @@ export interface NodeFileRow {
   right: Record<Damage, readonly Outcome[]>;
 }
 
-const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonly Outcome[]>> = {}): Record<Moment, readonly Outcome[]> => ({
-  start: others,
-  load: others,
-  search: others,
-  backup: others,
-  reshard: others,
-  stop: others,
-  ...named,
-});
-const SERVED = ['served'] as const;
 /** Another replica takes over; what was under way meanwhile may be told that it may be retried. */
 const HANDED_OVER = ['served', 'waits'] as const;
 const all = (...outcomes: Outcome[]): Record<Damage, readonly Outcome[]> => ({ missing: outcomes, truncated: outcomes, flipped: outcomes });

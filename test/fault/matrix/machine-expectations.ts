@@ -13,7 +13,7 @@ export interface MachineRow {
 export const MACHINE_MOMENTS = ['load', 'search', 'backup', 'reshard', 'stop', 'start'] as const satisfies readonly Moment[];
 
 /** What is right at each moment but those that are named. */
-const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonly Outcome[]>> = {}): Record<Moment, readonly Outcome[]> => ({
+export const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonly Outcome[]>> = {}): Record<Moment, readonly Outcome[]> => ({
   start: others,
   load: others,
   search: others,
@@ -23,7 +23,7 @@ const right = (others: readonly Outcome[], named: Partial<Record<Moment, readonl
   ...named,
 });
 
-const SERVED = ['served'] as const;
+export const SERVED = ['served'] as const;
 /** Whether something is refused depends on what a call has to write or read, and what memory has of it. */
 const WAITS = ['waits', 'served'] as const;
 /** A stop that can't store says so, and what was acknowledged is there at the next start. */

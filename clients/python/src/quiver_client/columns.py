@@ -132,6 +132,17 @@ def _array_of(column: Any) -> Callable[[int, int], Any] | None:
     return lambda start, stop: column.slice(start, stop - start).to_numpy()
 
 
+def _of_float32(name: str, column: Any, to_list: Callable[[Any], list[Any]]) -> Column:
+    """A column of polars or Arrow of numbers of 32 bits."""
+    return Column(
+        name,
+        len(column),
+        lambda start, stop: _shortest(to_list(column.slice(start, stop - start))),
+        is_checked=True,
+        array=_array_of(column),
+    )
+
+
 def _shortest(values: Sequence[Any]) -> list[Any]:
     return [one if is_nothing(one) else shortest_float(one) for one in values]
 
@@ -139,13 +150,7 @@ def _shortest(values: Sequence[Any]) -> list[Any]:
 def _of_polars(name: str, series: Any) -> Column:
     is_number = series.dtype.is_numeric() or series.dtype.is_temporal()
     if str(series.dtype) == "Float32":
-        return Column(
-            name,
-            len(series),
-            lambda start, stop: _shortest(series.slice(start, stop - start).to_list()),
-            is_checked=True,
-            array=_array_of(series),
-        )
+        return _of_float32(name, series, series.__class__.to_list)
     if str(getattr(series.dtype, "inner", None)) == "Float32":
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(
@@ -162,13 +167,7 @@ def _of_polars(name: str, series: Any) -> Column:
 def _of_arrow(name: str, column: Any) -> Column:
     kind = str(column.type)
     if kind == "float":
-        return Column(
-            name,
-            len(column),
-            lambda start, stop: _shortest(column.slice(start, stop - start).to_pylist()),
-            is_checked=True,
-            array=_array_of(column),
-        )
+        return _of_float32(name, column, column.__class__.to_pylist)
     if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and _is_of_numbers(column):
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
