@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { inPool } from '../coordinator/collections/call-pool';
 import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
 import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, dropFromEntry, DROPS_PREFIX } from '../coordinator/collections/collection-record';
-import { shardSetsOfReshards } from '../coordinator/collections/reshard/reshard-requests';
+import { shardSetsOfReshards } from '../coordinator/collections/reshard/sets-of-reshards';
 import { readSmallFiles } from '../node/kv/small-files';
 import { COLLECTION_NOTE } from '../node/shard/shard-host';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';

@@ -9,7 +9,7 @@ import type { HealthReading } from '../operations/health-reading';
 import type { Clock } from '../../shared/time/clock';
 import type { Scoped } from '../keys/collection-scope';
 import { collectionNotFound } from '../routing/collection-not-found';
-import { shownReshards } from '../collections/reshard/reshard-requests';
+import { shownReshards } from '../collections/reshard/reshard-view';
 import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
 import { type AskNode, reportsOf } from './node-reports';

@@ -1,6 +1,6 @@
 import type { Logger } from '../../shared/logs/logger';
 import { inTime } from '../../shared/time/deadline';
-import type { RunningService } from '../service-factory';
+import type { OtherProcesses } from '../collections/other-processes';
 import type { ClusterMap } from './cluster-map';
 import type { ControllerOffice } from './controller';
 
@@ -15,9 +15,14 @@ const PATIENCE_MS = 1_000;
 /** How long a stop waits for what is under way. A node that hangs holds it up for as long as a call may take. */
 const CLOSE_MS = 500;
 
+/** The use cases that finish what was left half done. */
+interface Recovery {
+  recover(others: Partial<OtherProcesses>): Promise<void>;
+}
+
 /** A task of the controller: finishes collections and uploads that a crashed coordinator left half done. */
 export class Housekeeping {
-  private readonly service: RunningService;
+  private readonly service: Recovery;
   private readonly office: ControllerOffice;
   private readonly map: ClusterMap;
   private readonly log: Logger;
@@ -28,7 +33,7 @@ export class Housekeeping {
   private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
-  constructor(options: { service: RunningService; office: ControllerOffice; map: ClusterMap; log: Logger; requestTimeoutMs: number }) {
+  constructor(options: { service: Recovery; office: ControllerOffice; map: ClusterMap; log: Logger; requestTimeoutMs: number }) {
     this.service = options.service;
     this.office = options.office;
     this.map = options.map;

@@ -30,7 +30,6 @@ import { inPool } from './call-pool';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, quotaOrNone, shardSettings } from './collection-record';
-import type { ReshardRequests } from './reshard/reshard-requests';
 import type { ShardReading } from './shard-reading';
 
 /** What a new collection has that does not say it itself. */
@@ -56,6 +55,12 @@ const LEARN_MS = 5_000;
 const CREATION_WAIT_MS = 100;
 const CREATION_WAITS_MAX = 50;
 
+/** Who begins reshards and gives them up, as CollectionsService says. */
+interface Reshards {
+  begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
+  cancel(name: string, mark?: StoreMark): Promise<ReshardView>;
+}
+
 /**
  * Creates, shows and deletes collections: first the catalog changes, then the shards. A collection becomes visible once
  * its shards serve, and invisible before the first of them is dropped. {@link recover} finishes what a crash leaves
@@ -72,7 +77,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly log: Logger;
   private readonly defaults: CollectionDefaults;
   private readonly quota: CollectionQuota;
-  private readonly reshards: ReshardRequests;
+  private readonly reshards: Reshards;
   private readonly sets: ShardSets<CollectionRecord>;
   private readonly diskMetadataObstacle: () => string | null;
   private readonly diskVectorsObstacle: () => string | null;
@@ -86,7 +91,7 @@ export class CatalogCollectionsService implements CollectionsService {
     log: Logger;
     defaults: CollectionDefaults;
     quota: CollectionQuota;
-    reshards: ReshardRequests;
+    reshards: Reshards;
     /** Why ids and metadata can't be on the disk at present; null: they can. */
     diskMetadataObstacle?: (() => string | null) | undefined;
     /** The same of the index of the vectors. */

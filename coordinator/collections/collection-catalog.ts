@@ -18,7 +18,7 @@ import {
   type DropIntent,
 } from './collection-record';
 import { LostAnswers } from './lost-answers';
-import { shardSetsOfReshards } from './reshard/reshard-requests';
+import { shardSetsOfReshards } from './reshard/sets-of-reshards';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;

@@ -26,8 +26,7 @@ import { ReplicaTicks, type Ticking } from './replica-ticks';
 import type { ReplicationLinks } from './replication-links';
 import { epochAt } from './log-survey';
 import type { ReadPermit } from './read-permit';
-import type { KeptLog } from '../shipping/kept-logs';
-import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
+import type { KeptLog, LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
 
 /** Payload of one append message; a larger entry travels alone. */
 const APPEND_BYTES_MAX = 1024 * 1024;

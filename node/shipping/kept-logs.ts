@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from '../../shared/logs/logger';
-import type { ShardId } from '../../shared/shard/shard-client';
+import type { KeptLog } from './shippable-log';
 
 /** How often it is looked how much is kept; and the disk is asked that often, and after so many bytes more. */
 const LOOK_EVERY_MS = 250;
@@ -19,15 +19,6 @@ const LEFT_SHARE = 0.25;
 const KEPT_LEAST_BYTES = 1024 * 1024;
 /** How often the log says that entries were given up. */
 const SAY_EVERY_MS = 10_000;
-
-/** A log that keeps entries until they are in the backup target. */
-export interface KeptLog {
-  readonly id: ShardId;
-  /** Bytes of entries that are kept for the target alone. */
-  readonly keptBytes: number;
-  /** Gives up the oldest of these, at least so many bytes where there are as many. Answers how many. */
-  giveUp(bytes: number): number;
-}
 
 export interface Disk {
   freeBytes: number;

@@ -34,3 +34,12 @@ export interface ShippableLog {
   /** Entries up to this place are in the target. They need not be kept any more. */
   shipped(place: LogPlace): void;
 }
+
+/** A log that keeps entries until they are in the backup target. */
+export interface KeptLog {
+  readonly id: ShardId;
+  /** Bytes of entries that are kept for the target alone. */
+  readonly keptBytes: number;
+  /** Gives up the oldest of these, at least so many bytes where there are as many. Answers how many. */
+  giveUp(bytes: number): number;
+}

@@ -7,22 +7,11 @@ import { besides, mustBeFirst, type StoreMark } from '../../idempotency/store-ma
 import { collectionNotFound } from '../../routing/collection-not-found';
 import type { ReshardView } from '../../service';
 import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from '../collection-quota';
-import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord, type DropIntent } from '../collection-record';
-import {
-  isCancellable,
-  isUnderWay,
-  isUntouched,
-  NOTHING_COPIED,
-  otherSets,
-  type ReshardRecord,
-  reshardFromEntry,
-  reshardPath,
-  RESHARDS_PREFIX,
-  reshardToValue,
-  type RestoredSet,
-  type ShardSet,
-} from './reshard-record';
+import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord } from '../collection-record';
+import { isCancellable, isUnderWay, NOTHING_COPIED, type ReshardRecord, reshardFromEntry, reshardPath, RESHARDS_PREFIX, reshardToValue, type RestoredSet, type ShardSet } from './reshard-record';
 import { mustHoldNothing } from './empty-shards';
+import { reshardView, shownReshards } from './reshard-view';
+import { shardSetsOfReshards } from './sets-of-reshards';
 import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;
@@ -69,10 +58,10 @@ export class ReshardRequests {
     if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const { reshard, guards, changes } = await this.planned(seen, { uid: randomBytes(UID_BYTES).toString('hex'), shards });
-      const outcome = besides(mark, viewOf(reshard));
+      const outcome = besides(mark, reshardView(reshard));
       const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
       mustBeFirst(mark, result);
-      if (result.applied) return viewOf(reshard);
+      if (result.applied) return reshardView(reshard);
     }
     throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
   }
@@ -152,15 +141,15 @@ export class ReshardRequests {
         throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
       }
       if (reshard.restored !== undefined && reshard.state !== 'stuck') throw new QuiverError('conflict', `collection "${name}" is being restored: give up ${reshard.restored.restore} instead`);
-      if (reshard.state === 'cancelling') return viewOf(reshard);
+      if (reshard.state === 'cancelling') return reshardView(reshard);
       // One that failed is shown until somebody has seen it.
       const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
-      const outcome = besides(mark, viewOf(reshard.state === 'failed' ? reshard : change));
+      const outcome = besides(mark, reshardView(reshard.state === 'failed' ? reshard : change));
       const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
       const ended: StoreChange = reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) };
       const result = await store.transact(guards, [ended, ...outcome.changes]);
       mustBeFirst(mark, result);
-      if (result.applied) return viewOf(reshard.state === 'failed' ? reshard : change);
+      if (result.applied) return reshardView(reshard.state === 'failed' ? reshard : change);
     }
     throw new QuiverError('unavailable', `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`);
   }
@@ -221,11 +210,6 @@ export class ReshardRequests {
   }
 }
 
-/** Shards that exist beside those of the collections, because these change their number. */
-export async function shardSetsOfReshards(store: Pick<ClusterStore, 'list'>): Promise<DropIntent[]> {
-  return (await store.list(RESHARDS_PREFIX)).entries.flatMap((entry) => otherSets(reshardFromEntry(entry)));
-}
-
 /** Errors: conflict when the collection gets other shards already. */
 export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   if (present === null || present.state === 'retiring') return;
@@ -233,44 +217,4 @@ export function mustNotBeUnderWay(present: ReshardRecord | null): void {
   // One that failed, too: it is the restore's to take back.
   if (restored !== undefined) throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
   if (isUnderWay(present)) throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
-}
-
-/** Reshards as they are shown, by the names of their collections. */
-export function shownReshards(records: readonly ReshardRecord[]): ReshardView[] {
-  return records
-    .filter(isShown)
-    .map((record) => ({ ...viewOf(record), waitsFor: waitsFor(record, records) }))
-    .sort((a, b) => (a.collection < b.collection ? -1 : 1));
-}
-
-/** A restore shows itself, unless it can't be told any more what became of it. */
-function isShown({ restored, state }: ReshardRecord): boolean {
-  return restored === undefined || state === 'stuck';
-}
-
-/** What keeps it from getting on: what it met last, or the one before it, because one collection after the other is copied. */
-function waitsFor(reshard: ReshardRecord, all: readonly ReshardRecord[]): string | null {
-  const { waitsFor: met } = viewOf(reshard);
-  if (met !== null || !isUntouched(reshard)) return met;
-  const first = all.find((one) => one !== reshard && one.state === 'filling' && one.restored === undefined && !isUntouched(one));
-  return first === undefined ? null : `the shards of collection "${first.name}", which are copied first`;
-}
-
-function viewOf({ name, from, to, state: present, copied, total, behind, startedAt, error, waitsFor }: ReshardRecord): ReshardView {
-  const state = present === 'seeding' ? 'filling' : present;
-  const isCopied = state === 'sealing' || state === 'opening' || state === 'retiring';
-  const fraction = isCopied ? 1 : Math.min(1, total === 0 ? 0 : copied / total);
-  return {
-    collection: name,
-    from: from.shards,
-    to: to.shards,
-    state,
-    fraction,
-    copied,
-    total,
-    behind,
-    startedAt,
-    error,
-    waitsFor: state === 'failed' || state === 'stuck' ? null : (waitsFor ?? null),
-  };
 }

@@ -7,8 +7,7 @@ import { inSlices } from '../../../shared/time/work-slices';
 import type { KeyValueChange } from '../../kv/key-value-store';
 import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
 import type { RecordStore } from '../../records/record-store';
-import type { KeptLog } from '../../shipping/kept-logs';
-import type { LoggedEntry, LogView, ShippableLog } from '../../shipping/shippable-log';
+import type { KeptLog, LoggedEntry, LogView, ShippableLog } from '../../shipping/shippable-log';
 
 /** Beyond it the oldest writes are given up: each takes some memory. What they take on the disk is bounded for all logs (KeptLogs). */
 const KEPT_MAX = { entries: 1_000_000, bytes: Infinity };

@@ -1,4 +1,5 @@
-import { type Disk, type KeptLog, KeptLogs } from '../../../../node/shipping/kept-logs';
+import { type Disk, KeptLogs } from '../../../../node/shipping/kept-logs';
+import type { KeptLog } from '../../../../node/shipping/shippable-log';
 import type { Logger } from '../../../../shared/logs/logger';
 import { LogMemory } from '../../../support/shard-node';
 
