@@ -58,40 +58,40 @@ const CLUSTER_SECRET_LENGTH_MIN = 16;
 // prettier-ignore
 export const SETTINGS = {
   port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
-  host: { name: 'HOST', kind: 'text', fallback: '::', meaning: 'Address that every port listens on; `::`: all of the machine, over IPv6 and IPv4. Where there is no IPv6, the default is `0.0.0.0`' },
+  host: { name: 'HOST', kind: 'text', fallback: '::', meaning: 'Address that every port listens on; `::`: all, over IPv6 and IPv4. Without IPv6 the default is `0.0.0.0`' },
   httpThreads: {
     name: 'HTTP_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 256,
     meaning: 'Threads that serve the API in one process; 1: the main thread itself. A coordinator has at most 16',
   },
   opsPort: {
     name: 'OPS_PORT', kind: 'integer', fallback: 9090, minimum: 0, maximum: 65535,
-    meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one, and so does a default that another program has',
+    meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one, and so does the default where it is taken',
   },
   dataDir: { name: 'DATA_DIR', kind: 'text', fallback: 'data', meaning: 'Folder that holds everything stored; one process at a time' },
   dataExpected: {
     name: 'DATA_EXPECTED', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
-    meaning: '`true`: the process does not start in a DATA_DIR without data of an earlier start, as where a volume is not mounted ([how](operations.md#when-data-are-gone))',
+    meaning: '`true`: do not start in a DATA_DIR without data of an earlier start, such as an unmounted volume ([how](operations.md#when-data-are-gone))',
   },
   apiKey: {
     name: 'API_KEY', kind: 'secret', lengthMin: SECRET_LENGTH_MIN,
     meaning: 'Secret of key 1 (`default`, admin), 8 characters or more; unset, a random one is made at the first start and printed once',
   },
-  apiKeyFile: { name: 'API_KEY_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that API_KEY would have; another one in it takes effect within seconds' },
+  apiKeyFile: { name: 'API_KEY_FILE', kind: 'text', fallback: '', meaning: 'File with API_KEY; a change takes effect within seconds' },
   apiTlsCertFile: {
     name: 'API_TLS_CERT_FILE', kind: 'text', fallback: '',
-    meaning: 'PEM file of the certificate of the API, with those between it and its authority; with the next one, the API port speaks TLS. Replaced files take effect within seconds',
+    meaning: 'PEM file of the API’s certificate and its chain; with the next one, the API port speaks TLS. Changes take effect within seconds',
   },
   apiTlsKeyFile: { name: 'API_TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
   jwtIssuer: {
     name: 'JWT_ISSUER', kind: 'text', fallback: '',
-    meaning: 'Issuer of the bearer tokens that are taken beside API keys, as their claim `iss` has it ([guide](guides/security.md#tokens-of-an-identity-provider)); empty: none are taken',
+    meaning: 'Issuer of accepted bearer tokens, as their claim `iss` has it ([guide](guides/security.md#tokens-of-an-identity-provider)); empty: no tokens',
   },
-  jwtAudience: { name: 'JWT_AUDIENCE', kind: 'text', fallback: '', meaning: 'What their claim `aud` must have, one of several that are separated by commas; required with JWT_ISSUER' },
+  jwtAudience: { name: 'JWT_AUDIENCE', kind: 'text', fallback: '', meaning: 'Accepted values of their claim `aud`, separated by commas; required with JWT_ISSUER' },
   jwtJwksUrl: {
     name: 'JWT_JWKS_URL', kind: 'text', fallback: '',
-    meaning: 'Where the public keys of the issuer are, as a JSON Web Key Set; empty: where its `/.well-known/openid-configuration` says',
+    meaning: 'Address of the issuer’s public keys (JSON Web Key Set); empty: as its `/.well-known/openid-configuration` says',
   },
-  jwtJwksFile: { name: 'JWT_JWKS_FILE', kind: 'text', fallback: '', meaning: 'A file with these keys in the place of an address; another content takes effect within seconds' },
+  jwtJwksFile: { name: 'JWT_JWKS_FILE', kind: 'text', fallback: '', meaning: 'A file with these keys instead; a change takes effect within seconds' },
   jwtAlgorithms: {
     // Shared secrets (HS256 and so on) and `none` can't be allowed at all.
     name: 'JWT_ALGORITHMS', kind: 'text', fallback: 'RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA',
@@ -100,21 +100,21 @@ export const SETTINGS = {
   jwtRoleClaim: { name: 'JWT_ROLE_CLAIM', kind: 'text', fallback: 'role', meaning: 'Claim with the role, a text or a list; `realm_access.roles` is `roles` in `realm_access`. The highest counts' },
   jwtRoleMap: {
     name: 'JWT_ROLE_MAP', kind: 'text', fallback: '',
-    meaning: 'What the values of that claim mean, as `operators=admin,apps=readwrite`; empty: they are `admin`, `readwrite` and `readonly` themselves',
+    meaning: 'What the values of that claim mean, as `operators=admin,apps=readwrite`; empty: `admin`, `readwrite`, `readonly`',
   },
   jwtDefaultRole: { name: 'JWT_DEFAULT_ROLE', kind: 'choice', fallback: '', choices: ['', 'readonly', 'readwrite'], meaning: 'Role of a token whose claim gives none; empty: it may do nothing' },
   jwtCollectionsClaim: {
     name: 'JWT_COLLECTIONS_CLAIM', kind: 'text', fallback: '',
-    meaning: 'Claim with the collections that a token is limited to: names, prefixes as `team-a-*`, or `*` for all, each perhaps with a role of its own, as `team-a-*:readwrite`; empty: tokens are for all collections',
+    meaning: 'Claim with the collections of a token: names, prefixes as `team-a-*`, or `*`, each perhaps with a role, as `team-a-*:readwrite`; empty: all collections',
   },
-  jwtSubjectClaim: { name: 'JWT_SUBJECT_CLAIM', kind: 'text', fallback: 'sub', meaning: 'Claim that says who the caller is: what requests are counted by, and the audit log has' },
+  jwtSubjectClaim: { name: 'JWT_SUBJECT_CLAIM', kind: 'text', fallback: 'sub', meaning: 'Claim that names the caller, for limits and the audit log' },
   jwtRateLimitPerMinute: {
     name: 'JWT_RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000,
-    meaning: 'Requests per subject of tokens in any 60 seconds, unless its token says another number; 0: as RATE_LIMIT_PER_MINUTE',
+    meaning: 'Requests per subject of tokens in any 60 seconds, unless its token says otherwise; 0: as RATE_LIMIT_PER_MINUTE',
   },
   jwtQuotaItems: {
     name: 'JWT_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
-    meaning: 'Items that each subject of tokens may write in a period, unless its token has another quota; 0: any number ([guide](guides/security.md#quotas-of-keys))',
+    meaning: 'Items that each subject of tokens may write in a period, unless its token says otherwise; 0: any number ([guide](guides/security.md#quotas-of-keys))',
   },
   jwtQuotaBytes: {
     name: 'JWT_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
@@ -126,7 +126,7 @@ export const SETTINGS = {
   },
   jwtLimitsClaim: {
     name: 'JWT_LIMITS_CLAIM', kind: 'text', fallback: '',
-    meaning: 'Claim with limits of the subject that count in the place of these four: an object with `rate_limit_per_minute` and `quota`, as keys have them, or a text of such JSON; empty: none has its own',
+    meaning: 'Claim with the subject’s own limits instead of these four: an object, or JSON text, with `rate_limit_per_minute` and `quota` as keys have them; empty: none',
   },
   jwtToleranceSeconds: {
     name: 'JWT_TOLERANCE_SECONDS', kind: 'integer', fallback: 30, minimum: 0, maximum: 300,
@@ -142,19 +142,19 @@ export const SETTINGS = {
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES', kind: 'text', fallback: '',
-    meaning: 'Networks of the proxies in front of the API, separated by commas, as `10.0.0.0/8,fd00::/8`: from these, `x-forwarded-for` says who the client is, for the networks of keys and the limit of bad ones, and `x-forwarded-prefix` the path (BASE_PATH); empty: none',
+    meaning: 'Networks of proxies in front of the API, separated by commas, as `10.0.0.0/8,fd00::/8`: their `x-forwarded-for` names the client, their `x-forwarded-prefix` the path (BASE_PATH); empty: none',
   },
   httpStatus: {
     name: 'HTTP_STATUS', kind: 'choice', fallback: '200', choices: ['200', 'real'],
-    meaning: 'HTTP status of answers with an error: `200`, as of all others, or `real`: the code of the error. A request chooses by `Prefer: status=real` or `status=200`',
+    meaning: 'HTTP status of errors: `200`, or `real`: the error’s code. A request chooses by `Prefer: status=real` or `status=200`',
   },
   corsOrigins: {
     name: 'CORS_ORIGINS', kind: 'text', fallback: '',
-    meaning: 'Origins whose pages may use the API, and `/mcp`, from browsers (CORS), separated by commas, as `https://app.example.com`; `*`: of all; empty: none',
+    meaning: 'Origins whose pages may use the API and `/mcp` (CORS), separated by commas, as `https://app.example.com`; `*`: all; empty: none',
   },
   basePath: {
     name: 'BASE_PATH', kind: 'text', fallback: '',
-    meaning: 'Path under which a proxy has the service, as `/tools/quiver`: it stands in links, redirects and the OpenAPI document, and requests may come with it or without. `x-forwarded-prefix` of one of TRUSTED_PROXIES says the same, and wins',
+    meaning: 'Path under which a proxy has the service, as `/tools/quiver`: used in links, redirects and the OpenAPI document; requests may omit it. `x-forwarded-prefix` of TRUSTED_PROXIES wins',
   },
   batchItemsMax: {
     name: 'MAX_BATCH_SIZE', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
@@ -162,12 +162,12 @@ export const SETTINGS = {
   },
   bodyBytesMax: {
     name: 'MAX_BODY_BYTES', kind: 'integer', fallback: 67_108_864, minimum: 1024, maximum: 1_073_741_824,
-    meaning: 'Bytes of the JSON body of bulk_upsert, bulk_search, rerank and delete_batch, as sent and as unpacked',
+    meaning: 'Bytes of a JSON body of bulk_upsert, bulk_search, rerank and delete_batch, as sent and as unpacked',
   },
   requestBytesMax: {
     // Room for the largest vector, metadata and a long text. Parsing it takes at most about 20 ms.
     name: 'MAX_REQUEST_BYTES', kind: 'integer', fallback: 2_097_152, minimum: 1024, maximum: 1_073_741_824,
-    meaning: 'Bytes of any other JSON body (never more than MAX_BODY_BYTES), and of each item, query or id of those',
+    meaning: 'Bytes of any other JSON body (at most MAX_BODY_BYTES), and of each item, query or id of those',
   },
   jsonDepthMax: {
     // The deepest filter that is accepted needs 98.
@@ -177,12 +177,12 @@ export const SETTINGS = {
   jsonValuesMax: {
     // Metadata of 65,536 bytes hold 32,767 values at most; building this many takes some 15 ms.
     name: 'MAX_JSON_VALUES', kind: 'integer', fallback: 100_000, minimum: 100, maximum: 100_000_000,
-    meaning: 'Values (members and elements at any depth, numbers of vectors apart) of a JSON body; in a bulk, of each item, query or id',
+    meaning: 'Values of a JSON body at any depth, without numbers of vectors; in a bulk, of each item, query or id',
   },
   jsonKeysMax: {
     // Metadata of 65,536 bytes hold 13,107 members at most; building this many takes 50 ms where each object has a key of its own.
     name: 'MAX_JSON_KEYS', kind: 'integer', fallback: 16_384, minimum: 100, maximum: 100_000_000,
-    meaning: 'Members of objects, at any depth, of a JSON body; in a bulk, of each item, query or id',
+    meaning: 'Members of objects of a JSON body, at any depth; in a bulk, of each item, query or id',
   },
   uploadBytesMax: {
     name: 'MAX_UPLOAD_BYTES', kind: 'integer', fallback: 26_214_400, minimum: 1, maximum: 1_073_741_824,
@@ -196,12 +196,12 @@ export const SETTINGS = {
     // An index entry costs some hundred bytes, often more than the value itself. Indexing this many takes some ten
     // milliseconds.
     name: 'MAX_METADATA_FIELDS', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
-    meaning: "Keys and array elements in one item's metadata, at all depths together",
+    meaning: "Keys and array elements in one item's metadata, at all depths",
   },
   collectionFieldsMax: {
     // Each takes one or two kilobytes of memory.
     name: 'MAX_COLLECTION_FIELDS', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 10_000_000,
-    meaning: 'Distinct metadata keys (counted once for each place in the nesting) in each shard of a collection',
+    meaning: 'Distinct metadata keys (by their place in the nesting) in each shard of a collection',
   },
   textBytesMax: {
     // At worst, its analysis takes some seconds in all, and the longest step that can't be split some tens of milliseconds.
@@ -222,7 +222,7 @@ export const SETTINGS = {
   searchTextLengthMax: {
     // About five hundred words: stemming a new word takes about 20 µs, and blocks all other requests meanwhile.
     name: 'MAX_SEARCH_TEXT_LENGTH', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
-    meaning: 'Characters of a text to search by: `text` of search, bulk_search and rerank, `query_text` of hybrid_search',
+    meaning: 'Characters of `text` of search, bulk_search and rerank, and of `query_text` of hybrid_search',
   },
   filterConditionsMax: {
     // Each condition is evaluated over all items of a shard: a millisecond per million items at worst.
@@ -246,7 +246,7 @@ export const SETTINGS = {
   embeddingDtype: {
     name: 'EMBEDDING_DTYPE', kind: 'choice', fallback: 'auto',
     choices: ['auto', 'q8', 'fp32', 'int8', 'uint8', 'fp16', 'q4', 'bnb4', 'q4f16'],
-    meaning: 'Number format of the model, that is, which of its files is used; `auto`: the first of these that it has',
+    meaning: 'Number format of the model (which of its files); `auto`: the first of these that it has',
   },
   embeddingCacheDir: {
     name: 'EMBEDDING_CACHE_DIR', kind: 'text', fallback: '',
@@ -254,19 +254,19 @@ export const SETTINGS = {
   },
   embeddingOffline: {
     name: 'EMBEDDING_OFFLINE', kind: 'choice', fallback: 'false', choices: ['false', 'true'],
-    meaning: '`true`: models are never fetched, only taken from a local folder or EMBEDDING_CACHE_DIR',
+    meaning: '`true`: models come only from a local folder or EMBEDDING_CACHE_DIR',
   },
   embeddingHub: {
     name: 'EMBEDDING_HUB', kind: 'text', fallback: 'https://huggingface.co',
-    meaning: 'Where models are fetched from: the hub or a mirror of it',
+    meaning: 'The hub for models, or a mirror of it',
   },
   embeddingRevision: {
     name: 'EMBEDDING_REVISION', kind: 'text', fallback: '',
-    meaning: 'Commit, tag or branch of EMBEDDING_MODEL on the hub; empty: a commit that is known for the default model, `main` for others',
+    meaning: 'Commit, tag or branch of EMBEDDING_MODEL on the hub; empty: a known commit for the default model, `main` for others',
   },
   embeddingSha256: {
     name: 'EMBEDDING_SHA256', kind: 'text', fallback: '',
-    meaning: "SHA-256 that the graph of EMBEDDING_MODEL (`onnx/….onnx`, then the weights beside it) must have; empty: not asked",
+    meaning: 'Required SHA-256 of the graph of EMBEDDING_MODEL (`onnx/….onnx`, then the weights beside it); empty: not checked',
   },
   embeddingThreads: {
     name: 'EMBEDDING_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
@@ -274,7 +274,7 @@ export const SETTINGS = {
   },
   chunkSize: {
     name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
-    meaning: "Characters of a document's chunk, at most; fewer where the model reads less",
+    meaning: 'Most characters of a document’s chunk; fewer where the model reads less',
   },
   chunkOverlap: {
     name: 'CHUNK_OVERLAP', kind: 'integer', fallback: 50, minimum: 0, maximum: 500_000,
@@ -294,7 +294,7 @@ export const SETTINGS = {
   },
   collectionQuotaItems: {
     name: 'COLLECTION_QUOTA_ITEMS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000_000_000,
-    meaning: 'Items that a new collection may hold; only admins make one with another quota, or change it; 0: any number',
+    meaning: 'Items that a new collection may hold; only admins set another quota; 0: any number',
   },
   collectionQuotaBytes: {
     name: 'COLLECTION_QUOTA_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
@@ -302,16 +302,16 @@ export const SETTINGS = {
   },
   collectionsMax: {
     name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
-    meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000, embedded to 50,000',
+    meaning: 'Most collections; 0: by the memory, 100 to 10,000, embedded to 50,000',
   },
   shardsMax: {
     name: 'MAX_SHARDS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
-    meaning: 'Most shards of this process, in a cluster replicas of shards on this node; 0: by the open files that are allowed and the memory',
+    meaning: 'Most shards of this process (in a cluster replicas on this node); 0: by open files and memory',
   },
   idleShardSeconds: {
     // Opening again takes some milliseconds: minutes, so that nobody who is at work waits for it.
     name: 'IDLE_SHARD_SECONDS', kind: 'integer', fallback: 300, minimum: 0, maximum: 31_536_000,
-    meaning: 'A shard of few items that nobody uses for so long is closed until its next use, without a cluster and without BACKUP_LOG; it takes some kilobytes then, and no open files; 0: never',
+    meaning: 'A shard of few items that is unused for so long is closed until its next use, without BACKUP_LOG; it then takes some kilobytes and no open files; 0: never',
   },
   indexThreads: {
     name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,
@@ -319,11 +319,11 @@ export const SETTINGS = {
   },
   storeCacheBytes: {
     name: 'STORE_CACHE_BYTES', kind: 'integer', fallback: 134_217_728, minimum: 0, maximum: 1_099_511_627_776,
-    meaning: 'Memory for pieces of record files that are read again, of all shards of the process together',
+    meaning: 'Cache of pieces of record files, for all shards of the process',
   },
   storeWriteBufferBytes: {
     name: 'STORE_WRITE_BUFFER_BYTES', kind: 'integer', fallback: 268_435_456, minimum: 1_048_576, maximum: 1_099_511_627_776,
-    meaning: 'Memory for records that are in a log and not yet in a file, of all shards of the process together, about',
+    meaning: 'Memory for records not yet in a file, about, for all shards of the process',
   },
   logLevel: {
     name: 'LOG_LEVEL', kind: 'choice', fallback: 'info',
@@ -333,11 +333,11 @@ export const SETTINGS = {
   logRequests: {
     // A line for each request costs a busy process a sixth of its searches.
     name: 'LOG_REQUESTS', kind: 'choice', fallback: 'notable', choices: ['notable', 'all'],
-    meaning: 'Requests that get a line in the log: those that failed, were slow or are administrative; or all',
+    meaning: 'Requests with a line in the log: failed, slow and administrative ones; or all',
   },
   logSlowMs: {
     name: 'LOG_SLOW_MS', kind: 'integer', fallback: 1000, minimum: 0, maximum: 3_600_000,
-    meaning: 'A request is slow that takes this long or longer, in milliseconds',
+    meaning: 'From how many milliseconds on a request is slow',
   },
   auditLog: {
     name: 'AUDIT_LOG', kind: 'text', fallback: '',
@@ -350,7 +350,7 @@ export const SETTINGS = {
   },
   auditBytesMax: {
     name: 'AUDIT_LOG_BYTES', kind: 'integer', fallback: 104_857_600, minimum: 4096, maximum: 1_099_511_627_776,
-    meaning: 'Bytes of the file of the audit log, beyond which another is begun',
+    meaning: 'Bytes of the audit log’s file, beyond which another is begun',
   },
   auditFilesMax: {
     name: 'AUDIT_LOG_FILES', kind: 'integer', fallback: 10, minimum: 0, maximum: 1000,
@@ -358,7 +358,7 @@ export const SETTINGS = {
   },
   auditFailure: {
     name: 'AUDIT_LOG_FAILURE', kind: 'choice', fallback: 'continue', choices: ['continue', 'refuse'],
-    meaning: 'While it can not be written: `continue`: changes go on, and lines that do not find room are lost and counted; `refuse`: changes are refused',
+    meaning: 'While it can not be written: `continue`: changes go on, lines may be lost and are counted; `refuse`: changes are refused',
   },
   requestTimeoutMs: {
     name: 'REQUEST_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 3_600_000,
@@ -367,16 +367,16 @@ export const SETTINGS = {
   stallTimeoutMs: {
     // Longer than a browser or proxy pauses. Short enough that clients that never read can't fill the process.
     name: 'STALL_TIMEOUT_MS', kind: 'integer', fallback: 30_000, minimum: 100, maximum: 3_600_000,
-    meaning: 'Longest that a client may go without sending any of its body, or taking any of its answer, in milliseconds; then the connection ends',
+    meaning: 'Longest that a client may send nothing of its body, or take nothing of its answer, in milliseconds; then the connection ends',
   },
   stallBytesPerSecond: {
     // A modem's line; whoever is slower keeps the memory of an answer for hours.
     name: 'STALL_BYTES_PER_SECOND', kind: 'integer', fallback: 4096, minimum: 0, maximum: 1_000_000_000,
-    meaning: 'Bytes of its answer that a client must take in a second, on the mean over STALL_TIMEOUT_MS, while it is waited for; else the connection ends. 0: any number',
+    meaning: 'Bytes of its answer that a client must take per second, on the mean over STALL_TIMEOUT_MS; else the connection ends. 0: any number',
   },
   answerBytesMax: {
     name: 'MAX_ANSWER_MEMORY_BYTES', kind: 'integer', fallback: 0, minimum: 0, maximum: 999_999_999_999_999,
-    meaning: 'Memory for answers from when they are read until clients have taken them, of all of a process; beyond it reads wait, and are refused (429) when none gets room for a second. 0: an eighth of the memory that there is, at most 512 MiB',
+    meaning: 'Memory for answers from their reading until clients have taken them, per process; beyond it reads wait, and are refused (429) after a second. 0: an eighth of the memory, at most 512 MiB',
   },
   apiMetrics: {
     name: 'API_METRICS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
@@ -392,51 +392,51 @@ export const SETTINGS = {
   },
   mcp: {
     name: 'MCP', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
-    meaning: '`true`: the Model Context Protocol at `/mcp`, for language models, under the callers’ keys ([guide](guides/language-models.md))',
+    meaning: '`true`: the Model Context Protocol at `/mcp`, under the callers’ keys ([guide](guides/language-models.md))',
   },
   mcpOrigins: {
     name: 'MCP_ORIGINS', kind: 'text', fallback: '',
-    meaning: 'Origins whose pages may use `/mcp`, separated by commas, as `https://tools.example.com`; pages of this machine and of CORS_ORIGINS always may, and programs that are no browser; empty: no other',
+    meaning: 'Further origins whose pages may use `/mcp`, separated by commas, as `https://tools.example.com`; this machine, CORS_ORIGINS and programs always may',
   },
   backupTarget: {
     name: 'BACKUP_TARGET', kind: 'text', fallback: '',
-    meaning: 'Where backups are kept: `file:/folder` or `s3://bucket/prefix`; in a cluster the same for all members, who all have to reach it; empty: there are none',
+    meaning: 'Where backups are kept: `file:/folder` or `s3://bucket/prefix`; in a cluster the same for all members; empty: none',
   },
   backupSchedule: {
     name: 'BACKUP_SCHEDULE', kind: 'text', fallback: '',
-    meaning: 'When a backup of everything is taken: the five fields of cron, in UTC, as `0 3 * * *`; empty: never by itself',
+    meaning: 'When a backup of everything is taken: cron’s five fields, in UTC, as `0 3 * * *`; empty: never',
   },
   backupKeep: {
     name: 'BACKUP_KEEP', kind: 'text', fallback: '7d,4w,12m',
-    meaning: 'Which scheduled backups are kept: the newest of each of the last so many hours (`h`), days (`d`), weeks (`w`), months (`m`) and years (`y`) that have one',
+    meaning: 'Which scheduled backups are kept: the newest of each of the last hours (`h`), days (`d`), weeks (`w`), months (`m`) and years (`y`)',
   },
   backupLog: {
     name: 'BACKUP_LOG', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
-    meaning: '`true`: the log of every shard is shipped to BACKUP_TARGET, for restores to any moment ([guide](guides/backup.md)); for all members alike',
+    meaning: '`true`: ship every shard’s log to BACKUP_TARGET, for restores to any moment ([guide](guides/backup.md)); the same for all members',
   },
   backupLogSeconds: {
     name: 'BACKUP_LOG_SECONDS', kind: 'integer', fallback: 5, minimum: 1, maximum: 300,
-    meaning: 'How often that is done, in seconds: what a loss of everything costs at most',
+    meaning: 'How often, in seconds: what a loss of everything costs at most',
   },
   backupLogKeptBytes: {
     name: 'BACKUP_LOG_KEPT_BYTES', kind: 'integer', fallback: 2_147_483_648, minimum: 1_048_576, maximum: 1_099_511_627_776,
-    meaning: 'Bytes of logs that a process keeps while BACKUP_TARGET is away, of all shards together; beyond it, and where less than a tenth of the disk is free, the oldest are given up',
+    meaning: 'Bytes of logs that a process keeps while BACKUP_TARGET is away; beyond it, and where less than a tenth of the disk is free, the oldest are given up',
   },
   backupS3Endpoint: {
     name: 'BACKUP_S3_ENDPOINT', kind: 'text', fallback: '',
-    meaning: 'Where the store of an `s3:` target is, as `https://host:port`; empty: AWS',
+    meaning: 'Address of the store of an `s3:` target, as `https://host:port`; empty: AWS',
   },
   backupS3Region: { name: 'BACKUP_S3_REGION', kind: 'text', fallback: 'us-east-1', meaning: 'Its region' },
   backupS3PathStyle: {
     name: 'BACKUP_S3_PATH_STYLE', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
     meaning: '`true`: the bucket is in the path of URLs; `false`: in the name of the host',
   },
-  backupS3AccessKeyId: { name: 'BACKUP_S3_ACCESS_KEY_ID', kind: 'secret', meaning: 'Id of the access key for it; without it and without the file, credentials are found as AWS’s programs find them ([guide](guides/backup.md))' },
+  backupS3AccessKeyId: { name: 'BACKUP_S3_ACCESS_KEY_ID', kind: 'secret', meaning: 'Its access key id; without it and the file, credentials are found as AWS’s programs find them ([guide](guides/backup.md))' },
   backupS3SecretAccessKey: { name: 'BACKUP_S3_SECRET_ACCESS_KEY', kind: 'secret', meaning: 'Its secret' },
   backupS3SessionToken: { name: 'BACKUP_S3_SESSION_TOKEN', kind: 'secret', meaning: 'Token of a session, where the key needs one' },
   backupS3CredentialsFile: {
     name: 'BACKUP_S3_CREDENTIALS_FILE', kind: 'text', fallback: '',
-    meaning: 'A file with `aws_access_key_id`, `aws_secret_access_key` and perhaps `aws_session_token`, each with `=` and its value, in the place of the three; read again when it is refused',
+    meaning: 'A file with `aws_access_key_id`, `aws_secret_access_key` and perhaps `aws_session_token`, as `name=value`, instead of the three; read again when refused',
   },
   backupS3Encryption: {
     name: 'BACKUP_S3_ENCRYPTION', kind: 'choice', fallback: '', choices: ['', 'AES256', 'aws:kms'],
@@ -444,20 +444,20 @@ export const SETTINGS = {
   },
   backupSecret: {
     name: 'BACKUP_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN,
-    meaning: 'Secret that seals backups, so that who can write to BACKUP_TARGET makes no keys; at least 16 characters, the same for all members; BACKUP_SECRET_FILE names a file with it. Unset: CLUSTER_SECRET, and in the embedded form that in `DATA_DIR/backup-secret`, which is made at the first start ([guide](guides/backup.md#seals))',
+    meaning: 'Secret that seals backups; at least 16 characters, the same for all members; BACKUP_SECRET_FILE names a file with it. Unset: CLUSTER_SECRET, embedded that in `DATA_DIR/backup-secret`, made at the first start ([guide](guides/backup.md#seals))',
   },
   backupSecretOther: {
     name: 'BACKUP_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN,
-    meaning: 'Another secret whose seals are taken, too: that of before, or of the service whose backups are restored',
+    meaning: 'Another accepted secret: the earlier one, or that of the service whose backups are restored',
   },
   backupBytesPerSecond: {
     name: 'BACKUP_BYTES_PER_SECOND', kind: 'integer', fallback: 104_857_600, minimum: 65_536, maximum: 10_737_418_240,
-    meaning: 'Most that a process writes to BACKUP_TARGET, or reads there to verify, of all shards together',
+    meaning: 'Most that a process writes to BACKUP_TARGET, or reads to verify',
   },
   shutdownTimeoutMs: {
     // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.
     name: 'SHUTDOWN_TIMEOUT_MS', kind: 'integer', fallback: 25_000, minimum: 0, maximum: 3_600_000,
-    meaning: 'Longest that a graceful stop may take before the process ends hard, in milliseconds',
+    meaning: 'Longest graceful stop before the process ends hard, in milliseconds',
   },
 } as const satisfies Record<string, Setting>;
 
@@ -470,7 +470,7 @@ export const CLUSTER_SETTINGS = {
   },
   etcdUsername: { name: 'ETCD_USERNAME', kind: 'text', fallback: '', meaning: 'User of etcd; empty: none' },
   etcdPassword: { name: 'ETCD_PASSWORD', kind: 'secret', meaning: 'Its password' },
-  etcdPasswordFile: { name: 'ETCD_PASSWORD_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that ETCD_PASSWORD would have; another one in it is used from the next token on' },
+  etcdPasswordFile: { name: 'ETCD_PASSWORD_FILE', kind: 'text', fallback: '', meaning: 'File with ETCD_PASSWORD; a change is used from the next token on' },
   etcdCaFile: { name: 'ETCD_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority that signed the certificates of etcd' },
   etcdCertFile: { name: 'ETCD_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate shown to etcd' },
   etcdKeyFile: { name: 'ETCD_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
@@ -488,14 +488,14 @@ export const CLUSTER_SETTINGS = {
   },
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
   clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'Secret that members prove to each other, and that seals their entries in etcd; at least 16 characters, required, the same for all' },
-  clusterSecretOther: { name: 'CLUSTER_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'A second one that is taken too, while CLUSTER_SECRET is replaced' },
-  clusterSecretFile: { name: 'CLUSTER_SECRET_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that CLUSTER_SECRET would have, read at the start' },
+  clusterSecretOther: { name: 'CLUSTER_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'A second accepted one, while CLUSTER_SECRET is replaced' },
+  clusterSecretFile: { name: 'CLUSTER_SECRET_FILE', kind: 'text', fallback: '', meaning: 'File with CLUSTER_SECRET, read at the start' },
   clusterSecretOtherFile: { name: 'CLUSTER_SECRET_OTHER_FILE', kind: 'text', fallback: '', meaning: 'The same for CLUSTER_SECRET_OTHER' },
   clusterSeals: {
     name: 'CLUSTER_SEALS', kind: 'choice', fallback: 'required', choices: ['required', 'adopt'],
-    meaning: '`required`: entries of etcd without a seal are ignored; `adopt`: they are taken and sealed, once, for a cluster of an earlier version',
+    meaning: '`required`: entries of etcd without a seal are ignored; `adopt`: they are sealed, once, for a cluster of an earlier version',
   },
-  tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
+  tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: "PEM file of the authority of the members' certificates; with the next two, members speak mutual TLS" },
   tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
   tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
   tlsServerName: {
@@ -504,15 +504,15 @@ export const CLUSTER_SETTINGS = {
   },
   readReplicas: {
     name: 'READ_REPLICAS', kind: 'choice', fallback: 'in-sync', choices: ['in-sync', 'primary'],
-    meaning: '`in-sync`: a shard whose primary is busy is read from other in-sync replicas, too, with the same guarantees; `primary`: from its primary alone',
+    meaning: '`in-sync`: other in-sync replicas help a busy primary with reads, with the same guarantees; `primary`: they do not',
   },
   readThreads: {
     name: 'READ_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 64,
-    meaning: 'Threads of a storage node that answer reads, on connections of their own; 1: the main thread itself',
+    meaning: 'Threads of a storage node that answer reads; 1: the main thread itself',
   },
   copyBytesPerSecond: {
     name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,
-    meaning: 'Most that a storage node sends of shards that are copied to others',
+    meaning: 'Most that a storage node sends of copied shards',
   },
   compareReplicasSeconds: {
     // Faults of disks and memory are rare, and each comparison reads a whole shard.
