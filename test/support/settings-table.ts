@@ -20,7 +20,7 @@ function rangeOf(setting: Setting): string {
   switch (setting.kind) {
     case 'integer':
     case 'fraction':
-      return `${setting.minimum} – ${setting.maximum}`;
+      return `${setting.minimum}–${setting.maximum}`;
     case 'choice':
       return setting.choices.map((choice) => `\`${choice}\``).join(', ');
     case 'secret':
@@ -58,8 +58,14 @@ function shortRow(setting: Setting): string[] {
   return [`\`${setting.name}\``, fallbackOf(setting), setting.meaning];
 }
 
+/** The roles that read a setting; `all`: the embedded form, coordinators and nodes. */
+function rolesOf(field: string): string {
+  const roles = readersOf(field);
+  return roles.length === 3 ? 'all' : roles.join(', ');
+}
+
 function fullTableOf(settings: Record<string, Setting>): string {
-  const rows = Object.entries(settings).map(([field, setting]) => [`\`${setting.name}\``, fallbackOf(setting), rangeOf(setting), readersOf(field).join(', '), setting.meaning]);
+  const rows = Object.entries(settings).map(([field, setting]) => [`\`${setting.name}\``, fallbackOf(setting), rangeOf(setting), rolesOf(field), setting.meaning]);
   return tableOf(['variable', 'default', 'range', 'for', 'meaning'], rows);
 }
 

@@ -35,7 +35,7 @@ describe('the configuration page', () => {
     const rows = (settingsTable() + clusterSettingsTable()).split('\n').filter((line) => line.startsWith('| `'));
     expect(rows).toHaveLength(Object.keys(SETTINGS).length + Object.keys(CLUSTER_SETTINGS).length);
     for (const row of rows) expect(row.split('|')).toHaveLength(7);
-    expect(rows[0]).toBe('| `PORT` | `8000` | 0 – 65535 | embedded, coordinator | Port of the API; 0 takes a free one |');
+    expect(rows[0]).toBe('| `PORT` | `8000` | 0–65535 | embedded, coordinator | Port of the API; 0 takes a free one |');
   });
 
   test('the README names the most used ones as the settings have them', () => {
