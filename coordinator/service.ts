@@ -3,12 +3,13 @@ import type { Filter } from '../shared/filter/filter';
 import type { FieldQuestion } from '../shared/shard/field-facts';
 import type { ReplicaPurge } from '../shared/shard/shard-purge';
 import type { Metric } from '../shared/vector/metric';
-import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
+import type { IndexProgress } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 import type { MetadataPatch, UpsertOperation } from '../shared/shard/shard-client';
 import type { OutcomesService, StoreMark } from './idempotency/store-mark';
 import type { Once } from './idempotency/write-mark';
 import type { AnswerHold } from './answer-hold';
+import type { SearchRequest, VectorSource } from './search-request';
 import type { OfTexts } from './embedding/cut-text';
 import type { Scoped } from './keys/collection-scope';
 import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
@@ -203,12 +204,6 @@ export interface CollectionView {
   quota: StorageQuota | null;
 }
 
-/**
- * A vector, or a text that the service embeds with the model of the collection's first stored text. Before there is
- * one, a query is embedded with the default model, and nothing is recorded. A vector has precedence over a text.
- */
-export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
-
 export interface VectorInput {
   externalId: string;
   source: VectorSource;
@@ -369,8 +364,8 @@ export interface LaterContents {
 export interface SearchAnswer extends FoundHits {
   /** The hits as packedHitsOf in shared/rpc/hit-codec.ts makes them: then `hits` is empty. */
   packedHits?: Buffer | undefined;
-  /** Vectors in the collection, whatever the filter. */
-  totalCount: number;
+  /** Vectors in the collection, whatever the filter; null: the search did not come to know it. */
+  totalCount: number | null;
   timing: SearchTiming;
 }
 
@@ -388,15 +383,12 @@ export interface FilterFacts {
 export interface SearchService {
   /** null: not every shard could say it. `total`: the vectors of the collection, as far as known. Errors: not_found. */
   filterFacts(collection: string, question: FieldQuestion, total?: number): FilterFacts | null | Promise<FilterFacts | null>;
-  /** With `packed`, the hits may come as bytes. What is found without waiting is answered at once; errors are thrown, or in the promise. */
-  search(collection: string, request: SearchInput, options?: { packed?: boolean; hold?: AnswerHold }): SearchAnswer | Promise<SearchAnswer>;
-  bulkSearch(collection: string, queries: SearchInput[], hold?: AnswerHold): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }>;
-  hybridSearch(collection: string, request: HybridInput, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
-  rerank(collection: string, request: { source: VectorSource; candidates: string[] }, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
-  recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }, hold?: AnswerHold): Promise<FoundHits>;
+  /** What is found without waiting is answered at once; errors are thrown, or in the promise. Errors: not_found, also of an item; dimension_mismatch. */
+  search(collection: string, request: SearchRequest, hold?: AnswerHold): SearchAnswer | Promise<SearchAnswer>;
+  /** Several at once. All texts are embedded in one call; `cut` names requests by their places. */
+  searchAll(collection: string, requests: readonly SearchRequest[], hold?: AnswerHold): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }>;
+  /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
   similarity(collection: string, id1: string, id2: string): Promise<number>;
-  /** Search by embedded text; hits carry their text. */
-  query(collection: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }, hold?: AnswerHold): Promise<FoundHits & { timing: SearchTiming }>;
 }
 
 export interface RecallService {
@@ -431,30 +423,6 @@ export interface RecallReport {
   rescored: number | null;
   calibratedMs: number;
   exactMs: number;
-}
-
-export interface SearchInput {
-  source: VectorSource;
-  k: number;
-  offset: number;
-  filter: Filter | null;
-  effort: SearchEffort;
-  /** Hits with a lower score are left out of the page; undefined: none is. */
-  minScore?: number | undefined;
-}
-
-export interface HybridInput {
-  queryText: string;
-  vector: Float32Array | undefined;
-  k: number;
-  offset: number;
-  /** 1 = vector only, 0 = keyword only. */
-  alpha: number;
-  filter: Filter | null;
-  /** As in a search, compared with the fused score. */
-  minScore?: number | undefined;
-  /** Whether hits carry their `explanation`. */
-  explain?: boolean;
 }
 
 export interface ScoredHit {

@@ -10,7 +10,6 @@ import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { mergeHits, sumStatistics } from './merge';
 
-const CALIBRATED: SearchEffort = { type: 'calibrated' };
 /** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
 const LONG_LIST = 1_000;
 
@@ -28,13 +27,15 @@ export interface HybridRequest {
   /** Weight of the vector list, 0 to 1. */
   alpha: number;
   filter: Filter | null;
+  /** Of the vector list. */
+  effort: SearchEffort;
   /** Whether hits carry their places in the two lists. */
   explain?: boolean | undefined;
   /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
   contentBytes?: number;
 }
 
-type ListManner = Pick<HybridRequest, 'filter' | 'contentBytes'>;
+type ListManner = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
 
 /**
  * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
@@ -61,8 +62,8 @@ export class HybridSearch {
     return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
 
-  private vectorList(collection: ShardedCollection, vector: Float32Array, { filter, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
-    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort: CALIBRATED, texts: false, bytesMax }, call)).hits;
+  private vectorList(collection: ShardedCollection, vector: Float32Array, { filter, effort, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort, texts: false, bytesMax }, call)).hits;
     return this.list(collection, depth, call, ask);
   }
 

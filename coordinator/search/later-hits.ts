@@ -47,25 +47,31 @@ export interface LaterParts {
   ordered: OrderedItems<CollectionRecord>;
   begin: () => CallOptions;
   collection: CollectionRecord;
-  texts: boolean;
   hold: AnswerHold;
 }
 
-/** Tells what the hits hold, and adds what completes them if some are not whole. */
-export function foundHits(hits: ScoredHit[], filter: Filter | null, parts: LaterParts): FoundHits {
-  return foundLists([{ hits, filter }], parts)[0];
+/** Hits, the filter that they were found with, and whether they have texts. */
+interface FoundList {
+  hits: ScoredHit[];
+  filter: Filter | null;
+  texts: boolean;
 }
 
-/** The same of several lists of one answer, each of which was found with its filter. */
-export function foundLists(lists: readonly { hits: ScoredHit[]; filter: Filter | null }[], parts: LaterParts): FoundHits[] {
+/** Tells what the hits hold, and adds what completes them if some are not whole. */
+export function foundHits(list: FoundList, parts: LaterParts): FoundHits {
+  return foundLists([list], parts)[0];
+}
+
+/** The same of several lists of one answer. */
+export function foundLists(lists: readonly FoundList[], parts: LaterParts): FoundHits[] {
   let bytes = 0;
   let roundBytes = 0;
-  const found = lists.map(({ hits, filter }): FoundHits => {
+  const found = lists.map(({ hits, filter, texts }): FoundHits => {
     bytes += bytesOfHits(hits);
-    if (!hits.some(isLeftOut)) return { hits };
-    const later = new LaterHits(parts, filter);
+    if (!hits.some((hit) => isLeftOut(hit, texts))) return { hits };
+    const later = new LaterHits(parts, filter, texts);
     bytes += hits.length * HIT_BYTES;
-    roundBytes = later.roundBytes;
+    roundBytes = Math.max(roundBytes, later.roundBytes);
     return { hits, later };
   });
   // One after the other is completed.
@@ -73,8 +79,9 @@ export function foundLists(lists: readonly { hits: ScoredHit[]; filter: Filter |
   return found;
 }
 
-function isLeftOut({ metadata }: Hit): boolean {
-  return metadata === LEFT_OUT;
+/** Whether a hit lacks its contents, or the text that it is to have: lists that are fused or scored come without texts. */
+function isLeftOut({ metadata, text }: Hit, texts: boolean): boolean {
+  return metadata === LEFT_OUT || (texts && text === undefined);
 }
 
 /** Reads what was left out of hits, a part at a time. */
@@ -84,8 +91,9 @@ class LaterHits implements LaterContents {
   constructor(
     private readonly parts: LaterParts,
     filter: Filter | null,
+    texts: boolean,
   ) {
-    this.wanted = { vectors: false, texts: parts.texts, ...(filter !== null && { filter }) };
+    this.wanted = { vectors: false, texts, ...(filter !== null && { filter }) };
   }
 
   /** The most that one part holds. */
@@ -96,7 +104,8 @@ class LaterHits implements LaterContents {
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {
     const { ordered, begin, collection, hold } = this.parts;
-    const ids = hits.filter(isLeftOut).map(({ externalId }) => externalId);
+    const { texts } = this.wanted;
+    const ids = hits.filter((hit) => isLeftOut(hit, texts)).map(({ externalId }) => externalId);
     // What a part may hold is counted already.
     const counted: AnswerHold = { itemBytesMax: (texts) => hold.itemBytesMax(texts), reserve: () => undefined, reserveText: () => undefined, keep: () => undefined, hasRoom: () => true };
     const parts = ordered.read(collection, ids, this.wanted, { begin, hold: counted });
@@ -104,7 +113,7 @@ class LaterHits implements LaterContents {
     let next = 0;
     let page: ScoredHit[] = [];
     for (const hit of hits) {
-      if (!isLeftOut(hit)) {
+      if (!isLeftOut(hit, texts)) {
         page.push(hit);
       } else {
         if (next === items.length) {
@@ -113,7 +122,7 @@ class LaterHits implements LaterContents {
           [items, next] = [(await parts.next()).value as (StoredItem | null)[], 0];
         }
         const item = takenFrom(items, next++);
-        if (item !== null) page.push(completed(hit, item, this.wanted.texts));
+        if (item !== null) page.push(completed(hit, item, texts));
       }
       if (page.length < PAGE_HITS) continue;
       yield page;

@@ -9,7 +9,7 @@ import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from './key-value-store';
-import { ABSENT, type CursorHandle, type DatabaseHandle, type NewTableHandle, type Page, type SnapshotHandle, storeBinding } from './store-binding';
+import { ABSENT, type CursorHandle, type DatabaseHandle, type NewTableHandle, type EntryPage, type SnapshotHandle, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
 
 /** How long a file that was rewritten may be read, by a backup or a copy, and how often that is looked at. */
@@ -162,12 +162,12 @@ export class RocksKeyValueStore implements KeyValueStore {
     const database = this.enter();
     try {
       const cursor = this.newCursor(database, range, snapshot);
-      const next = (): Promise<Page> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
+      const next = (): Promise<EntryPage> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
       // Read the next page while the present one is used.
-      let reading: Promise<Page> | null = next();
+      let reading: Promise<EntryPage> | null = next();
       try {
         while (reading !== null) {
-          const page: Page = await reading.catch((error: unknown) => {
+          const page: EntryPage = await reading.catch((error: unknown) => {
             throw failed('read', error, this.folder);
           });
           left -= page.lengths.length / 2;
@@ -363,7 +363,7 @@ function damaged(cause: unknown, folder: string): QuiverError {
   return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
 }
 
-function entriesOf({ bytes, lengths }: Page): KeyValueEntry[] {
+function entriesOf({ bytes, lengths }: EntryPage): KeyValueEntry[] {
   const entries: KeyValueEntry[] = [];
   for (let i = 0, at = 0; i < lengths.length; i += 2) {
     const valueAt = at + lengths[i];

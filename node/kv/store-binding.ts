@@ -31,7 +31,7 @@ export interface CursorHandle {
 }
 
 /** Entries one after the other, each key then value, with the lengths of both. `ended`: there are no more. */
-export interface Page {
+export interface EntryPage {
   bytes: ArrayBuffer;
   lengths: Uint32Array;
   ended: boolean;
@@ -100,7 +100,7 @@ export interface StoreBinding {
   /** Shows the state in `snapshot`; null: at the time of the call. */
   newCursor(database: DatabaseHandle, from: Uint8Array, to: Uint8Array, reverse: boolean, values: boolean, snapshot: SnapshotHandle | null): CursorHandle;
   /** The next entries, cut at `bytes`. */
-  next(cursor: CursorHandle, count: number, bytes: number): Promise<Page>;
+  next(cursor: CursorHandle, count: number, bytes: number): Promise<EntryPage>;
   free(cursor: CursorHandle): Promise<void>;
   /** Milliseconds since the machine started, with a fraction; the time that it slept counts (CLOCK_BOOTTIME). */
   bootTimeMs(): number;

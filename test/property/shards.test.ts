@@ -5,6 +5,7 @@ import { METRICS, type Metric } from '../../shared/vector/metric';
 import { newCollection, plainService } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { fetched, scrolledPage } from '../support/whole-pages';
+import { asked, fused, like, listed, nearest } from '../support/search-forms';
 
 /** The number of shards never shows: the same writes into 1, 3 and 8 shards give the same answers to everything. */
 
@@ -59,15 +60,15 @@ async function answers(service: RunningService, work: Workload): Promise<unknown
   for (let i = 0; i < 6; i += 1) {
     const [k, offset, filter] = [1 + work.below(20), work.below(15), work.filter()];
     const source = work.below(3) === 0 ? { text: work.text() } : { vector: work.vector() };
-    const { hits, totalCount } = await search.search('c', { source, k, offset, filter, effort: { type: 'exact' } });
+    const { hits, totalCount } = await search.search('c', nearest({ source, k, offset, filter, effort: { type: 'exact' } }));
     told.push(hits, totalCount);
     const vector = work.below(2) === 0 ? work.vector() : undefined;
     const alpha = [0, 0.3, 0.5, 1][work.below(4)];
-    told.push((await search.hybridSearch('c', { queryText: work.text(), vector, k, offset, alpha, filter })).hits);
-    told.push((await search.query('c', { text: work.text(), k, filter })).hits);
-    told.push((await search.rerank('c', { source, candidates: Array.from({ length: 12 }, () => work.id()) })).hits);
+    told.push((await search.search('c', fused({ queryText: work.text(), vector, k, offset, alpha, filter }))).hits);
+    told.push((await search.search('c', asked({ text: work.text(), k, filter }))).hits);
+    told.push((await search.search('c', listed({ source, candidates: Array.from({ length: 12 }, () => work.id()) }))).hits);
     const [id1, id2] = [work.id(), work.id()];
-    told.push(await search.recommend('c', id1, { k, offset, filter }).catch(String));
+    told.push(await Promise.resolve(search.search('c', like(id1, { k, offset, filter }))).then(({ hits: near }) => near, String));
     told.push(await search.similarity('c', id1, id2).catch(String));
     told.push(await fetched(vectors.fetch('c', [id1, id2, id1], { vectors: true })));
     told.push(await scrolled(service, 1 + work.below(30), filter), await exported(service, 1 + work.below(250)));
@@ -142,11 +143,11 @@ test('pages of every size cover a search once, in order, over any number of shar
     const { service } = await plainService();
     await service.collections.create(newCollection('c', { dim: DIM, metric: 'ip', shards }));
     await service.vectors.upsert('c', items);
-    const { hits: whole, totalCount } = await service.search.search('c', { ...query, k: 1000, offset: 0 });
-    expect(whole).toHaveLength(totalCount);
+    const { hits: whole, totalCount } = await service.search.search('c', nearest({ ...query, k: 1000, offset: 0 }));
+    expect(whole).toHaveLength(totalCount!);
     for (const k of [1, 3, 10, 64]) {
       const paged: unknown[] = [];
-      for (let offset = 0; offset < totalCount; offset += k) paged.push(...(await service.search.search('c', { ...query, k, offset })).hits);
+      for (let offset = 0; offset < totalCount!; offset += k) paged.push(...(await service.search.search('c', nearest({ ...query, k, offset }))).hits);
       expect(paged).toEqual(whole);
     }
   }

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually';
 import { newCollection, type PlainService, plainService } from '../support/plain-service';
 import { runSeed, seededRandom } from '../support/random';
 import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shard-node';
+import { fused, like, listed, nearest } from '../support/search-forms';
 
 /**
  * Items of one score come in the order of their ids, however many there are: pages give each of them once. Held against the scores
@@ -133,7 +134,7 @@ async function paged(k: number, page: Page): Promise<string[]> {
 const searching =
   ({ service }: Items, vector: number[], effort: SearchEffort, filter: Filter | null = null): Page =>
   async (offset, k) =>
-    (await service.search.search('c', { source: { vector: Float32Array.from(vector) }, k, offset, filter, effort })).hits;
+    (await service.search.search('c', nearest({ source: { vector: Float32Array.from(vector) }, k, offset, filter, effort }))).hits;
 
 const inCodeUnits = (ids: Iterable<string>): string[] => [...ids].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
@@ -211,19 +212,16 @@ describe.each(METRICS)('few different vectors and words, %s', (metric) => {
         const source = { vector: Float32Array.from(query) };
         const filter: Filter | null = round % 2 === 0 ? null : { type: 'equals', path: 'n', value: items.below(3) };
         const stored = [...items.stored.values()].filter(({ metadata }) => filter === null || (JSON.parse(metadata!) as { n: number }).n === filter.value);
-        const { hits: all } = await search.rerank('c', { source, candidates: stored.map(({ externalId }) => externalId) });
+        const { hits: all } = await search.search('c', listed({ source, candidates: stored.map(({ externalId }) => externalId) }));
         const ranking = all.toSorted(compareHits).map(({ externalId }) => externalId);
         const k = 1 + items.below(60);
         for (const effort of EFFORTS) expect(await paged(k, searching(items, query, effort, filter))).toEqual(ranking);
-        const bulk = await search.bulkSearch('c', [
-          { source, k, offset: 0, filter, effort: CALIBRATED },
-          { source, k: k + 5, offset: 3, filter, effort: EXACT },
-        ]);
+        const bulk = await search.searchAll('c', [nearest({ source, k, filter, effort: CALIBRATED }), nearest({ source, k: k + 5, offset: 3, filter, effort: EXACT })]);
         expect(bulk.results.map(({ hits }) => hits.map(({ externalId }) => externalId))).toEqual([ranking.slice(0, k), ranking.slice(3, k + 8)]);
         const hybrid =
           (alpha: number): Page =>
           async (offset, size) =>
-            (await search.hybridSearch('c', { queryText: 'river', vector: source.vector, k: size, offset, alpha, filter })).hits;
+            (await search.search('c', fused({ queryText: 'river', vector: source.vector, k: size, offset, alpha, filter }))).hits;
         expect(await paged(k, hybrid(1))).toEqual(ranking);
         // Words tie, too: what has the word comes once, in the same order however it is paged.
         for (const alpha of [0, 0.5]) {
@@ -233,12 +231,12 @@ describe.each(METRICS)('few different vectors and words, %s', (metric) => {
           else expect((await paged(k, hybrid(alpha))).toSorted()).toEqual(whole.map(({ externalId }) => externalId).toSorted());
         }
         const own = stored[items.below(stored.length)];
-        const { hits: near } = await search.rerank('c', { source: own.source, candidates: stored.map(({ externalId }) => externalId) });
+        const { hits: near } = await search.search('c', listed({ source: own.source, candidates: stored.map(({ externalId }) => externalId) }));
         const others = near
           .toSorted(compareHits)
           .map(({ externalId }) => externalId)
           .filter((id) => id !== own.externalId);
-        expect(await paged(k, async (offset, size) => (await search.recommend('c', own.externalId, { k: size, offset, filter })).hits)).toEqual(others);
+        expect(await paged(k, async (offset, size) => (await search.search('c', like(own.externalId, { k: size, offset, filter }))).hits)).toEqual(others);
       }
     }
   }, 60_000);

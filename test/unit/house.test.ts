@@ -52,7 +52,7 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['answer-hold.ts', 'pages.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
+    ['answer-hold.ts', 'pages.ts', 'search-request.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
     ['keys/role.ts'],
   ],
   node: [
@@ -92,7 +92,7 @@ const PURE_CORE = [
   /^coordinator\/routing\/shard-router\.ts$/,
   /^coordinator\/sampling\/(?:chosen-metadata|merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/search\/(?:fusion|hit-order|merge)\.ts$/,
-  /^coordinator\/service\.ts$/,
+  /^coordinator\/(?:search-request|service)\.ts$/,
   /^node\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
   /^node\/keyword\/(?!bm25-keyword-index)/,

@@ -1,23 +1,60 @@
-import type { SearchAnswer, SearchService } from '../../service';
-import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { packedCount } from '../../../shared/rpc/hit-codec';
-import { tellCut } from '../vector-remarks';
+import type { SearchRequest } from '../../search-request';
+import type { ScoredHit, SearchAnswer, SearchService } from '../../service';
+import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
-import type { Answer, Endpoint } from '../endpoint';
+import type { Answer, Endpoint, EndpointCall } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../schema/issue';
 import * as schemas from '../schema/search-schemas';
 import { vectorPath } from '../schema/vector-schemas';
+import { tellCut } from '../vector-remarks';
 
 const tag = 'Search';
 const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
 
+/** What a request that searches has, whichever endpoint it is of. */
+interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'> {
+  collection: string;
+  search: SearchRequest;
+  includeTiming: boolean;
+  /** JSON of the answer before its hits, with a bracket and the name of the list. */
+  before?: string;
+  /** JSON of members behind the hits, each with a comma before it. */
+  members?: (found: SearchAnswer) => string;
+  hit?: (hit: ScoredHit) => string;
+}
+
+/** Searches, tells what the request may not have meant, and answers the hits. */
+function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCall) => Answer | Promise<Answer> {
+  return ({ collection, search: request, includeTiming, before = '{"results":', members, hit = hitJson, hold, profile, warnings }) => {
+    const answer = (found: SearchAnswer): Answer => {
+      const { packedHits, timing } = found;
+      const behind = `${members === undefined ? '' : members(found)}${timingMember(timing, includeTiming)}${profile()}}`;
+      if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
+      return { type: 'pieces', pieces: foundPieces(before, found, hit, behind), worked: timing };
+    };
+    const { filter } = request.query;
+    const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
+      if (found.cut !== undefined) tellCut(found, warnings);
+      if (filter === null) return answer(found);
+      const { packedHits, hits, totalCount } = found;
+      const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
+      const told = doubts.look({ collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) }, warnings);
+      return told === undefined ? answer(found) : told.then(() => answer(found));
+    };
+    const found = search.search(collection, request, hold);
+    return found instanceof Promise ? found.then(looked) : looked(found);
+  };
+}
+
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { search, limits } = parts;
-  const recommendPage = schemas.recommendPage(limits);
+  const recommendSearch = schemas.recommendSearch(limits);
   const doubts = new FilterDoubts(search);
+  const answered = searcher(search, doubts);
   return [
     defineEndpoint({
       method: 'POST',
@@ -33,24 +70,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
       handle: ({ path, body, hold, profile, warnings }) => {
-        const answer = (found: SearchAnswer): Answer => {
-          const { packedHits, totalCount, timing } = found;
-          const { k, offset } = body.search;
-          const behind = `,"total_count":${totalCount},"k":${k},"offset":${offset}${timingMember(timing, body.includeTiming)}${profile()}}`;
-          if (packedHits !== undefined) return { type: 'hits', before: '{"results":', hits: packedHits, behind, worked: timing };
-          return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, behind), worked: timing };
-        };
-        const { filter } = body.search;
-        const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
-          if (found.cut !== undefined) tellCut(found, warnings);
-          if (filter === null) return answer(found);
-          const { packedHits, hits, totalCount: total } = found;
-          const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
-          const told = doubts.look({ collection: path.name, filter, hasHits, total }, warnings);
-          return told === undefined ? answer(found) : told.then(() => answer(found));
-        };
-        const found = search.search(path.name, body.search, { packed: true, hold });
-        return found instanceof Promise ? found.then(looked) : looked(found);
+        const { k, offset } = body.search.page;
+        return answered({ collection: path.name, ...body, hold, profile, warnings, members: ({ totalCount }) => `,"total_count":${totalCount},"k":${k},"offset":${offset}` });
       },
     }),
     defineEndpoint({
@@ -76,11 +97,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
       handle: async ({ path, body, hold, profile, warnings }) => {
-        const answer = await search.bulkSearch(path.name, body.queries, hold);
+        const answer = await search.searchAll(path.name, body.queries, hold);
         const { results, timing } = answer;
         tellCut(answer, warnings, (index) => `queries[${index}]`);
-        for (const [i, { filter }] of body.queries.entries()) {
-          await doubts.look({ collection: path.name, filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
+        for (const [i, { query }] of body.queries.entries()) {
+          await doubts.look({ collection: path.name, filter: query.filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
         }
         return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
       },
@@ -99,13 +120,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
-      handle: async ({ path, body, hold, profile, warnings }) => {
-        const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
-        const found = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain }, hold);
-        tellCut(found, warnings);
-        await doubts.look({ collection: path.name, filter, hasHits: found.hits.length > 0 }, warnings);
-        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
-      },
+      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, ...body, hold, profile, warnings }),
     }),
     defineEndpoint({
       method: 'POST',
@@ -120,11 +135,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: async ({ path, body, hold, profile, warnings }) => {
-        const found = await search.rerank(path.name, { source: body.source, candidates: body.candidates }, hold);
-        tellCut(found, warnings);
-        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `${timingMember(found.timing, body.includeTiming)}${profile()}}`), worked: found.timing };
-      },
+      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, search: schemas.rerankSearch(body), includeTiming: body.includeTiming, hold, profile, warnings }),
     }),
     defineEndpoint({
       method: 'POST',
@@ -139,12 +150,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
       answer: { type: 'data', schema: schemas.recommendAnswer },
       errors: [404],
-      handle: async ({ path, query, body, hold, profile, warnings }) => {
-        const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
-        const found = await search.recommend(path.name, path.id, { k, offset, filter: body.filters }, hold);
-        await doubts.look({ collection: path.name, filter: body.filters, hasHits: found.hits.length > 0 }, warnings);
-        const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
-        return { type: 'pieces', pieces: foundPieces('{"results":', found, hitJson, `,${source},"k":${k},"offset":${offset}${profile()}}`) };
+      handle: ({ path, query, body, hold, profile, warnings }) => {
+        const request = validate(recommendSearch, { externalId: path.id, body, query }, 'body');
+        const { k, offset } = request.page;
+        const members = `,"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)},"k":${k},"offset":${offset}`;
+        return answered({ collection: path.name, search: request, includeTiming: body.include_timing, hold, profile, warnings, members: () => members });
       },
     }),
     defineEndpoint({
@@ -175,13 +185,9 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
-      handle: async ({ body, hold, profile, warnings }) => {
-        const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
-        const found = await search.query(collection, { text, k, filter, minScore }, hold);
-        tellCut(found, warnings);
-        await doubts.look({ collection, filter, hasHits: found.hits.length > 0 }, warnings);
-        const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
-        return { type: 'pieces', pieces: foundPieces(`{${head},"results":`, found, textHitJson, `${timingMember(found.timing, body.include_timing)}${profile()}}`), worked: found.timing };
+      handle: ({ body: { text, collection_name: collection, search: request, includeTiming }, hold, profile, warnings }) => {
+        const before = `{"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)},"results":`;
+        return answered({ collection, search: request, includeTiming, hold, profile, warnings, before, hit: textHitJson });
       },
     }),
   ];

@@ -1,4 +1,4 @@
-import type { VectorSource } from '../../service';
+import type { VectorSource } from '../../search-request';
 import { type IssueSink, report } from './issue';
 
 /**

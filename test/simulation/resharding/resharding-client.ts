@@ -10,6 +10,7 @@ import type { Chance } from '../chance';
 import type { Schedule } from '../schedule';
 import type { SimulatedCoordinator } from './simulated-coordinator';
 import { fetched, scrolledPage } from '../../support/whole-pages';
+import { nearest } from '../../support/search-forms';
 
 export const COLLECTION = 'ledger';
 export const IDS = Array.from({ length: 8 }, (_, i) => `id-${i}`);
@@ -221,8 +222,11 @@ export class ReshardingClient {
       kind: 'search',
       args: { query, k, exact: true, ...(group === undefined ? {} : { group }) },
       run: async ({ search }) => {
-        const { hits, totalCount } = await search.search(this.collection, { source: { vector: Float32Array.from(vectorOf(query)) }, k, offset: 0, filter: filterOf(group), effort: { type: 'exact' } });
-        return { hits: hits.map(({ externalId, score, metadata }) => ({ id: externalId, score, value: (JSON.parse(metadata) as { v: string }).v })), count: totalCount };
+        const { hits, totalCount } = await search.search(
+          this.collection,
+          nearest({ source: { vector: Float32Array.from(vectorOf(query)) }, k, offset: 0, filter: filterOf(group), effort: { type: 'exact' } }),
+        );
+        return { hits: hits.map(({ externalId, score, metadata }) => ({ id: externalId, score, value: (JSON.parse(metadata) as { v: string }).v })), count: totalCount! };
       },
     });
   }

@@ -1277,14 +1277,18 @@ export interface Operations {
       query_text: string;
       /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
       vector?: VectorLike;
+      /** 1 = vector only, 0 = keywords only. Default: 0.5. */
+      alpha?: number;
       /** Default: 10. */
       k?: number;
       /** Default: 0. */
       offset?: number;
-      /** 1 = vector only, 0 = keywords only. Default: 0.5. */
-      alpha?: number;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
       filters?: Filters;
+      /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
+      ef?: number;
+      /** Compares with every vector. Default: false. */
+      exact?: boolean;
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
       min_score?: number;
       /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
@@ -1349,6 +1353,14 @@ export interface Operations {
       offset?: number;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
       filters?: Filters;
+      /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
+      ef?: number;
+      /** Compares with every vector. Default: false. */
+      exact?: boolean;
+      /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
+      min_score?: number;
+      /** Default: false. */
+      include_timing?: boolean;
     };
     answer: {
       results: SearchResult[];
@@ -1356,6 +1368,7 @@ export interface Operations {
       source_id: string;
       k: number;
       offset: number;
+      timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
   };
@@ -1397,8 +1410,14 @@ export interface Operations {
       collection_name: string;
       /** Default: 5. */
       top_k?: number;
+      /** Default: 0. */
+      offset?: number;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
       filters?: Filters;
+      /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
+      ef?: number;
+      /** Compares with every vector. Default: false. */
+      exact?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */

@@ -6,6 +6,7 @@ import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store'
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
 import { fetched } from '../../../support/whole-pages';
+import { asked } from '../../../support/search-forms';
 
 /** coordinator/collections/collection-embedder.ts, through whole services that share a store. */
 
@@ -23,14 +24,14 @@ describe('the embedding model of a collection', () => {
     const start = await setUp();
     const first = await start(models('one'));
     await first.collections.create(newCollection('c'));
-    await first.search.query('c', { text: 'a query records nothing', k: 1, filter: null });
+    await first.search.search('c', asked({ text: 'a query records nothing', k: 1, filter: null }));
     expect((await first.collections.get('c')).embeddingModel).toBeNull();
     await first.vectors.upsert('c', [textItem('a', 'text')]);
     expect((await first.collections.get('c')).embeddingModel).toBe('one');
     const embedding = models('two');
     const second = await start(embedding);
     await second.vectors.upsert('c', [textItem('b', 'text')]);
-    await second.search.query('c', { text: 'text', k: 1, filter: null });
+    await second.search.search('c', asked({ text: 'text', k: 1, filter: null }));
     expect(embedding.calls.map(({ model, kind }) => `${model} ${kind}`)).toEqual(['one passage', 'one query']);
   });
 

@@ -1,3 +1,4 @@
+import type { SearchRequest } from '../../../../coordinator/search-request';
 import { CREATIONS_PATH } from '../../../../coordinator/collections/collection-record';
 import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
@@ -8,6 +9,7 @@ import { InterceptedClusterStore } from '../../../support/intercepted-cluster-st
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, newCollection, plainService } from '../../../support/plain-service';
 import { fetched, scrolledPage } from '../../../support/whole-pages';
+import { asked, fused, like, listed, nearest } from '../../../support/search-forms';
 
 const down = (): never => {
   throw new QuiverError('unavailable', 'down');
@@ -148,6 +150,7 @@ describe('a collection', () => {
     const { service } = await setUp();
     const vector = Float32Array.of(1, 2);
     const effort = { type: 'calibrated' as const };
+    const search = async (request: SearchRequest): Promise<unknown> => service.search.search('nope', request);
     const calls = [
       service.collections.get('nope'),
       service.collections.update('nope', { description: 'x' }),
@@ -157,13 +160,13 @@ describe('a collection', () => {
       fetched(service.vectors.fetch('nope', [], { vectors: true })),
       scrolledPage(service.vectors.scroll('nope', { cursor: null, limit: 1, filter: null, vectors: true })),
       service.vectors.export('nope', 1),
-      (async () => service.search.search('nope', { source: { vector }, k: 1, offset: 0, filter: null, effort }))(),
-      service.search.bulkSearch('nope', []),
-      service.search.hybridSearch('nope', { queryText: 'x', vector, k: 1, offset: 0, alpha: 0.5, filter: null }),
-      service.search.rerank('nope', { source: { vector }, candidates: [] }),
-      service.search.recommend('nope', 'a', { k: 1, offset: 0, filter: null }),
+      search(nearest({ source: { vector }, k: 1, effort })),
+      service.search.searchAll('nope', []),
+      search(fused({ queryText: 'x', vector, k: 1, offset: 0, alpha: 0.5, filter: null })),
+      search(listed({ source: { vector }, candidates: [] })),
+      search(like('a', { k: 1, offset: 0, filter: null })),
       service.search.similarity('nope', 'a', 'b'),
-      service.search.query('nope', { text: 'x', k: 1, filter: null }),
+      search(asked({ text: 'x', k: 1, filter: null })),
     ];
     for (const outcome of await Promise.allSettled(calls)) {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'not_found', message: 'collection "nope" does not exist' } });
@@ -194,8 +197,8 @@ describe('a collection', () => {
     expect(await service.collections.list()).toMatchObject([shown]);
     expect(await service.collections.update('c', { description: 'changed' })).toMatchObject({ ...shown, description: 'changed' });
     await expect(service.collections.stats('c')).rejects.toMatchObject(refusal);
-    await expect(service.search.search('c', request)).rejects.toMatchObject(refusal);
-    await expect(service.search.hybridSearch('c', { ...request, queryText: 'x', vector: request.source.vector, alpha: 0 })).rejects.toMatchObject(refusal);
+    await expect(service.search.search('c', nearest(request))).rejects.toMatchObject(refusal);
+    await expect(service.search.search('c', fused({ ...request, queryText: 'x', vector: request.source.vector, alpha: 0 }))).rejects.toMatchObject(refusal);
     await expect(scrolledPage(service.vectors.scroll('c', { cursor: null, limit: 5, filter: null, vectors: false }))).rejects.toMatchObject(refusal);
     const states = (await service.readShards()).map(({ collection, shard, status }) => [collection, shard, status?.vectorCount ?? 'missing']);
     expect(states).toEqual([
@@ -244,7 +247,7 @@ describe('delete and create again', () => {
     await service.collections.create(newCollection('c', { shards: 3 }));
     const held: (() => void)[] = [];
     shards.intercept = (call) => (call === 'search' ? new Promise<void>((resolve) => held.push(resolve)) : undefined);
-    const inFlight = service.search.query('c', { text: 'x', k: 3, filter: null });
+    const inFlight = Promise.resolve(service.search.search('c', asked({ text: 'x', k: 3 })));
     inFlight.catch(() => undefined);
     while (held.length < 3) await new Promise((resolve) => setImmediate(resolve));
     await service.collections.delete('c');

@@ -3,6 +3,7 @@ import { CollectionDemoService } from '../../../../coordinator/demo/collection-d
 import { demoId } from '../../../../coordinator/demo/demo-text';
 import { DEMO_TEXTS } from '../../../../coordinator/demo/demo-texts';
 import { newCollection, PlainEmbedding, plainService } from '../../../support/plain-service';
+import { asked } from '../../../support/search-forms';
 
 describe('the texts of the demo', () => {
   test('are some hundred, each with an id of its own and what filters and colours need', () => {
@@ -39,7 +40,7 @@ describe('loading the demo', () => {
     expect(await service.demo.load()).toEqual({ collection: 'demo', count: DEMO_TEXTS.length, loaded: true, dim: 384, embeddingModel: 'builtin', notice: null });
     expect((await service.collections.get('demo')).vectorCount).toBe(DEMO_TEXTS.length);
     expect(await service.demo.load()).toMatchObject({ loaded: false, count: DEMO_TEXTS.length });
-    const { hits } = await service.search.query('demo', { text: 'a mammal that lays eggs', k: 3, filter: null });
+    const { hits } = await service.search.search('demo', asked({ text: 'a mammal that lays eggs', k: 3, filter: null }));
     expect(hits.map(({ externalId }) => externalId)).toContain('animals-platypus');
     service.close();
   });

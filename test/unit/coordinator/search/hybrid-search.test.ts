@@ -16,7 +16,7 @@ function shardsOf(hitsByShard: Hit[][]) {
   };
   const scatter = new ScatterGather({ clock: systemClock, timeoutMs: 60_000, uidOf: async () => 'u' });
   const search = new HybridSearch({ shards: { read } as unknown as Pick<ShardClient, 'read'>, scatter });
-  const page = (k: number) => search.search(collection, { queryText: '', vector: Float32Array.of(1), k, offset: 0, alpha: 1, filter: null }, scatter.begin());
+  const page = (k: number) => search.search(collection, { queryText: '', vector: Float32Array.of(1), k, offset: 0, alpha: 1, filter: null, effort: { type: 'calibrated' } }, scatter.begin());
   return { asked, page };
 }
 

@@ -1,7 +1,9 @@
-import type { HybridInput, ScoredHit, SearchInput } from '../../../../coordinator/service';
+import type { SearchRequest } from '../../../../coordinator/search-request';
+import type { ScoredHit } from '../../../../coordinator/service';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import type { Metric } from '../../../../shared/vector/metric';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
+import { asked, fused, like, listed, nearest, type FusedInput, type NearestInput } from '../../../support/search-forms';
 
 /** coordinator/search/sharded-search-service.ts over shards by brute force. */
 
@@ -11,12 +13,12 @@ async function setUp(given: { shards?: number; dim?: number; metric?: Metric; em
   return { ...parts, vectors: parts.service.vectors, search: parts.service.search };
 }
 
-function vectorSearch(vector: number[], given: Partial<SearchInput> = {}): SearchInput {
-  return { source: { vector: Float32Array.from(vector) }, k: 10, offset: 0, filter: null, effort: { type: 'calibrated' }, ...given };
+function vectorSearch(vector: number[], given: Partial<NearestInput> = {}): SearchRequest {
+  return nearest({ source: { vector: Float32Array.from(vector) }, ...given });
 }
 
-function hybrid(queryText: string, given: Partial<HybridInput> = {}): HybridInput {
-  return { queryText, vector: undefined, k: 10, offset: 0, alpha: 0.5, filter: null, ...given };
+function hybrid(queryText: string, given: Partial<FusedInput> = {}): SearchRequest {
+  return fused({ queryText, ...given });
 }
 
 const ids = (hits: ScoredHit[]): string[] => hits.map(({ externalId }) => externalId);
@@ -70,7 +72,7 @@ describe('search', () => {
       kind: 'dimension_mismatch',
       message: 'dimension mismatch: the vector has dimension 3, but collection "c" has dimension 2',
     });
-    await expect(search.query('c', { text: 'x', k: 1, filter: null })).rejects.toMatchObject({
+    await expect(search.search('c', asked({ text: 'x', k: 1, filter: null }))).rejects.toMatchObject({
       kind: 'dimension_mismatch',
       message: 'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
@@ -92,7 +94,7 @@ describe('a least score', () => {
       expect(page.hits).toEqual(all.hits.slice(0, i + 1).slice(1, 3));
     }
     expect((await search.search('c', vectorSearch(at(0), { minScore: 1.5 }))).hits).toEqual([]);
-    const { results } = await search.bulkSearch('c', [vectorSearch(at(0), { minScore: 0.7 }), vectorSearch(at(0))]);
+    const { results } = await search.searchAll('c', [vectorSearch(at(0), { minScore: 0.7 }), vectorSearch(at(0))]);
     expect(results.map(({ hits }) => ids(hits))).toEqual([['at-0', 'at-30'], ids(all.hits)]);
   });
 
@@ -100,8 +102,8 @@ describe('a least score', () => {
     const { vectors, search } = await setUp();
     await vectors.upsert('c', [item('both', at(0), { text: 'apple' }), item('near', at(10))]);
     const asked = { vector: Float32Array.from(at(0)) };
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { ...asked, minScore: 1 / 61 }))).hits)).toEqual(['both']);
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { ...asked, minScore: 0.5 / 62 }))).hits)).toEqual(['both', 'near']);
+    expect(ids((await search.search('c', hybrid('apple', { ...asked, minScore: 1 / 61 }))).hits)).toEqual(['both']);
+    expect(ids((await search.search('c', hybrid('apple', { ...asked, minScore: 0.5 / 62 }))).hits)).toEqual(['both', 'near']);
   });
 });
 
@@ -109,7 +111,7 @@ describe('bulk search', () => {
   test('answers a list per query, all texts embedded in one call', async () => {
     const { vectors, search, embedding } = await setUp({ dim: 256 });
     await vectors.upsert('c', [textItem('cat', 'the cat sat on the mat'), textItem('tax', 'annual tax report'), item('v', new Array<number>(256).fill(1))]);
-    const { results } = await search.bulkSearch('c', [
+    const { results } = await search.searchAll('c', [
       vectorSearch([], { source: { text: 'tax' }, k: 1 }),
       vectorSearch(new Array<number>(256).fill(2), { k: 1 }),
       vectorSearch([], { source: { text: 'cat' }, k: 1 }),
@@ -117,12 +119,12 @@ describe('bulk search', () => {
     ]);
     expect(results.map(({ hits }) => ids(hits))).toEqual([['tax'], ['v'], ['cat'], []]);
     expect(embedding.calls.filter(({ kind }) => kind === 'query')).toEqual([{ model: 'builtin', kind: 'query', texts: ['tax', 'cat'] }]);
-    expect((await search.bulkSearch('c', [])).results).toEqual([]);
+    expect((await search.searchAll('c', [])).results).toEqual([]);
   });
 
   test('names the query whose vector does not fit', async () => {
     const { search } = await setUp();
-    await expect(search.bulkSearch('c', [vectorSearch([1, 2]), vectorSearch([1])])).rejects.toMatchObject({
+    await expect(search.searchAll('c', [vectorSearch([1, 2]), vectorSearch([1])])).rejects.toMatchObject({
       kind: 'dimension_mismatch',
       message: expect.stringContaining('the vector of query 1 has dimension 1'),
     });
@@ -143,7 +145,7 @@ describe('hybrid search', () => {
 
   test('fuses the global ranks of both lists', async () => {
     const { search, vector } = await library();
-    const { hits } = await search.hybridSearch('c', hybrid('apple', { vector }));
+    const { hits } = await search.search('c', hybrid('apple', { vector }));
     // Vector ranks: near, both, word, far. Keyword ranks: word, both.
     expect(hits.map(({ externalId, score }) => [externalId, score])).toEqual([
       ['word', 0.5 / 63 + 0.5 / 61],
@@ -151,7 +153,7 @@ describe('hybrid search', () => {
       ['near', 0.5 / 61],
       ['far', 0.5 / 64],
     ]);
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { vector, k: 2, offset: 1 }))).hits)).toEqual(['both', 'near']);
+    expect(ids((await search.search('c', hybrid('apple', { vector, k: 2, offset: 1 }))).hits)).toEqual(['both', 'near']);
   });
 
   test('alpha 1 is the order of a vector search, alpha 0 that of the keywords', async () => {
@@ -160,17 +162,17 @@ describe('hybrid search', () => {
     shards.intercept = (call) => void asked.add(call);
     const vectorOrder = ids((await search.search('c', vectorSearch(at(0)))).hits);
     asked.clear();
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { vector, alpha: 1 }))).hits)).toEqual(vectorOrder);
+    expect(ids((await search.search('c', hybrid('apple', { vector, alpha: 1 }))).hits)).toEqual(vectorOrder);
     expect([...asked]).toEqual(['search']);
     asked.clear();
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { vector, alpha: 0 }))).hits)).toEqual(['word', 'both']);
+    expect(ids((await search.search('c', hybrid('apple', { vector, alpha: 0 }))).hits)).toEqual(['word', 'both']);
     expect([...asked]).toEqual(['keywordStatistics', 'keywordSearch']);
   });
 
   test('explains its hits without looking up more than it would', async () => {
     const { search, vector, shards } = await library();
     const plain = await search.search('c', vectorSearch(at(0)));
-    const { hits } = await search.hybridSearch('c', hybrid('apple', { vector, explain: true }));
+    const { hits } = await search.search('c', hybrid('apple', { vector, explain: true }));
     expect(hits.map(({ externalId, explanation }) => [externalId, explanation?.vectorRank, explanation?.keywordRank])).toEqual([
       ['word', 3, 1],
       ['both', 2, 2],
@@ -183,22 +185,22 @@ describe('hybrid search', () => {
     }
     const asked = new Set<string>();
     shards.intercept = (call) => void asked.add(call);
-    await search.hybridSearch('c', hybrid('apple', { vector, alpha: 1, explain: true }));
+    await search.search('c', hybrid('apple', { vector, alpha: 1, explain: true }));
     expect([...asked]).toEqual(['search']);
   });
 
   test('a query without terms ranks by vector alone', async () => {
     const { search, vector } = await library();
-    expect(ids((await search.hybridSearch('c', hybrid(' – ?! ', { vector }))).hits)).toEqual(['near', 'both', 'word', 'far']);
-    expect((await search.hybridSearch('c', hybrid('?!', { vector, alpha: 0 }))).hits).toEqual([]);
+    expect(ids((await search.search('c', hybrid(' – ?! ', { vector }))).hits)).toEqual(['near', 'both', 'word', 'far']);
+    expect((await search.search('c', hybrid('?!', { vector, alpha: 0 }))).hits).toEqual([]);
   });
 
   test('embeds the query text unless a vector is given or only keywords count', async () => {
     const { search, vector, embedding } = await library();
-    await search.hybridSearch('c', hybrid('apple', { vector }));
-    await search.hybridSearch('c', hybrid('apple', { alpha: 0 }));
+    await search.search('c', hybrid('apple', { vector }));
+    await search.search('c', hybrid('apple', { alpha: 0 }));
     expect(embedding.calls).toEqual([]);
-    await search.hybridSearch('c', hybrid('apple'));
+    await search.search('c', hybrid('apple'));
     expect(embedding.calls).toEqual([{ model: 'builtin', kind: 'query', texts: ['apple'] }]);
   });
 
@@ -206,8 +208,8 @@ describe('hybrid search', () => {
     const { vectors, search, vector } = await library();
     await vectors.upsert('c', [item('red', at(5), { metadata: { color: 'red' }, text: 'apple' })]);
     const filter = parseFilter({ color: 'red' });
-    expect(ids((await search.hybridSearch('c', hybrid('apple', { vector, filter }))).hits)).toEqual(['red']);
-    const wrong = search.hybridSearch('c', hybrid('apple', { vector: Float32Array.of(1), alpha: 0 }));
+    expect(ids((await search.search('c', hybrid('apple', { vector, filter }))).hits)).toEqual(['red']);
+    const wrong = search.search('c', hybrid('apple', { vector: Float32Array.of(1), alpha: 0 }));
     await expect(wrong).rejects.toMatchObject({ kind: 'dimension_mismatch' });
   });
 });
@@ -216,13 +218,13 @@ describe('rerank', () => {
   test('scores the candidates there are, each once, best first', async () => {
     const { vectors, search } = await setUp({ metric: 'l2' });
     await vectors.upsert('c', [item('a', [3, 0]), item('b', [1, 0], { metadata: { b: 1 } }), item('c', [2, 0]), item('d', [0, 0])]);
-    const { hits } = await search.rerank('c', { source: { vector: Float32Array.of(0, 0) }, candidates: ['a', 'nope', 'c', 'b', 'a'] });
+    const { hits } = await search.search('c', listed({ source: { vector: Float32Array.of(0, 0) }, candidates: ['a', 'nope', 'c', 'b', 'a'] }));
     expect(hits).toEqual([
       { externalId: 'b', score: 1 / 2, metadata: '{"b":1}' },
       { externalId: 'c', score: 1 / 3, metadata: '{}' },
       { externalId: 'a', score: 1 / 4, metadata: '{}' },
     ]);
-    expect((await search.rerank('c', { source: { vector: Float32Array.of(0, 0) }, candidates: [] })).hits).toEqual([]);
+    expect((await search.search('c', listed({ source: { vector: Float32Array.of(0, 0) }, candidates: [] }))).hits).toEqual([]);
   });
 });
 
@@ -238,24 +240,24 @@ describe('recommend', () => {
 
   test('finds what is near the stored vector, but not itself, and pages', async () => {
     const { search } = await ring();
-    expect(ids((await search.recommend('c', 'at-0', { k: 2, offset: 0, filter: null })).hits)).toEqual(['at-10', 'at-20']);
-    expect(ids((await search.recommend('c', 'at-0', { k: 2, offset: 2, filter: null })).hits)).toEqual(['at-30', 'at-40']);
-    expect(ids((await search.recommend('c', 'at-0', { k: 9, offset: 0, filter: null })).hits)).toHaveLength(4);
+    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: null }))).hits)).toEqual(['at-10', 'at-20']);
+    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 2, filter: null }))).hits)).toEqual(['at-30', 'at-40']);
+    expect(ids((await search.search('c', like('at-0', { k: 9, offset: 0, filter: null }))).hits)).toHaveLength(4);
   });
 
   test('is full where the source does not pass the filter or is not the best hit', async () => {
     const { vectors, search } = await ring();
-    expect(ids((await search.recommend('c', 'at-0', { k: 2, offset: 0, filter: parseFilter({ odd: true }) })).hits)).toEqual(['at-10', 'at-30']);
+    expect(ids((await search.search('c', like('at-0', { k: 2, offset: 0, filter: parseFilter({ odd: true }) }))).hits)).toEqual(['at-10', 'at-30']);
     await vectors.upsert(
       'c',
       ['0', '1', '2'].map((id) => item(id, at(0))),
     );
-    expect(ids((await search.recommend('c', 'at-0', { k: 3, offset: 0, filter: null })).hits)).toEqual(['0', '1', '2']);
+    expect(ids((await search.search('c', like('at-0', { k: 3, offset: 0, filter: null }))).hits)).toEqual(['0', '1', '2']);
   });
 
   test('names a source that is not there', async () => {
     const { search } = await ring();
-    await expect(search.recommend('c', 'no "such"', { k: 1, offset: 0, filter: null })).rejects.toMatchObject({
+    await expect(search.search('c', like('no "such"', { k: 1, offset: 0, filter: null }))).rejects.toMatchObject({
       kind: 'not_found',
       message: 'vector "no \\"such\\"" does not exist in collection "c"',
     });
@@ -285,11 +287,11 @@ describe('query', () => {
   test('searches by the embedded text and answers texts, "" where there is none', async () => {
     const { vectors, search } = await setUp({ dim: 256 });
     await vectors.upsert('c', [textItem('cat', 'the cat sat on the mat'), item('mute', new Array<number>(256).fill(-0.001), { metadata: { kind: 'x' } })]);
-    const { hits } = await search.query('c', { text: 'the cat', k: 5, filter: null });
+    const { hits } = await search.search('c', asked({ text: 'the cat', k: 5, filter: null }));
     expect(hits.map(({ externalId, text }) => [externalId, text])).toEqual([
       ['cat', 'the cat sat on the mat'],
       ['mute', ''],
     ]);
-    expect(ids((await search.query('c', { text: 'the cat', k: 5, filter: parseFilter({ kind: 'x' }) })).hits)).toEqual(['mute']);
+    expect(ids((await search.search('c', asked({ text: 'the cat', k: 5, filter: parseFilter({ kind: 'x' }) }))).hits)).toEqual(['mute']);
   });
 });
