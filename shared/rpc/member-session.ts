@@ -22,10 +22,12 @@ export class MemberSession {
   private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
   private call: { cancel(): void } | null = null;
   private isClosed = false;
+  /** A stream was opened on the connection, and may still be. */
+  private isUsed = false;
 
   /**
    * `connect` answers what connects to the address of `handshake`. `isBetterAnew`: whether it is to do so again, in the place of a connection
-   * over which a member has just proven itself that says this of its program; not twice in a row. Absent: never.
+   * without streams over which a member has just proven itself that says this of its program. It bounds how often. Absent: never.
    */
   constructor(parts: { handshake: MemberHandshake; connect: () => Client; isBetterAnew?: (version: MemberVersion) => boolean }) {
     this.handshake = parts.handshake;
@@ -44,8 +46,10 @@ export class MemberSession {
    * answers at the address now has proven nothing.
    */
   get current(): OpenSession | null {
-    if (this.session === null || this.isClosed) return null;
+    if (this.isClosed) return null;
     const isConnected = this.client.getChannel().getConnectivityState(false) === connectivityState.READY;
+    if (!isConnected) this.isUsed = false;
+    if (this.session === null) return null;
     if (!isConnected || performance.now() - this.session.madeAtMs > RENEW_AFTER_MS) this.session = null;
     return this.session;
   }
@@ -68,6 +72,7 @@ export class MemberSession {
 
   /** Metadata for the next stream of a session. */
   metadataFor(session: OpenSession, path: string): Metadata {
+    this.isUsed = true;
     return this.handshake.metadataFor(session, path);
   }
 
@@ -80,13 +85,15 @@ export class MemberSession {
   }
 
   private async shake(): Promise<OpenSession | HandshakeFailure> {
-    const outcome = await this.shakeHere();
-    if (!('key' in outcome) || this.isClosed || !this.isBetterAnew(outcome.version)) return outcome;
-    const { client } = this;
-    this.client = this.connect();
-    // Not while HTTP/2 reads from it.
-    setImmediate(() => client.close());
-    return this.shakeHere();
+    let outcome = await this.shakeHere();
+    while ('key' in outcome && !this.isClosed && !this.isUsed && this.isBetterAnew(outcome.version)) {
+      const { client } = this;
+      this.client = this.connect();
+      // Not while HTTP/2 reads from it.
+      setImmediate(() => client.close());
+      outcome = await this.shakeHere();
+    }
+    return outcome;
   }
 
   private async shakeHere(): Promise<OpenSession | HandshakeFailure> {

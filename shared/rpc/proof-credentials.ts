@@ -1,4 +1,5 @@
 import { ChannelCredentials } from '@grpc/grpc-js';
+import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { everyoneKnows, type MemberVersion } from '../process/member-version';
 import { inTime } from '../time/deadline';
@@ -9,6 +10,9 @@ import { greet, PROOF_GREETING } from './reads-greeting';
 
 /** From the greeting until the member's proof is there: longer than a caller waits, as for the other greetings. */
 const PROVEN_WITHIN_MS = 5_000;
+/** How often in such a time a connection is made anew because the one before it does not begin with a proof. */
+const ANEW_MOST = 3;
+const ANEW_IN_MS = 60_000;
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
@@ -19,10 +23,13 @@ type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
  */
 export class ProofCredentials extends ChannelCredentials {
   private isKnown: boolean;
+  /** Whether the last connection began with a proof. */
+  private isProven = false;
+  private readonly anewAtMs: number[] = [];
   private readonly inner = ChannelCredentials.createInsecure();
 
   /** `isKnown`: whether the member is known to take such connections. `version`: this program's. */
-  constructor(private readonly parts: { handshake: MemberHandshake; version: MemberVersion; isKnown: boolean; withinMs?: number | undefined }) {
+  constructor(private readonly parts: { handshake: MemberHandshake; version: MemberVersion; isKnown: boolean; withinMs?: number | undefined; nowMs?: () => number }) {
     super();
     this.isKnown = parts.isKnown;
   }
@@ -31,11 +38,18 @@ export class ProofCredentials extends ChannelCredentials {
     return this.isKnown;
   }
 
-  /** Notes what the member has said of itself. Answers whether its connection is to be made anew, with the proof first. */
+  /**
+   * Notes what the member has said of itself. Answers whether its connection is to be made anew, with the proof first: it takes such ones, and
+   * something went wrong on the way to this one. Where that is so again and again, the connection stays as it is, for a while.
+   */
   learn(ofMember: MemberVersion): boolean {
-    const wasKnown = this.isKnown;
     this.isKnown = everyoneKnows('proof-first', [this.parts.version, ofMember]);
-    return this.isKnown && !wasKnown;
+    if (!this.isKnown || this.isProven) return false;
+    const nowMs = (this.parts.nowMs ?? (() => performance.now()))();
+    if (this.anewAtMs.length === ANEW_MOST && nowMs - this.anewAtMs[0] < ANEW_IN_MS) return false;
+    this.anewAtMs.push(nowMs);
+    if (this.anewAtMs.length > ANEW_MOST) this.anewAtMs.shift();
+    return true;
   }
 
   _isSecure(): boolean {
@@ -50,7 +64,10 @@ export class ProofCredentials extends ChannelCredentials {
     const connector = this.inner._createSecureConnector(...args);
     return {
       // grpc-js closes the connection when this fails, and has no time of its own for it.
-      connect: async (socket) => connector.connect(this.isKnown ? await this.proven(socket) : socket),
+      connect: async (socket) => {
+        this.isProven = false;
+        return connector.connect(this.isKnown ? await this.proven(socket) : socket);
+      },
       waitForReady: () => connector.waitForReady(),
       getCallCredentials: () => connector.getCallCredentials(),
       destroy: () => connector.destroy(),
@@ -67,11 +84,12 @@ export class ProofCredentials extends ChannelCredentials {
         isLate = true;
         return new Error('the member did not prove itself in time');
       });
+      this.isProven = true;
       return socket;
     } catch (error) {
       socket.destroy();
       if (isLate || host === undefined || port === undefined) throw error;
-      return connected(host, port);
+      return connected(host, port, withinMs);
     }
   }
 }
@@ -122,16 +140,14 @@ function sessionFrom(socket: Socket, outcomeOf: (bytes: Buffer) => OpenSession):
   });
 }
 
-function connected(host: string, port: number): Promise<Socket> {
-  return new Promise((done, fail) => {
-    const socket = connectSocket({ host, port, noDelay: true });
-    const lost = (): void => fail(new Error('the connection ended'));
-    socket.once('close', lost);
-    socket.once('error', fail);
-    socket.once('connect', () => {
-      socket.off('close', lost);
-      socket.off('error', fail);
-      done(socket);
-    });
-  });
+/** Rejects when nobody takes the connection in time. */
+async function connected(host: string, port: number, withinMs: number): Promise<Socket> {
+  const socket = connectSocket({ host, port, noDelay: true });
+  try {
+    await inTime(once(socket, 'connect'), withinMs, () => new Error('nobody took the connection in time'));
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
 }

@@ -6,6 +6,7 @@ import { channelOptions } from './channel-options';
 import { GreetingCredentials } from './reads-greeting';
 import { MemberHandshake } from './member-handshake';
 import { MemberSession, type OpenSession } from './member-session';
+import { OwnedCredentials } from './owned-credentials';
 import { ProofCredentials } from './proof-credentials';
 import type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
@@ -64,7 +65,7 @@ export class RpcChannel {
     const options = { ...channelOptions, ...serverNameOptions(credentials.tls), ...(keepaliveMs !== undefined && { 'grpc.keepalive_time_ms': keepaliveMs }) };
     this.session = new MemberSession({
       handshake,
-      connect: () => new Client(address, forReads ? new GreetingCredentials(own) : own, options),
+      connect: () => new Client(address, new OwnedCredentials(forReads ? new GreetingCredentials(own) : own), options),
       isBetterAnew: (ofMember) => this.proof?.learn(ofMember) ?? false,
     });
   }

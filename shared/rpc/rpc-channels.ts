@@ -1,8 +1,7 @@
 import { type ClusterCredentials, RpcChannel } from './rpc-channel';
 
 /**
- * One channel per address, kept for the life of this object. After a channel that could not connect is closed, grpc-js
- * tries to connect once more, and nobody owns that connection. So such a channel is not closed but used again.
+ * One channel per address, kept for the life of this object: one that could not connect tries again, later each time, whoever asks.
  */
 export class RpcChannels {
   private readonly credentials: ClusterCredentials;

@@ -82,14 +82,21 @@ async function openAgain(channel: RpcChannel): Promise<void> {
   await eventually('it is ready', async () => (await open(channel)) === 'ready');
 }
 
-/** A way to a member that notes what the client of each connection sends. */
-async function wayTo(port: () => number): Promise<{ address: string; sent: Buffer[]; cut: () => void }> {
+/** A way to a member that notes what the client of each connection sends. `accidents`: so many of those that begin with a proof are cut. */
+async function wayTo(port: () => number, accidents = 0): Promise<{ address: string; sent: Buffer[]; cut: () => void }> {
+  let left = accidents;
   const sent: Buffer[] = [];
   const sockets: Socket[] = [];
   const server: NetServer = createServer((near) => {
     const far = connect(port(), '127.0.0.1');
     const index = sent.push(Buffer.alloc(0)) - 1;
-    near.on('data', (bytes) => (sent[index] = Buffer.concat([sent[index], bytes])));
+    near.on('data', (bytes) => {
+      if (sent[index].length === 0 && bytes.subarray(0, PROOF_GREETING.length).equals(PROOF_GREETING) && left > 0) {
+        left -= 1;
+        near.destroy();
+      }
+      sent[index] = Buffer.concat([sent[index], bytes]);
+    });
     for (const socket of [near, far]) socket.on('error', () => undefined).on('close', () => [near, far].forEach((each) => each.destroy()));
     sockets.push(near, far);
     near.pipe(far).pipe(near);
@@ -178,6 +185,49 @@ test.each<[string, MemberVersion, MemberVersion]>([
   expect(await open(channel)).toBe('ready');
   expect(member.arrivals).toEqual(['strange']);
   expect(way.sent.map((bytes) => bytes.subarray(0, PREFACE.length).toString())).toEqual([PREFACE]);
+});
+
+const beginningsOn = ({ sent }: { sent: Buffer[] }): string[] => sent.map((bytes) => (bytes.subarray(0, PROOF_GREETING.length).equals(PROOF_GREETING) ? 'proof' : 'http2'));
+
+test('after an accident on the way the proof comes first again, also for the first connection', async () => {
+  const member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port, 2);
+  const channel = channelTo(way.address);
+  expect(await open(channel)).toBe('ready');
+  expect(member.arrivals.at(-1)).toBe('proven');
+  expect(beginningsOn(way)).toEqual(['http2', 'proof', 'http2', 'proof', 'http2', 'proof']);
+});
+
+test('where no proof ever comes through, a few connections are made, and the last one is used', async () => {
+  const member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port, Infinity);
+  const channel = channelTo(way.address);
+  expect(await open(channel)).toBe('ready');
+  expect(await open(channel)).toBe('ready');
+  const once = ['proof', 'http2'];
+  expect(beginningsOn(way)).toEqual(['http2', ...once, ...once, ...once]);
+  way.cut();
+  await openAgain(channel);
+  expect(new Set(member.arrivals)).toEqual(new Set(['strange']));
+});
+
+test('a connection with streams is not made anew, and the next one begins with a proof', async () => {
+  const member = await start({ addressOf: () => way.address });
+  const way = await wayTo(() => member.port, 4);
+  const channel = channelTo(way.address);
+  let hasEnded = false;
+  await new Promise<void>((ready) => channel.open(administrationDefinition.Exchange, { ready: () => ready(), frame: () => undefined, ended: () => (hasEnded = true) }));
+  const before = [...member.arrivals];
+  expect(before.at(-1)).toBe('strange');
+  // As if a while had passed, and the session were due for renewal.
+  const { session, proof } = channel as unknown as { session: { session: unknown }; proof: { anewAtMs: number[] } };
+  session.session = null;
+  proof.anewAtMs.length = 0;
+  expect(await open(channel)).toBe('ready');
+  expect([member.arrivals, hasEnded]).toEqual([before, false]);
+  way.cut();
+  await openAgain(channel);
+  expect(member.arrivals.at(-1)).toBe('proven');
 });
 
 test('a member that comes back in an earlier version is reached, and in a later one with the proof first again', async () => {

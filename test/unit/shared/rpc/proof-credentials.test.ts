@@ -1,5 +1,6 @@
 import { Client } from '@grpc/grpc-js';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import net, { createServer, type AddressInfo, type Socket } from 'node:net';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { type MemberVersion, OWN_VERSION, UNVERSIONED } from '../../../../shared/process/member-version';
 import { MemberHandshake } from '../../../../shared/rpc/member-handshake';
@@ -7,9 +8,12 @@ import { ProofCredentials } from '../../../../shared/rpc/proof-credentials';
 import { PROOF_GREETING, READS_WELCOME } from '../../../../shared/rpc/reads-greeting';
 import { MemberProof } from '../../../../shared/secret/member-proof';
 
-function credentialsFor(address: string, { version = OWN_VERSION, withinMs }: { version?: MemberVersion; withinMs?: number } = {}): ProofCredentials {
+function credentialsFor(
+  address: string,
+  { version = OWN_VERSION, ...others }: { version?: MemberVersion; withinMs?: number | undefined; isKnown?: boolean; nowMs?: () => number } = {},
+): ProofCredentials {
   const handshake = new MemberHandshake({ address, name: 'a', proof: new MemberProof({ secret: 'sixteen letters!' }), log: silentLogger });
-  return new ProofCredentials({ handshake, version, isKnown: true, withinMs });
+  return new ProofCredentials({ handshake, version, isKnown: true, ...others });
 }
 
 /** What a client does when the first connection is answered so, and each other one not at all. Answers how it began the first two. */
@@ -40,6 +44,8 @@ async function beginnings(answer: Buffer | 'end', withinMs?: number): Promise<st
   return begun;
 }
 
+afterEach(() => jest.restoreAllMocks());
+
 const GREETING = PROOF_GREETING.toString();
 const HTTP2 = 'PRI * HTTP/2.0\r\n';
 
@@ -61,11 +67,32 @@ test.each<[string, Buffer]>([
   expect(await beginnings(answer, 100)).toEqual([GREETING, GREETING]);
 });
 
-test('a connection is made anew when a member has said that it takes proofs, and not again', () => {
-  const credentials = credentialsFor('a:1');
-  expect([credentials.learn(OWN_VERSION), credentials.comesFirst]).toEqual([false, true]);
-  expect([credentials.learn(UNVERSIONED), credentials.comesFirst]).toEqual([false, false]);
-  expect([credentials.learn(OWN_VERSION), credentials.comesFirst]).toEqual([true, true]);
+test('a connection that takes the place of one with a proof is given up in time where nobody takes it', async () => {
+  const unanswered = new net.Socket();
+  jest.spyOn(net, 'connect').mockReturnValue(unanswered);
+  const socket = Object.assign(new PassThrough(), { remoteAddress: '127.0.0.1', remotePort: 1 });
+  socket.write = () => {
+    process.nextTick(() => socket.emit('close'));
+    return true;
+  };
+  const connector = credentialsFor('a:1', { withinMs: 100 })._createSecureConnector({ path: 'a:1' }, {});
+  await expect(connector.connect(socket as unknown as Socket)).rejects.toThrow('nobody took the connection in time');
+  expect(unanswered.destroyed).toBe(true);
+});
+
+test('a connection is made anew when a member has said that it takes proofs, a few times in a while', () => {
+  let nowMs = 0;
+  const credentials = credentialsFor('a:1', { nowMs: () => nowMs, isKnown: false });
+  const learn = (version: MemberVersion): boolean[] => [credentials.learn(version), credentials.comesFirst];
+  expect(learn(UNVERSIONED)).toEqual([false, false]);
+  for (let i = 0; i < 3; i += 1) expect(learn(OWN_VERSION)).toEqual([true, true]);
+  expect(learn(OWN_VERSION)).toEqual([false, true]);
+  nowMs = 59_999;
+  expect(learn(OWN_VERSION)).toEqual([false, true]);
+  expect(learn(UNVERSIONED)).toEqual([false, false]);
+  nowMs = 60_000;
+  for (let i = 0; i < 3; i += 1) expect(learn(OWN_VERSION)).toEqual([true, true]);
+  expect(learn(OWN_VERSION)).toEqual([false, true]);
   const earlier = credentialsFor('a:1', { version: UNVERSIONED });
   expect([earlier.learn(OWN_VERSION), earlier.comesFirst]).toEqual([false, false]);
 });
