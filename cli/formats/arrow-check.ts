@@ -13,9 +13,10 @@ const VIEW_BYTES = 16;
 const INLINE_BYTES = 12;
 
 /** What the head of a batch says. */
-interface BatchHead {
+export interface BatchHead {
   length: number;
   nodes: readonly { length: number; nullCount: number }[];
+  buffers: readonly { offset: number; length: number }[];
   compression: unknown;
 }
 
@@ -26,7 +27,9 @@ interface BatchHead {
 export function checkBatchHead(message: Message): void {
   if (!message.isRecordBatch() && !message.isDictionaryBatch()) return;
   const header = message.header() as unknown as BatchHead & { data?: BatchHead };
-  const { length, nodes, compression } = header.data ?? header;
+  const { length, nodes, buffers, compression } = header.data ?? header;
+  // Each has bytes of its own: otherwise few could stand for very many.
+  if (buffers.reduce((sum, each) => sum + each.length, 0) > message.bodyLength) throw new RangeError(`the columns of a batch would have more than its ${message.bodyLength} bytes`);
   const factor = compression === null || compression === undefined ? 1 : COMPRESSION_MAX;
   const most = Math.max(EMPTY_ROWS_MAX, message.bodyLength * VALUES_PER_BYTE * factor);
   for (const { length: count, nullCount } of [{ length, nullCount: 0 }, ...nodes])
@@ -87,9 +90,10 @@ export class ColumnCheck {
       if (length > data.nullCount) throw new RangeError('a column has no dictionary');
       return;
     }
-    if (!this.checked.has(dictionary)) {
-      for (const part of dictionary.data) this.check(part, 0);
-      this.checked.add(dictionary);
+    // Pieces are put behind others: before one that was looked at, there are only such.
+    for (let i = dictionary.data.length - 1; i >= 0 && !this.checked.has(dictionary.data[i]); i--) {
+      this.check(dictionary.data[i], 0);
+      this.checked.add(dictionary.data[i]);
     }
     for (let i = 0; i < length; i++) {
       const index = Number((indices as ArrayLike<unknown>)[i]);

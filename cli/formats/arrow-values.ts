@@ -91,17 +91,32 @@ function rangeOf(offsets: Offsets): (row: number) => [number, number] {
   return (row) => [Number(offsets[row]), Number(offsets[row + 1])];
 }
 
+/** Readers of pieces of dictionaries, which are the same for all batches that come after them. */
+const pieceReaders = new WeakMap<Data, ReadValue>();
+
 function dictionaryReader(data: Data, inner: (child: Data) => ReadValue): ReadValue {
-  const parts: { from: number; read: ReadValue }[] = [];
+  const pieces = (data.dictionary as Vector | undefined)?.data ?? [];
+  /** Where each begins. */
+  const starts: number[] = [];
   let length = 0;
-  for (const part of (data.dictionary as Vector | undefined)?.data ?? []) {
-    parts.push({ from: length, read: inner(part) });
-    length += part.length;
+  for (const piece of pieces) {
+    starts.push(length);
+    length += piece.length;
   }
+  const readerOfPiece = (piece: Data): ReadValue => {
+    const known = pieceReaders.get(piece) ?? inner(piece);
+    pieceReaders.set(piece, known);
+    return known;
+  };
   return (row) => {
     const index = Number(data.values[row]);
-    const part = parts.findLast(({ from }) => from <= index);
-    return part === undefined ? null : part.read(index - part.from);
+    let [from, to] = [0, starts.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (starts[middle] <= index) from = middle + 1;
+      else to = middle;
+    }
+    return from === 0 ? null : readerOfPiece(pieces[from - 1])(index - starts[from - 1]);
   };
 }
 

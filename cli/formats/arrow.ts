@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { AsyncRecordBatchFileReader, RecordBatch } from 'apache-arrow';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { boundReader } from './arrow-dictionaries';
 import { checkBatch, checkBatchHead, ColumnCheck } from './arrow-check';
 import { footerShape, messageShape } from './arrow-shapes';
 import { readerOf } from './arrow-values';
@@ -111,13 +112,16 @@ export class ArrowSource implements RecordSource {
     const path = this.bytes.plainPath;
     if (path === null || !headOf(path, FILE_MAGIC.length).subarray(0, 6).equals(FILE_MAGIC.subarray(0, 6))) {
       const reader = await arrow.RecordBatchReader.from(this.stream());
+      boundReader(arrow, reader);
       for await (const batch of reader as AsyncIterable<RecordBatch>) yield { batch, share: this.bytes.share };
       return;
     }
     const file = await open(path, 'r');
     try {
       await checkFooter(file);
-      const reader = (await (await arrow.RecordBatchReader.from(readWithin(file))).open()) as AsyncRecordBatchFileReader;
+      const closed = await arrow.RecordBatchReader.from(readWithin(file));
+      boundReader(arrow, closed);
+      const reader = (await closed.open()) as AsyncRecordBatchFileReader;
       for (let i = 0; i < reader.numRecordBatches; i++) {
         const batch = await reader.readRecordBatch(i);
         if (batch !== null) yield { batch, share: (i + 1) / reader.numRecordBatches };

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
+import type { HeldPages } from './held-pages';
 import { chunkPlace, type DecodedPage, type GroupChunks, PageReader, parsersOf, type ParquetLibrary, pathOf, sliceOf } from './parquet-file';
 import { isLeftToLibrary, nestedConverterOf, storedTree } from './parquet-values';
 import { shortestFloat } from './table-values';
@@ -12,12 +13,16 @@ export type ColumnMark = [offset: number, rows: number] | null;
 export interface ColumnReader {
   /** The next rows, exactly so many. */
   take(rows: number): Promise<unknown[]>;
+  /** How many of the next rows are in memory, at least one: more of them would be held beside these. */
+  ready(): Promise<number>;
   /** Where reading can go on; undefined: only from the beginning of the group, by `take`. */
   mark(): ColumnMark | undefined;
 }
 
 /** Nested columns are read whole, a row group at a time; larger ones would not fit. */
 const NESTED_BYTES_MAX = 512 << 20;
+/** Of one list, which may go over any number of pages: as many as a page may have. */
+const LIST_VALUES_MAX = 4 << 20;
 
 /** The leaf of a column whose values are single, or lists of one level; null for any other shape. */
 function plainPath(column: SchemaTree): SchemaTree[] | null {
@@ -46,15 +51,16 @@ export async function openColumn(parts: {
   chunks: GroupChunks;
   /** How many columns are read side by side. */
   columns: number;
+  /** What these hold. */
+  pages: HeldPages;
   column: SchemaTree;
   mark: ColumnMark | undefined;
 }): Promise<ColumnReader> {
-  const { library, file, name, root, group, chunks, columns, column, mark } = parts;
+  const { library, file, name, root, group, chunks, columns, pages, column, mark } = parts;
   const path = plainPath(column);
   if (path === null) return new NestedColumn(parts);
   const { size } = await file.stat();
-  const pages = new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns);
-  const reader = new PlainColumn(pages, [root, ...path]);
+  const reader = new PlainColumn(new PageReader(library, file, name, chunkPlace(library, chunks, group, [root, ...path], size), columns, pages), [root, ...path]);
   if (mark) await reader.seek(mark);
   return reader;
 }
@@ -100,6 +106,11 @@ class PlainColumn implements ColumnReader {
       this.taken += rows;
     }
     return result;
+  }
+
+  async ready(): Promise<number> {
+    if (this.taken === this.rows.length) await this.nextRows();
+    return this.rows.length - this.taken;
   }
 
   mark(): ColumnMark | undefined {
@@ -165,9 +176,16 @@ class PlainColumn implements ColumnReader {
 
   private append(values: ArrayLike<unknown>, from: number, to: number): void {
     if (from === to) return;
-    const part = ArrayBuffer.isView(values) ? (values as Float32Array).subarray(from, to) : (values as unknown[]).slice(from, to);
-    if (this.partial === null || this.partial.length === 0) this.partial = part;
-    else this.partial = [...Array.from(this.partial), ...Array.from(part)];
+    const length = this.partial?.length ?? 0;
+    if (length + to - from > LIST_VALUES_MAX) throw new CommandError(`a list has more than ${LIST_VALUES_MAX} values`);
+    if (this.partial === null || length === 0) {
+      this.partial = ArrayBuffer.isView(values) ? (values as Float32Array).subarray(from, to) : (values as unknown[]).slice(from, to);
+      return;
+    }
+    // A list that is no typed array is nobody else's.
+    const list = Array.isArray(this.partial) ? this.partial : Array.from(this.partial);
+    for (let i = from; i < to; i++) list.push(values[i]);
+    this.partial = list;
   }
 }
 
@@ -183,6 +201,11 @@ class NestedColumn implements ColumnReader {
 
   constructor(private readonly parts: Parameters<typeof openColumn>[0]) {}
 
+  async ready(): Promise<number> {
+    this.rows ??= await this.load();
+    return Math.max(1, this.rows.length - this.taken);
+  }
+
   async take(count: number): Promise<unknown[]> {
     this.rows ??= await this.load();
     const rows = this.rows.slice(this.taken, this.taken + count);
@@ -196,13 +219,14 @@ class NestedColumn implements ColumnReader {
   }
 
   private async load(): Promise<unknown[]> {
-    const { library, file, name, metadata, root, group, chunks, columns, column } = this.parts;
+    const { library, file, name, metadata, root, group, chunks, columns, pages, column } = this.parts;
     const { size } = await file.stat();
     let bytes = 0;
     const leaves = leavesOf(column, [root]);
-    for (const path of leaves) bytes += await new PageReader(library, file, name, chunkPlace(library, chunks, group, path, size), columns).check(NESTED_BYTES_MAX - bytes);
+    for (const path of leaves) bytes += await new PageReader(library, file, name, chunkPlace(library, chunks, group, path, size), columns, pages).check(NESTED_BYTES_MAX - bytes);
     if (bytes > NESTED_BYTES_MAX)
       throw new CommandError(`column "${column.element.name}" is nested and has more than ${NESTED_BYTES_MAX >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
+    pages.hold(this, bytes);
     const slice = sliceOf(file, size);
     let rows: Record<string, unknown>[] = [];
     const isWhole = isLeftToLibrary(column);

@@ -11,13 +11,13 @@ const LENGTH_BITS = 32;
 /**
  * Looks through a page of `count` values in one of the delta encodings
  * (https://parquet.apache.org/docs/file-format/data-pages/encodings/), which another reader will decode: it believes what the page says
- * of its blocks, and makes as many bytes of texts as their lengths come to. Throws a RangeError for what can't be.
+ * of its blocks, and makes as many bytes of texts as their lengths come to. Answers these. Throws a RangeError for what can't be.
  */
-export function checkDeltas(bytes: Uint8Array, encoding: string, count: number): void {
+export function checkDeltas(bytes: Uint8Array, encoding: string, count: number): number {
   const deltas = new Deltas(bytes);
   if (encoding === 'DELTA_BINARY_PACKED') {
     deltas.head();
-    return;
+    return 0;
   }
   if (count > TEXTS_MAX) throw new RangeError(`a page would have ${count} texts`);
   const prefixes = encoding === 'DELTA_BYTE_ARRAY' ? deltas.lengths(count) : new Int32Array(count);
@@ -30,6 +30,7 @@ export function checkDeltas(bytes: Uint8Array, encoding: string, count: number):
     total += before;
   }
   if (total > TEXT_BYTES_MAX) throw new RangeError(`a page would have ${total} bytes of texts`);
+  return total;
 }
 
 class Deltas {

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Compressors, Encoding, FileMetaData, PageHeader, RowGroup, SchemaElement, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
 import { brotliDecompress, type Decompressor, gunzip, zstdDecompress } from './decompression';
+import type { HeldPages } from './held-pages';
 import { lz4BlockDecompress } from './lz4-frame';
 import { checkDeltas } from './parquet-deltas';
 import { checkRuns, highestLevels, readLevels } from './parquet-levels';
@@ -80,6 +81,9 @@ const PAGE_VALUES_MAX = 4 << 20;
 const AHEAD_BYTES = 1 << 20;
 /** The same of all columns that are read side by side. */
 const AHEAD_ALL_BYTES = 128 << 20;
+/** What a value takes in memory once it is decoded: one of a dictionary is there once; a number; a text or whatever else is an object. */
+const [SHARED_BYTES, NUMBER_BYTES, OBJECT_BYTES] = [8, 24, 48];
+const NUMBERS: readonly (string | undefined)[] = ['BOOLEAN', 'INT32', 'FLOAT', 'DOUBLE'];
 /** A head holds statistics besides; more is damage. */
 const HEAD_BYTES_MAX = 1 << 20;
 
@@ -89,6 +93,8 @@ export class PageReader {
   private dictionary: ArrayLike<unknown> | undefined;
   private held = Buffer.alloc(0);
   private heldAt = 0;
+  private dictionaryBytes = 0;
+  private pageBytes = 0;
   private readonly highest: ReturnType<typeof highestLevels>;
   /** For the values alone: the library would make a list of numbers of every level. */
   private readonly withoutLevels: ColumnDecoder;
@@ -100,6 +106,7 @@ export class PageReader {
     private readonly place: ChunkPlace,
     /** Columns that are read side by side. */
     private readonly columns: number,
+    private readonly pages: HeldPages,
   ) {
     this.offset = place.start;
     this.highest = highestLevels(place.decoder.schemaPath);
@@ -159,13 +166,14 @@ export class PageReader {
     let bytes = 0;
     for (let head = await this.head(); head !== null && bytes <= bytesMax; head = await this.head()) {
       bytes += head.uncompressed_page_size;
-      if (head.type === 'DATA_PAGE' || head.type === 'DATA_PAGE_V2') await this.checkData(head);
+      if (head.type === 'DATA_PAGE' || head.type === 'DATA_PAGE_V2') bytes += await this.checkData(head);
       else this.offset += head.compressed_page_size;
     }
     return bytes;
   }
 
-  private async checkData(head: PageHeader): Promise<void> {
+  /** Answers how many bytes its values become beside those that are stored. */
+  private async checkData(head: PageHeader): Promise<number> {
     const stored = await this.stored(head);
     const { encoding } = headerOf(head)!;
     const { repetition, definition } = this.highest;
@@ -173,15 +181,26 @@ export class PageReader {
     this.checkLevels(parts.repetition, parts.count, repetition);
     this.checkLevels(parts.definition, parts.count, definition);
     const definitionLevels = this.levels(parts.definition, parts.count, definition);
-    this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
+    return parts.count * SHARED_BYTES + this.checkEncoded(parts.values, encoding, definition === 0 ? parts.count : countOf(definitionLevels, definition));
   }
 
   private checkLevels(bytes: Uint8Array, count: number, highest: number): void {
     if (highest > 0) this.ifDamaged(() => checkRuns(bytes, 32 - Math.clz32(highest), count, 'levels'));
   }
 
+  /** What a page takes in memory, as it is stored and decoded. */
+  private decodedBytes(head: PageHeader): number {
+    const { num_values: values, encoding } = (head.data_page_header ?? head.data_page_header_v2 ?? head.dictionary_page_header) as { num_values: number; encoding?: Encoding };
+    const isShared = head.type !== 'DICTIONARY_PAGE' && encoding?.endsWith('_DICTIONARY') === true;
+    const each = isShared ? SHARED_BYTES : NUMBERS.includes(this.place.decoder.type) ? NUMBER_BYTES : OBJECT_BYTES;
+    return head.compressed_page_size + head.uncompressed_page_size + values * each;
+  }
+
   private async readDictionary(head: PageHeader): Promise<void> {
     const { decoder } = this.place;
+    if (head.dictionary_page_header === undefined) throw this.damaged('a page has no head of its kind');
+    this.dictionaryBytes = this.decodedBytes(head);
+    this.pages.hold(this, this.dictionaryBytes);
     const bytes = await this.bytes(head.compressed_page_size);
     this.offset += head.compressed_page_size;
     const view = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), offset: 0 };
@@ -191,6 +210,9 @@ export class PageReader {
 
   private async readData(head: PageHeader): Promise<Omit<DecodedPage, 'offset'>> {
     const { decoder } = this.place;
+    if (headerOf(head) === undefined) throw this.damaged('a page has no head of its kind');
+    this.pageBytes = this.decodedBytes(head);
+    this.pages.hold(this, this.dictionaryBytes + this.pageBytes);
     const bytes = await this.stored(head);
     const { page, ...levels } = head.type === 'DATA_PAGE' ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
     const { encoding } = headerOf(head)!;
@@ -219,7 +241,7 @@ export class PageReader {
     const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
     const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
     const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
-    this.checkEncoded(encoded, header.encoding, values);
+    this.holdEncoded(encoded, header.encoding, values);
     return { page: this.library.readDataPage(encoded, { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
   }
 
@@ -246,7 +268,7 @@ export class PageReader {
     const { repetition, definition, values } = this.secondParts(bytes, head);
     const repetitionLevels = this.levels(repetition, header.num_values, this.highest.repetition);
     const definitionLevels = this.levels(definition, header.num_values, this.highest.definition);
-    this.checkEncoded(values, header.encoding, header.num_values - header.num_nulls);
+    this.holdEncoded(values, header.encoding, header.num_values - header.num_nulls);
     const plain = {
       ...head,
       uncompressed_page_size: head.uncompressed_page_size - repetition.length - definition.length,
@@ -266,16 +288,23 @@ export class PageReader {
     return { repetition: bytes.subarray(0, repetitionBytes), definition: bytes.subarray(repetitionBytes, valuesAt), values, count: header.num_values };
   }
 
-  /** The library would make as many values as a run or a block says. */
-  private checkEncoded(bytes: Uint8Array, encoding: string, count: number): void {
-    if (encoding.startsWith('DELTA_') && count > 0) this.ifDamaged(() => checkDeltas(bytes, encoding, count));
+  /** The library would make as many values as a run or a block says. Answers how many bytes of texts it makes of what stands there in fewer. */
+  private checkEncoded(bytes: Uint8Array, encoding: string, count: number): number {
+    if (encoding.startsWith('DELTA_') && count > 0) return this.ifDamaged(() => checkDeltas(bytes, encoding, count));
     const isIndices = encoding.endsWith('_DICTIONARY');
     // Truth values stand behind their length, indices behind their width.
-    if ((!isIndices && encoding !== 'RLE') || count === 0) return;
+    if ((!isIndices && encoding !== 'RLE') || count === 0) return 0;
     if (bytes.length === 0) throw this.damaged('a page is cut off');
     // Of no bits, all are the first value.
-    if (isIndices && bytes[0] === 0) return;
+    if (isIndices && bytes[0] === 0) return 0;
     this.ifDamaged(() => checkRuns(bytes.subarray(isIndices ? 1 : 4), isIndices ? bytes[0] : 1, count));
+    return 0;
+  }
+
+  /** The same, of what is held then. */
+  private holdEncoded(bytes: Uint8Array, encoding: string, count: number): void {
+    const textBytes = this.checkEncoded(bytes, encoding, count);
+    if (textBytes > 0) this.pages.hold(this, this.dictionaryBytes + this.pageBytes + textBytes);
   }
 
   private ifDamaged<Result>(look: () => Result): Result {

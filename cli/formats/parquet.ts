@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError, EXIT_CODES } from '../command-error';
+import { HeldPages } from './held-pages';
 import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
 import { groupChunks, loadParquet, type ParquetLibrary, readParquetMetadata } from './parquet-file';
 import { CHUNK_ROWS, chunkRows, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
@@ -47,11 +48,13 @@ export class ParquetSource implements RecordSource {
   async *read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
     const start = (mark as ParquetMark | null) ?? { row: 0, columns: {} };
     const columns = this.root.children.filter(({ element }) => wanted === null || wanted.has(element.name));
+    // Whether there are as many rows as is said, only a column tells.
+    const read = columns.length > 0 ? columns : this.root.children.slice(0, 1);
     try {
       let groupStart = 0;
       for (let group = 0; group < this.metadata.row_groups.length; group++) {
         const groupRows = Number(this.metadata.row_groups[group].num_rows);
-        if (groupStart + groupRows > start.row) yield* this.readGroup({ group, groupStart, groupRows, columns, start });
+        if (groupStart + groupRows > start.row) yield* this.readGroup({ group, groupStart, groupRows, read, columns, start });
         groupStart += groupRows;
       }
     } catch (error) {
@@ -61,20 +64,23 @@ export class ParquetSource implements RecordSource {
     }
   }
 
-  private async *readGroup(parts: { group: number; groupStart: number; groupRows: number; columns: SchemaTree[]; start: ParquetMark }): AsyncGenerator<RecordChunk> {
+  private async *readGroup(parts: { group: number; groupStart: number; groupRows: number; read: SchemaTree[]; columns: SchemaTree[]; start: ParquetMark }): AsyncGenerator<RecordChunk> {
     const { library, file, metadata, root } = this;
-    const { group, groupStart, groupRows, columns, start } = parts;
+    const { group, groupStart, groupRows, read, columns, start } = parts;
+    if (read.length === 0) throw new CommandError(`${this.path} is damaged: it has rows, but no column`);
     const rowsBehind = Math.max(0, start.row - groupStart);
     const readers: ColumnReader[] = [];
     const chunks = groupChunks(metadata.row_groups[group]);
-    for (const column of columns) {
+    const pages = new HeldPages(this.path);
+    for (const column of read) {
       const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
-      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, chunks, columns: columns.length, column, mark });
+      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, chunks, columns: read.length, pages, column, mark });
       if (!mark && rowsBehind > 0) await passOver(reader, rowsBehind);
       readers.push(reader);
     }
     for (let row = rowsBehind; row < groupRows;) {
-      const rows = Math.min(chunkRows(columns.length), groupRows - row);
+      let rows = Math.min(chunkRows(columns.length), groupRows - row);
+      for (const reader of readers) rows = Math.min(rows, await reader.ready());
       const values: unknown[][] = [];
       for (const reader of readers) values.push(await reader.take(rows));
       const records = Array.from({ length: rows }, (_, i) => {
@@ -83,7 +89,7 @@ export class ParquetSource implements RecordSource {
         return { fields, number: groupStart + row + i };
       });
       row += rows;
-      const marks = columns.map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()]).filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
+      const marks = read.map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()]).filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
       const next: ParquetMark = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
       yield { records, unreadable: [], place: 'row', idPrefix: '', mark: next, share: (groupStart + row) / this.rows };
     }

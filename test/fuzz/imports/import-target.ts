@@ -24,6 +24,8 @@ interface ReadAnswer {
 const CORPUS = join(__dirname, '..', 'corpus', 'imports');
 const ANSWER_WITHIN_MS = 20_000;
 const PEAK_MAX_MIB = 512;
+/** Of a larger heap, columns together may take more. */
+const HEAP = '--max-old-space-size=512';
 /** What stands for a length or a place in binary formats, at its limits. */
 const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0xffffff, 0x1000000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff];
 const RUN_BYTES_MAX = 24;
@@ -100,7 +102,7 @@ export class ImportTarget implements FuzzTarget<ImportCase> {
   private startReader(): void {
     this.reader?.kill('SIGKILL');
     this.output = '';
-    const reader = fork(join(__dirname, 'reader-process.cjs'), { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...this.environment }, execArgv: [] });
+    const reader = fork(join(__dirname, 'reader-process.cjs'), { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, ...this.environment }, execArgv: [HEAP] });
     for (const stream of [reader.stdout, reader.stderr]) stream?.on('data', (piece: Buffer) => (this.output = (this.output + piece.toString()).slice(-8_192)));
     this.reader = reader;
   }

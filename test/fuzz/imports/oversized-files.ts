@@ -6,6 +6,8 @@ import { join } from 'node:path';
 /** How many parts, and the file. */
 export type OversizedFile = (count: number) => Buffer;
 
+const CORPUS = join(__dirname, '..', 'corpus', 'imports');
+
 const STRUCT = 12;
 const BINARY = 8;
 
@@ -29,17 +31,51 @@ const column = (name: string): Buffer => Buffer.concat([bytes(0x15, 2, 0x25, 0, 
 const chunk = Buffer.concat([bytes(0x26, 0, 0x1c, 0x15, 2, 0x19, 0x15, 0, 0x19, 0x18), text('abc'), bytes(0x15, 0, 0x16, 0, 0x16, 0, 0x16, 0, 0x26, 0, 0, 0)]);
 
 /** Elements and row groups, by their number, and key-value notes. */
-function parquet(elements: [Buffer, number], groups: [Buffer, number], notes: Buffer = Buffer.alloc(0)): Buffer {
+function parquet(elements: [Buffer, number], groups: [Buffer, number], { notes = Buffer.alloc(0), pages = Buffer.alloc(0) } = {}): Buffer {
   const schema = Buffer.concat([bytes(0x15, 2, 0x19), list(STRUCT, elements[1]), elements[0]]);
   const rest = Buffer.concat([bytes(0x16, 0, 0x19), list(STRUCT, groups[1]), groups[0], notes, bytes(0)]);
   const end = Buffer.alloc(8);
   end.writeUInt32LE(schema.length + rest.length, 0);
   end.write('PAR1', 4);
-  return Buffer.concat([Buffer.from('PAR1'), schema, rest, end]);
+  return Buffer.concat([Buffer.from('PAR1'), pages, schema, rest, end]);
 }
 
 const oneColumn: [Buffer, number] = [Buffer.concat([group('r', 1), column('abc')]), 2];
-const groupOf = (count: number, chunks: Buffer): Buffer => Buffer.concat([bytes(0x19), list(STRUCT, count), chunks, bytes(0x16, 0, 0x16, 0, 0)]);
+const groupOf = (count: number, chunks: Buffer, rows = 0): Buffer => Buffer.concat([bytes(0x19), list(STRUCT, count), chunks, bytes(0x16, 0, 0x16), varint(rows * 2), bytes(0)]);
+
+const PAGE_ROWS = 200_000;
+
+/** Columns of truth values, all of them in one page that is a run, which they share. */
+function widePages(columns: number): Buffer {
+  const run = Buffer.concat([varint(PAGE_ROWS * 2), bytes(1)]);
+  const values = Buffer.concat([Buffer.from(Uint32Array.of(run.length).buffer), run]);
+  const size = varint(values.length * 2);
+  const head = Buffer.concat([bytes(0x15, 0, 0x15), size, bytes(0x15), size, bytes(0x2c, 0x15), varint(PAGE_ROWS * 2), bytes(0x15, 6, 0x15, 6, 0x15, 6, 0, 0)]);
+  const pages = Buffer.concat([head, values]);
+  const total = varint(pages.length * 2);
+  const place = Buffer.concat([
+    bytes(0x26, 0, 0x1c, 0x15, 0, 0x19, 0x15, 0, 0x19, 0x18),
+    text('abc'),
+    bytes(0x15, 0, 0x16),
+    varint(PAGE_ROWS * 2),
+    bytes(0x16),
+    total,
+    bytes(0x16),
+    total,
+    bytes(0x26, 8, 0, 0),
+  ]);
+  const truth = Buffer.concat([bytes(0x15, 0, 0x25, 0, 0x18), text('abc'), bytes(0)]);
+  return parquet([Buffer.concat([group('r', columns), repeated(truth, columns)]), columns + 1], [groupOf(columns, repeated(place, columns), PAGE_ROWS), 1], { pages });
+}
+
+/** Three rows of a dictionary, whose last piece comes so many times. */
+function deltas(pieces: number): Buffer {
+  const stream = readFileSync(join(CORPUS, 'deltas.arrows'));
+  const starts: number[] = [];
+  for (let at = 0; at < stream.length; at += 8) if (stream.readUInt32LE(at) === 0xffffffff) starts.push(at);
+  const [, , , last, row] = starts;
+  return Buffer.concat([stream.subarray(0, last), repeated(stream.subarray(last, row), pieces), stream.subarray(row)]);
+}
 
 /** A table of FlatBuffers that is a message: `header` of a kind begins behind its 40 bytes. */
 function message(kind: number, header: Buffer, bodyBytes: number): Buffer {
@@ -103,7 +139,7 @@ function schema(columns: number): Buffer {
 }
 
 /** A file with its batches in its footer. */
-const PLAIN = join(__dirname, '..', 'corpus', 'imports', 'plain.arrow');
+const PLAIN = join(CORPUS, 'plain.arrow');
 
 /** The first of its batches is named `count` times. */
 function sharedBatch(count: number): Buffer {
@@ -130,8 +166,13 @@ export const OVERSIZED_FILES: Readonly<Record<string, OversizedFile>> = {
   'columns-and-chunks.parquet': (count) => parquet([Buffer.concat([group('r', count), repeated(column('abc'), count)]), count + 1], [groupOf(count, repeated(chunk, count)), 1]),
   'structures.parquet': (count) => parquet(oneColumn, [groupOf(count, Buffer.alloc(count)), 1]),
   'depth.parquet': (count) => parquet([Buffer.concat([repeated(group('r', 1), count), column('abc')]), count + 1], [Buffer.alloc(0), 0]),
-  'names.parquet': (count) => parquet(oneColumn, [Buffer.alloc(0), 0], Buffer.concat([bytes(0x19), list(STRUCT, 1), bytes(0x18), varint(count * 100), Buffer.alloc(count * 100, 'a'), bytes(0)])),
+  'names.parquet': (count) =>
+    parquet(oneColumn, [Buffer.alloc(0), 0], { notes: Buffer.concat([bytes(0x19), list(STRUCT, 1), bytes(0x18), varint(count * 100), Buffer.alloc(count * 100, 'a'), bytes(0)]) }),
   'texts.parquet': (count) => parquet(oneColumn, [groupOf(1, Buffer.concat([bytes(0x3c, 0x39), list(BINARY, count), Buffer.alloc(count), bytes(0, 0)])), 1]),
+  'pages.parquet': (count) => widePages(Math.ceil(count / 1_000)),
+  'rows.parquet': (count) => parquet([group('r', 0), 1], [groupOf(0, Buffer.alloc(0), count * 1_000), 1]),
+  'rows-beyond.parquet': (count) => parquet(oneColumn, [groupOf(1, chunk, count * 1_000), 1]),
+  'deltas.arrow': (count) => deltas(Math.ceil(count / 100)),
   'buffers.arrow': (count) => Buffer.concat([schema(1), batch(1, count)]),
   'nodes.arrow': (count) => Buffer.concat([schema(1), batch(count, 2)]),
   'batches.arrow': (count) => Buffer.concat([schema(1), repeated(batch(1, 2), Math.ceil(count / 100))]),

@@ -5,14 +5,14 @@ const { CommandError } = require('../../../cli/command-error.ts');
 
 const options = { format: null, delimiter: null, columns: null, split: { by: 'chunks', size: 200, overlap: 20 } };
 
-/** @param {{ path: string, format: any }} given */
-async function answerTo({ path, format }) {
+/** @param {{ path: string, format: any, wanted?: string[] }} given `wanted`: columns that are read; all by default. */
+async function answerTo({ path, format, wanted }) {
   let rows = 0;
   /** @type {any} */
   let error = null;
   try {
     const source = await openFile({ path, format, name: path }, options);
-    for await (const { records, unreadable } of source.read(null, null)) {
+    for await (const { records, unreadable } of source.read(null, wanted === undefined ? null : new Set(wanted))) {
       rows += records.length + unreadable.length;
       // As an import would send them.
       for (const { fields } of records) JSON.stringify(fields, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
