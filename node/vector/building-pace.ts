@@ -2,7 +2,7 @@ import type { IndexProgress } from '../../shared/shard/shard-read';
 import type { MaintenanceStep } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
-/** Refining a row takes about as many times as long as linking it quickly (docs/performance.md), until it was measured. */
+/** Refining a row takes about as many times as long as linking it quickly (docs/lab/graphs.md), until it was measured. */
 const REFINING_SHARE = 4;
 
 const STATES = { sketch: 'indexing', extend: 'indexing', refine: 'refining', compact: 'compacting', calibrate: 'measuring', cells: 'measuring', nothing: 'ready' } as const;

@@ -10,6 +10,7 @@ const pages = [
   'docs/architecture',
   'docs/decisions',
   'docs/guides',
+  'docs/lab',
   'clients/typescript',
   'clients/python',
   'clients/python-langchain',

@@ -27,25 +27,49 @@ function leaves(command: Command, path = ''): { path: string; command: Command }
   });
 }
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+const angled = (text: string): string => text.replaceAll('<', '&lt;');
 
-function section({ path, command }: { path: string; command: Command }): string {
-  const words = [path, ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}${one.variadic ? '…' : ''}>` : `[${one.name()}${one.variadic ? '…' : ''}]`))];
-  const rows = command.options.map(({ flags, description, defaultValue, argChoices }) => {
+function rowsOf(command: Command): string[] {
+  return command.options.map(({ flags, description, defaultValue, argChoices }) => {
     const notes = [
       ...(argChoices === undefined ? [] : [argChoices.join(', ')]),
       ...(defaultValue === undefined || defaultValue === true || defaultValue === '' ? [] : [`default ${String(defaultValue)}`]),
     ];
-    return `| \`${flags}\` | ${cell(description)}${notes.length === 0 ? '' : ` (${cell(notes.join('; '))})`} |\n`;
+    return `- \`${flags}\`: ${angled(description)}${notes.length === 0 ? '' : ` (${angled(notes.join('; '))})`}\n`;
   });
-  return `\n### quiver ${path}\n\`quiver ${words.join(' ')}\`: ${cell(command.description())}\n${rows.length === 0 ? '' : `\n| option | |\n|---|---|\n${rows.join('')}`}`;
+}
+
+/** Options that many commands have in the same words: said once, and by their name at each of these. */
+const SHARED: readonly { title: string; name: string; of: string; flags: RegExp }[] = [
+  { title: 'Options of a service', name: 'service', of: 'collections', flags: /^- `--(url|profile|timeout)\b/ },
+  { title: 'Options of a new collection', name: 'new collection', of: 'create', flags: /^- `--(metric|description|language|quantization|metadata-on|vectors-on|shards|replicas|ttl-seconds)\b/ },
+];
+
+const shared = SHARED.map(({ title, name, of, flags }) => {
+  const [{ command }] = leaves(program).filter(({ path }) => path === of);
+  return { title, name, rows: rowsOf(command).filter((row) => flags.test(row)) };
+});
+
+function section({ path, command }: { path: string; command: Command }): string {
+  const words = [path, ...command.registeredArguments.map((one) => (one.required ? `<${one.name()}${one.variadic ? '…' : ''}>` : `[${one.name()}${one.variadic ? '…' : ''}]`))];
+  const rows = rowsOf(command);
+  const groups = shared.filter((group) => group.rows.every((row) => rows.includes(row)));
+  const links = groups.map(({ title, name }) => `[${name}](#${title.toLowerCase().replaceAll(' ', '-')})`);
+  const own = rows.filter((row) => !groups.some((group) => group.rows.includes(row)));
+  const head = `\n### quiver ${path}\n${words.length === 1 ? '' : `\`${words.slice(1).join(' ')}\`: `}${angled(command.description())}${links.length === 0 ? '' : `; options: ${links.join(', ')}`}\n`;
+  return own.length === 0 ? head : `${head}\n${own.join('')}`;
+}
+
+function commandsPart(): string {
+  const groups = shared.map(({ title, rows }) => `\n### ${title}\n\n${rows.join('')}`);
+  return [...groups, ...leaves(program).map(section)].join('');
 }
 
 describe('the command line', () => {
   test('is on its page as it is', () => {
     const text = readFileSync(page, 'utf8');
     const at = text.indexOf(HEAD) + HEAD.length;
-    const sections = leaves(program).map(section).join('');
+    const sections = commandsPart();
     if (process.env.UPDATE === '1') writeFileSync(page, text.slice(0, at) + sections);
     else expect(text.slice(at)).toBe(sections);
   });
