@@ -182,13 +182,6 @@ export class ApiProcess {
     recover: (service: RunningService) => Promise<void>;
     /** Has an attempt that needs the cluster store succeed, as long as the store may be away at a start. */
     reached?: WhenReached;
-    reshardObstacle?: () => string | null;
-    backupObstacle?: () => string | null;
-    backupLogObstacle?: () => string | null;
-    restoreIntoObstacle?: () => string | null;
-    diskMetadataObstacle?: () => string | null;
-    diskVectorsObstacle?: () => string | null;
-    idempotencyObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null; modelNotice: string | null }> {
@@ -221,13 +214,6 @@ export class ApiProcess {
       log,
       quota: parts.quota,
       openTarget: parts.openTarget,
-      reshardObstacle: parts.reshardObstacle,
-      backupObstacle: parts.backupObstacle,
-      backupLogObstacle: parts.backupLogObstacle,
-      restoreIntoObstacle: parts.restoreIntoObstacle,
-      diskMetadataObstacle: parts.diskMetadataObstacle,
-      diskVectorsObstacle: parts.diskVectorsObstacle,
-      idempotencyObstacle: parts.idempotencyObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
       noting,

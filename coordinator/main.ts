@@ -49,7 +49,6 @@ import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
-import { featureObstacle } from './cluster/feature-obstacle';
 import { Sealing } from './cluster/sealing';
 import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
@@ -224,13 +223,6 @@ async function build({ config: given, member }: CoordinatorSettings, log: Logger
       // Only now: what waits for the controller would wait for this process, which may have had a model to load first.
       election.begin();
     },
-    reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
-    backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
-    backupLogObstacle: () => featureObstacle(map, 'backup-log', 'collections can be restored to a moment'),
-    restoreIntoObstacle: () => featureObstacle(map, 'restore-into', 'backups can be restored into collections that are there and empty'),
-    diskMetadataObstacle: () => featureObstacle(map, 'disk-metadata', 'metadata can be on the disk'),
-    diskVectorsObstacle: () => featureObstacle(map, 'disk-vectors', 'vectors can be on the disk'),
-    idempotencyObstacle: () => featureObstacle(map, 'idempotency', 'an Idempotency-Key can be heeded'),
   });
   const entry: CoordinatorMember = {
     id: coordinatorId,

@@ -113,20 +113,6 @@ export function createService(options: {
   projectionWorker?: string;
   /** Opens targets of backups. */
   openTarget: OpenTarget;
-  /** Why no collection may change its number of shards at present; null, the default: it may. */
-  reshardObstacle?: (() => string | null) | undefined;
-  /** The same of backups and restores. */
-  backupObstacle?: (() => string | null) | undefined;
-  /** The same of restores to a moment. */
-  backupLogObstacle?: (() => string | null) | undefined;
-  /** The same of restores into collections that are there and empty. */
-  restoreIntoObstacle?: (() => string | null) | undefined;
-  /** Why ids and metadata of a collection can't be on the disk at present; null, and by default: they can. */
-  diskMetadataObstacle?: (() => string | null) | undefined;
-  /** The same of the index of the vectors. */
-  diskVectorsObstacle?: (() => string | null) | undefined;
-  /** The same of Idempotency-Key. */
-  idempotencyObstacle?: (() => string | null) | undefined;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store } = options;
   const shards = withNotes(options.shardClient);
@@ -139,7 +125,7 @@ export function createService(options: {
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas, quota };
   const quotas = new QuotaLedger({ catalog, shards, scatter, clock, requestTimeoutMs: config.requestTimeoutMs });
   const keyQuotas = new KeyQuotaLedger({ store, clock });
-  const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota, obstacle: options.reshardObstacle ?? (() => null) });
+  const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota });
   const collections = new CatalogCollectionsService({
     reshards,
     catalog,
@@ -150,8 +136,6 @@ export function createService(options: {
     log,
     defaults,
     quota: options.quota,
-    diskMetadataObstacle: options.diskMetadataObstacle,
-    diskVectorsObstacle: options.diskVectorsObstacle,
   });
   const { openTarget } = options;
   const schedule = scheduleOf(config);
@@ -160,12 +144,9 @@ export function createService(options: {
     clock,
     target: config.backupTarget,
     openTarget,
-    obstacle: options.backupObstacle ?? (() => null),
-    logObstacle: options.backupLogObstacle,
-    intoObstacle: options.restoreIntoObstacle,
     reshards,
   });
-  const outcomes = new StoredOutcomes({ store, clock, obstacle: options.idempotencyObstacle ?? (() => null) });
+  const outcomes = new StoredOutcomes({ store, clock });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ quotas, keyQuotas, catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });

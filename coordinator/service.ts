@@ -505,7 +505,7 @@ export interface DocumentsService {
 export interface BackupsService {
   /**
    * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target that
-   * may not be used, or where there is none; not_found; unavailable while a member is of an earlier version.
+   * may not be used, or where there is none; not_found.
    */
   create(input: NewBackup, mark?: StoreMark): Promise<BackupView>;
   /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */

@@ -48,12 +48,6 @@ export class BackupRequests implements BackupsService {
       /** BACKUP_TARGET; empty: there is none. */
       target: string;
       openTarget: OpenTarget;
-      /** Why there are no backups at present; null: there are. */
-      obstacle: () => string | null;
-      /** The same of restores to a moment. */
-      logObstacle?: (() => string | null) | undefined;
-      /** The same of restores into collections that are there. */
-      intoObstacle?: (() => string | null) | undefined;
       reshards: Pick<ReshardRequests, 'mustBeEmpty'>;
     },
   ) {}
@@ -61,7 +55,6 @@ export class BackupRequests implements BackupsService {
   async create({ collections, target }: NewBackup, mark?: StoreMark): Promise<BackupView> {
     const { store, clock } = this.options;
     const name = this.checked(target);
-    this.checkObstacle();
     for (const collection of collections ?? []) {
       const entry = await store.get(collectionPath(collection));
       if (entry === null || collectionFromEntry(entry).state !== 'ready') throw new QuiverError('not_found', `collection "${collection}" does not exist`);
@@ -162,14 +155,13 @@ export class BackupRequests implements BackupsService {
   async restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView> {
     const { store, clock } = this.options;
     const target = this.checked(input.target);
-    this.checkObstacle();
     const source = await this.restoredFrom(input, target);
     const wallMs = clock.wallMs();
     const chosen = chosenOf(source, input, new Date(wallMs).toISOString());
     const names = chosen.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
     for (const [i, name] of names.entries()) if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
     const present = new Map((await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry).map((one) => [one.name, one]));
-    const parts = { store, reshards: this.options.reshards, obstacle: this.options.intoObstacle ?? (() => null) };
+    const parts = { store, reshards: this.options.reshards };
     const collections: RestoredCollection[] = [];
     for (const [i, name] of names.entries()) {
       const taken = present.get(name);
@@ -261,8 +253,6 @@ export class BackupRequests implements BackupsService {
       if (stored === null) throw noBackup(input.backup);
       return sourceOf(stored, input);
     }
-    const why = this.options.logObstacle?.() ?? null;
-    if (why !== null) throw new QuiverError('unavailable', why);
     if (input.backup !== undefined && !isBackupId(input.backup)) throw noBackup(input.backup);
     return sourceOfMoment(await new RestoreMoment(this.repository(target)).find({ ...input, until }), input);
   }
@@ -285,11 +275,6 @@ export class BackupRequests implements BackupsService {
     const name = target ?? this.options.target;
     this.options.openTarget(name);
     return name;
-  }
-
-  private checkObstacle(): void {
-    const why = this.options.obstacle();
-    if (why !== null) throw new QuiverError('unavailable', why);
   }
 
   private async put(key: string, revision: number, record: object, once?: Outcome): Promise<void> {

@@ -17,8 +17,6 @@ const COMMON = [
 export interface TakenNamesParts {
   store: ClusterStore;
   reshards: Pick<ReshardRequests, 'mustBeEmpty'>;
-  /** Why nothing is restored into collections that are there; null: it is. */
-  obstacle: () => string | null;
 }
 
 /**
@@ -26,7 +24,7 @@ export interface TakenNamesParts {
  * settings do not agree; unavailable.
  */
 export async function intoPresent(
-  { store, reshards, obstacle }: TakenNamesParts,
+  { store, reshards }: TakenNamesParts,
   present: CollectionRecord,
   wanted: RestoredCollection,
   input: Pick<NewRestore, 'shards' | 'replicas'>,
@@ -42,8 +40,6 @@ export async function intoPresent(
   mustAgree(present, before, wanted.from);
   const found = await store.get(reshardPath(present.identity));
   mustNotBeUnderWay(found === null ? null : reshardFromEntry(found));
-  const why = obstacle();
-  if (why !== null) throw new QuiverError('unavailable', why);
   const replicas = input.replicas ?? present.replicas;
   const record: CollectionRecord = {
     ...present,

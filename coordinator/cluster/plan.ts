@@ -1,6 +1,5 @@
 import { storeOf } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { everyoneKnows, versionFromFields } from '../../shared/process/member-version';
 import { shardSettings } from '../collections/collection-record';
 import { chooseReplicas, loadOf } from './placement';
 import { planMoves } from './plan-moves';
@@ -63,12 +62,10 @@ function planNewShards(picture: ClusterPicture): PlannedChange[] {
     picture.members.filter(({ id }) => !picture.draining.has(id) && !picture.reprieved.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
-  // Who may ever hold one has to know what that means.
-  const knowUnused = everyoneKnows('unused-shards', picture.members.map(versionFromFields));
   const changes: PlannedChange[] = [];
   for (const { record, isNew = false } of picture.collections) {
     // What a restored shard begins with says the same of it, until it has it.
-    const mark = isNew && knowUnused && record.seed === undefined ? { unused: true } : {};
+    const mark = isNew && record.seed === undefined ? { unused: true } : {};
     for (let shard = 0; shard < record.shards; shard += 1) {
       const path = assignmentPath({ collectionUid: record.uid, shard });
       if (assigned.has(path)) continue;

@@ -252,7 +252,6 @@ export class Pipeline {
     if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
     else if (collections.type === 'fixed') use(collections.name);
     const once = key === null ? null : this.onceOf(endpoint, key, request, exchange);
-    if (once !== null) await once.mustBePossible();
     let admission = UNBOUNDED;
     try {
       if (endpoint.sheds) {

@@ -61,12 +61,6 @@ export class RequestOnce implements HandlerOnce {
     throw new QuiverError('invalid_parameter', `the Idempotency-Key must have 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters, not only blanks; a random UUID is a good one`);
   }
 
-  /** Errors: unavailable while it can't be heeded. */
-  async mustBePossible(): Promise<void> {
-    const why = await this.parts.outcomes.obstacle();
-    if (why !== null) throw new QuiverError('unavailable', `${why}; nothing was done`);
-  }
-
   /** What the request holds besides its path. */
   add(bytes: Uint8Array | string): void {
     this.body.update(bytes);

@@ -23,8 +23,6 @@ export interface StoredOutcome {
 
 /** Outcomes of requests that changed the cluster store, for who repeats them. */
 export interface OutcomesService {
-  /** Why no Idempotency-Key can be heeded at present; null: it can. */
-  obstacle(): Promise<string | null>;
   /** null: the request is new. Errors: key_reused; unavailable. */
   find(mark: StoreMark): Promise<StoredOutcome | null>;
   /** Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as `find`. */

@@ -14,11 +14,7 @@ const CHANGES_MAX = 100;
 export class StoredOutcomes implements OutcomesService {
   private looked = 0;
 
-  constructor(private readonly parts: { store: ClusterStore; clock: Pick<Clock, 'wallMs'>; obstacle: () => string | null }) {}
-
-  async obstacle(): Promise<string | null> {
-    return this.parts.obstacle();
-  }
+  constructor(private readonly parts: { store: ClusterStore; clock: Pick<Clock, 'wallMs'> }) {}
 
   async find({ token, digest }: Pick<StoreMark, 'token' | 'digest'>): Promise<StoredOutcome | null> {
     const found = await this.peek({ token });

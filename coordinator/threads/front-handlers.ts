@@ -89,7 +89,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
     ...handlersOf('collections', service.collections, ['list', 'names', 'get', 'stats', 'optimize', 'purge', 'reshard', 'cancelReshard']),
     ...handlersOf('backups', service.backups, ['create', 'list', 'restorable', 'get', 'delete', 'verify', 'restore', 'restores', 'restoreState', 'cancelRestore']),
-    ...handlersOf('outcomes', service.outcomes, ['obstacle', 'find', 'refuse']),
+    ...handlersOf('outcomes', service.outcomes, ['find', 'refuse']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),

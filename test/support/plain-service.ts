@@ -84,8 +84,6 @@ export async function plainService(
     quota?: CollectionQuota;
     log?: Logger;
     openTarget?: OpenTarget | undefined;
-    diskMetadataObstacle?: () => string | null;
-    diskVectorsObstacle?: () => string | null;
     /** Called while it starts, as OtherProcesses has it. */
     onOpened?: (service: RunningService) => Promise<void>;
   } = {},
@@ -104,8 +102,6 @@ export async function plainService(
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
     openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
-    diskMetadataObstacle: options.diskMetadataObstacle,
-    diskVectorsObstacle: options.diskVectorsObstacle,
     projectionWorker: join(__dirname, 'projection-worker.js'),
   });
   await service.recover({ onOpened: async () => options.onOpened?.(service) });

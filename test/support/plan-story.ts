@@ -11,7 +11,7 @@ const DISK_BYTES = 1000;
 /**
  * A cluster whose controller makes every planned change at once, told by commands:
  *
- *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=] [features=]   nodes are there, with what they say of themselves
+ *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
  *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
  *   behind books/0 …                                           shards of which nodes know a later assignment; none: of no shard
@@ -94,11 +94,10 @@ class PlanStory {
     }
   }
 
-  private register(id: string, { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax, features }: Record<string, string>): void {
+  private register(id: string, { zone = '', free = '', store = `${id}-store`, 'shards-max': shardsMax }: Record<string, string>): void {
     const disk = free === '' ? { diskBytes: 0, freeBytes: 0 } : { diskBytes: DISK_BYTES, freeBytes: Number(free) };
     const most = shardsMax === undefined ? {} : { shardsMax: Number(shardsMax) };
-    const version = features === undefined ? {} : { protocol: 2, features: features.split(',') };
-    this.members.set(id, { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', ...disk, ...most, ...version });
+    this.members.set(id, { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', ...disk, ...most });
     this.awayMs.delete(id);
   }
 

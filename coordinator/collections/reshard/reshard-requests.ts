@@ -44,16 +44,12 @@ export class ReshardRequests {
       shards: Pick<ShardClient, 'read' | 'write'>;
       clock: Clock;
       quota: CollectionQuota;
-      /** Why no reshard may begin at present; null: it may. */
-      obstacle: () => string | null;
     },
   ) {}
 
   /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
   async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
-    const { store, obstacle } = this.options;
-    const why = obstacle();
-    if (why !== null) throw new QuiverError('unavailable', why);
+    const { store } = this.options;
     const { record: seen } = await this.collection(name);
     if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {

@@ -112,7 +112,6 @@ export class ToolRunner {
     const key = given === null ? RequestOnce.keyOf(request) : RequestOnce.checked(given);
     if (key === null) return NOT_ONCE;
     const once = new RequestOnce({ ...this.onceParts, key, caller, request, repeated });
-    await once.mustBePossible();
     once.add(JSON.stringify([owner.collection, body]));
     once.end({ method: 'tool', url: this.tool.name });
     return handedTo(once);

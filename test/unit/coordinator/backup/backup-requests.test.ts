@@ -42,7 +42,7 @@ beforeEach(async () => {
     if (name !== target.name) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
     return target;
   };
-  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } });
+  requests = new BackupRequests({ store, clock: new ManualClock(0), target: target.name, openTarget, reshards: { mustBeEmpty: async () => undefined } });
 });
 afterEach(() => store.close());
 

@@ -153,7 +153,7 @@ describe.each([
 
   test('is listed', async () => {
     await store.transact([], [{ type: 'delete', key: backupPath(real.id) }]);
-    const requests = new BackupRequests({ store, clock, target: target.name, openTarget: () => target, obstacle: () => null, reshards: { mustBeEmpty: async () => undefined } as never });
+    const requests = new BackupRequests({ store, clock, target: target.name, openTarget: () => target, reshards: { mustBeEmpty: async () => undefined } as never });
     const views = await requests.list();
     expect(views.filter(({ sealed }) => sealed).map(({ id }) => id)).toEqual([real.id]);
     expect(views).toHaveLength(1_001);

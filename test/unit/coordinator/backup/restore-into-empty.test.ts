@@ -1,14 +1,10 @@
-import { TEST_SEALS } from '../../../support/test-seals';
 import { collectionFromEntry, collectionPath } from '../../../../coordinator/collections/collection-record';
 import { reshardFromEntry, RESHARDS_PREFIX, type ReshardState } from '../../../../coordinator/collections/reshard/reshard-record';
 import { restoreFromEntry, restorePath, RESTORES_PATH } from '../../../../coordinator/backup/backup-record';
-import { BackupRequests } from '../../../../coordinator/backup/backup-requests';
 import type { RunningService } from '../../../../coordinator/service-factory';
-import { FolderTarget } from '../../../../shared/backup/folder-target';
 import type { ClusterStore, StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../../shared/shard/shard-client';
-import { systemClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
 import { item, markingModel, newCollection, PlainEmbedding, textItem } from '../../../support/plain-service';
 import { backedUp, Drivers, restoredBy, restoreEnded, RestoringNode } from '../../../support/restoring-node';
@@ -305,23 +301,6 @@ test('marks that there are before the shards are sealed are taken over before th
   expect((await restoredBy(service, into('hollow'))).state).toBe('done');
   expect(taken).toEqual({ before: expect.any(Number), sealed: 0 });
   expect(taken.before).toBeGreaterThanOrEqual(5);
-});
-
-test('where a member of the cluster would not know how, nothing is begun', async () => {
-  await empty('hollow');
-  const intoObstacle = (): string => 'not yet';
-  const target = new FolderTarget(held.target, held.target.slice('file:'.length), TEST_SEALS);
-  const requests = new BackupRequests({
-    store: held.store,
-    clock: systemClock,
-    target: held.target,
-    openTarget: () => target,
-    obstacle: () => null,
-    intoObstacle,
-    reshards: { mustBeEmpty: async () => undefined },
-  });
-  await expect(requests.restore({ keys: false, ...into('hollow') })).rejects.toMatchObject({ kind: 'unavailable', message: 'not yet' });
-  expect((await requests.restore({ keys: false, ...into('new-name') })).state).toBe('running');
 });
 
 test('what does not agree is refused before anything is begun, with all that differs', async () => {

@@ -87,7 +87,7 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
     },
   } as Pick<ShardClient, 'make' | 'read'>;
   const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
-  const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota, obstacle: () => null });
+  const reshards = new ReshardRequests({ store, shards: shards as ShardClient, clock, quota });
   return new RestorePass(owned, {
     store,
     office: ONLY_DRIVER,

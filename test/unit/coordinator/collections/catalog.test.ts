@@ -81,15 +81,12 @@ describe('a collection', () => {
     expect((await service.collections.list()).map(({ name }) => name)).toEqual(['ark']);
   });
 
-  test('has its metadata on the disk when that is asked for, once every member could have them there', async () => {
-    let obstacle: string | null = 'n1 is of an earlier version';
+  test('has its metadata on the disk when that is asked for', async () => {
     const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-    const { service, shards } = await plainService({ store, diskMetadataObstacle: () => obstacle });
+    const { service, shards } = await plainService({ store });
     const open = jest.spyOn(shards, 'make');
     const onDisk = { ...newCollection('disk'), metadata: 'disk' as const };
-    await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
     expect((await service.collections.create({ ...newCollection('here'), metadata: 'memory' })).metadata).toBe('memory');
-    obstacle = null;
     expect((await service.collections.create(onDisk)).metadata).toBe('disk');
     expect(open.mock.calls.map(([spec]) => spec.metadata)).toEqual([undefined, 'disk']);
     expect((await service.collections.update('disk', { description: 'd' })).metadata).toBe('disk');
@@ -102,15 +99,12 @@ describe('a collection', () => {
     expect((await store.get('/q/collections/here'))?.value).not.toContain('metadata');
   });
 
-  test('has the index of its vectors on the disk when that is asked for, once every member could have them there', async () => {
-    let obstacle: string | null = 'n1 is of an earlier version';
+  test('has the index of its vectors on the disk when that is asked for', async () => {
     const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
-    const { service, shards } = await plainService({ store, diskVectorsObstacle: () => obstacle });
+    const { service, shards } = await plainService({ store });
     const open = jest.spyOn(shards, 'make');
     const onDisk = { ...newCollection('disk'), vectors: 'disk' as const };
-    await expect(service.collections.create(onDisk)).rejects.toMatchObject({ kind: 'unavailable', message: obstacle });
     expect((await service.collections.create({ ...newCollection('here'), vectors: 'memory' })).vectors).toBe('memory');
-    obstacle = null;
     expect((await service.collections.create(onDisk)).vectors).toBe('disk');
     expect(open.mock.calls.map(([spec]) => spec.vectors)).toEqual([undefined, 'disk']);
     expect((await service.collections.update('disk', { description: 'd' })).vectors).toBe('disk');

@@ -68,7 +68,7 @@ async function setUp(config: { chunkSize?: number; chunkOverlap?: number; upload
       vectors: shelf,
       keyQuotas: new KeyQuotaLedger({ store, clock }),
       store,
-      outcomes: new StoredOutcomes({ store, clock, obstacle: () => null }),
+      outcomes: new StoredOutcomes({ store, clock }),
       config: { chunkSize: 50, chunkOverlap: 10, uploadBytesMax: 1_000_000, metadataBytesMax: 65_536, ...config },
       clock,
       log: silentLogger,

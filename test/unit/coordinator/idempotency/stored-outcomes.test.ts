@@ -18,7 +18,7 @@ let outcomes: StoredOutcomes;
 beforeEach(async () => {
   clock = new ManualClock();
   store = new InterceptedClusterStore(await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
-  outcomes = new StoredOutcomes({ store, clock, obstacle: () => null });
+  outcomes = new StoredOutcomes({ store, clock });
 });
 afterEach(() => store.close());
 

@@ -28,7 +28,7 @@ beforeEach(async () => {
     await asked();
     return seen;
   };
-  requests = new ReshardRequests({ store, shards: { read } as unknown as ShardClient, clock: new ManualClock(), quota, obstacle: () => null });
+  requests = new ReshardRequests({ store, shards: { read } as unknown as ShardClient, clock: new ManualClock(), quota });
   const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
   await store.transact([], [{ type: 'put', key: collectionPath('c'), value: collectionToValue({ uid: 'c', identity: 'c', name: 'c', shards: 1, replicas: 1, minInSync: 1, ...rest }) }]);
 });
