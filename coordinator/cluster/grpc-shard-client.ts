@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { notInTime } from '../../shared/shard/not-in-time';
-import { isMarked, mustBeCounted, mustBeTimed, operationsToBytes } from '../../shared/shard/operation-codec';
+import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
@@ -142,14 +142,8 @@ export class GrpcShardClient implements ShardClient {
 
   private writeUntilDone(id: ShardId, { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> }, open: OpenCall): Promise<WriteResult> {
     let isInDoubt = false;
+    // Once it can be sent: every copy of a write is the same.
     let write: NamedWrite | null = null;
-    // By the first route: every copy of a write is the same.
-    const encoded = ({ versions = false, marks = false, expiry = false }: ShardRoute): NamedWrite => {
-      if (!versions && mustBeCounted(operations)) throw unsupported(id, 'conditions and no patches');
-      if (!marks && isMarked(operations)) throw unsupported(id, 'Idempotency-Key');
-      if (!expiry && mustBeTimed(operations)) throw unsupported(id, 'items that expire');
-      return { ...name, payload: operationsToBytes(operations, { counted: versions, timed: expiry }) };
-    };
     const judge = (error: unknown): Verdict => {
       const kind = kindOf(error);
       if (kind === 'misrouted') return 'rerouted';
@@ -161,16 +155,8 @@ export class GrpcShardClient implements ShardClient {
       // that. So ask again.
       return isInDoubt && (kind === 'unavailable' || kind === 'overloaded') ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to, route) => link.write(to, (write ??= encoded(route))), judge);
+    return this.routed.run(id, open, (link, to) => link.write(to, (write ??= { ...name, payload: operationsToBytes(operations) })), judge);
   }
-}
-
-/** Nothing of the write was sent to this shard. */
-function unsupported({ shard }: ShardId, what: string): QuiverError {
-  return new QuiverError(
-    'unsupported',
-    `shard ${shard} takes no ${what}: a node that holds a replica of it, or may get one, is of an earlier version, which knows none, or is away and nobody noted of which version`,
-  );
 }
 
 function unconfirmed(id: ShardId): QuiverError {

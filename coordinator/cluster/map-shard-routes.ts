@@ -2,7 +2,6 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { holdsIn, NODES_PREFIX } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
-import { everyoneKnows, type Feature, type MemberVersion, versionFromFields } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -15,8 +14,6 @@ export class MapShardRoutes implements ObservedRoutes {
   private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
-  /** Whether every node that is present knows the feature; empty: to be found out again. */
-  private readonly known = new Map<Feature, boolean>();
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
@@ -62,7 +59,6 @@ export class MapShardRoutes implements ObservedRoutes {
   /** Forgets all routes: a part of the map that they follow from has changed. */
   private outdate(): void {
     this.routes.clear();
-    this.known.clear();
     this.waiters.wake();
     for (const listener of this.listeners) listener();
   }
@@ -83,33 +79,12 @@ export class MapShardRoutes implements ObservedRoutes {
       address: member.address,
       epoch: assignment.epoch,
       ...(followers.length > 0 ? { followers } : {}),
-      ...(this.everyNodeKnows('versions', assignment) ? { versions: true } : {}),
-      ...(this.everyNodeKnows('idempotency', assignment) ? { marks: true } : {}),
-      ...(this.everyNodeKnows('expiry', assignment) ? { expiry: true } : {}),
     };
   }
 
-  /** Whether the shard may have what the feature brought: neither its replicas nor nodes that may get one are of a version that can't read it then. */
-  private everyNodeKnows(feature: Feature, { replicas }: ShardAssignment): boolean {
-    let known = this.known.get(feature);
-    if (known === undefined) {
-      known = everyoneKnows(
-        feature,
-        this.map.nodes.all().map(({ value }) => versionFromFields(value)),
-      );
-      this.known.set(feature, known);
-    }
-    return known && everyoneKnows(feature, this.versionsOf(replicas));
-  }
-
-  /** As they were when the nodes were last seen. */
-  private versionsOf(nodes: string[]): (MemberVersion | null)[] {
-    return nodes.map((node) => this.map.lastSeenNode(node)).map((member) => (member === null ? null : versionFromFields(member)));
-  }
-
-  /** In-sync replicas that are present, unless one of the shard's replicas is of a version that knows nothing of it. */
-  private followersOf({ spec, primary, inSync, replicas }: ShardAssignment): string[] {
-    if (inSync.length < 2 || !everyoneKnows('follower-reads', this.versionsOf(replicas))) return [];
+  /** In-sync replicas that are present. */
+  private followersOf({ spec, primary, inSync }: ShardAssignment): string[] {
+    if (inSync.length < 2) return [];
     return inSync.flatMap(({ node, store }) => {
       const member = node === primary?.node ? undefined : this.map.nodes.get(NODES_PREFIX + node)?.value;
       return holdsIn(member, spec, store) ? [member.address] : [];

@@ -8,25 +8,12 @@ export interface ShardRoute {
   epoch: number;
   /** Addresses of the in-sync followers that answer reads; absent if there are none. */
   followers?: readonly string[];
-  /** Whether all nodes know versions of items, so that writes may make the shard count them. */
-  versions?: boolean;
-  /** The same of marks of writes that are done once. */
-  marks?: boolean;
-  /** Whether all nodes know that items expire. */
-  expiry?: boolean;
 }
 
 /** Whether calls by either route go to the same replicas in the same roles. */
 export function isSameRoute(one: ShardRoute | null, other: ShardRoute | null): boolean {
   if (one === null || other === null) return one === other;
-  return (
-    one.epoch === other.epoch &&
-    one.address === other.address &&
-    one.versions === other.versions &&
-    one.marks === other.marks &&
-    one.expiry === other.expiry &&
-    String(one.followers ?? '') === String(other.followers ?? '')
-  );
+  return one.epoch === other.epoch && one.address === other.address && String(one.followers ?? '') === String(other.followers ?? '');
 }
 
 /** The coordinator's map of the shards, kept up to date by a watch. */

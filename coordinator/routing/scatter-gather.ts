@@ -106,8 +106,7 @@ export class ScatterGather {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
     // These promise that nothing was written. That holds for this shard, but others may have written.
-    const promise = isUnknown && isQuiverError(decisive?.error) && (decisive.error.kind === 'overloaded' || decisive.error.kind === 'unsupported') ? decisive.error : null;
-    if (promise?.kind === 'unsupported') return new QuiverError('commit_unknown', `${promise.message}; the write may have been applied in part`, { cause: promise });
+    const promise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded' ? decisive.error : null;
     if (decisive !== undefined && promise === null) return damageOf(collection, decisive) ?? decisive.error;
     if (failures.some(({ error }) => isGone(error))) {
       const uid = await this.uidOf(collection);

@@ -40,7 +40,7 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'>, Searche
 
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
-    const bytes = await inSlices(operationsToBytesInSteps(operations, { counted: true, timed: true }));
+    const bytes = await inSlices(operationsToBytesInSteps(operations));
     const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
     return resultFromBytes(outcomes, versions);
   }

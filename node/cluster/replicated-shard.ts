@@ -199,7 +199,7 @@ export class ReplicatedShard implements HostedReplica {
     const { role, epoch } = this.replica.status();
     if (role !== 'primary') return false;
     const operations = externalIds.map((externalId): ExpireOperation => ({ type: 'expire', externalId }));
-    const payload = operationsToBytes(operations, { counted: true, timed: true });
+    const payload = operationsToBytes(operations);
     const admitted = await this.shard.admit(payload);
     this.removals += 1;
     try {

@@ -19,8 +19,6 @@ export const ERROR_KINDS = {
   rate_limited: { code: 429, retryable: true },
   overloaded: { code: 429, retryable: true },
   unavailable: { code: 500, retryable: true },
-  /** Some member of the cluster is of an earlier version, or nobody knows of which, and would not follow. Not about reachability. */
-  unsupported: { code: 500, retryable: true },
   /** The write was sent but its outcome is unknown: it was applied once or not at all. */
   commit_unknown: { code: 500, retryable: true },
   /**

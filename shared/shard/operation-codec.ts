@@ -5,11 +5,9 @@ import {
   DELETE_BYTES,
   HEADER_BYTES,
   malformed,
-  MARKED_VERSION,
   NUMBER_BYTES,
   OPERATIONS_VERSION,
   PLAIN_VERSION,
-  RESHARD_VERSION,
   STAGE_BYTES,
   TIMED_HEADER_BYTES,
   TIMED_VERSION,
@@ -20,60 +18,32 @@ import { expiryBytes, filtersToWrite, metadataRepeated, numberOf, operationBytes
 import type { WriteOperation } from './shard-client';
 import { SHARD_STAGES, type ShardStage } from './shard-stage';
 
-/** What everybody who may read a write knows: to count versions, and that items expire (which implies the former). */
-export interface KnownForms {
-  counted: boolean;
-  timed: boolean;
-}
-
-/**
- * `known.counted`: whether the shard counts versions from here on, as every node that may read this must know how to.
- * `known.timed`: whether the write has a moment (see {@link stampMoment}).
- */
-export function operationsToBytes(operations: readonly WriteOperation[], known: KnownForms | boolean): Buffer {
-  return resultOf(operationsToBytesInSteps(operations, known));
-}
-
-/** Whether some operation is one that only a counted write can hold. */
-export function mustBeCounted(operations: readonly WriteOperation[]): boolean {
-  return operations.some((operation) => operation.type === 'patch' || operation.type === 'mark' || numberOf(operation) !== undefined);
-}
-
-/** Whether a write has a mark, which only nodes that know them can hold. */
-export function isMarked(operations: readonly WriteOperation[]): boolean {
-  return operations.some(({ type }) => type === 'mark');
-}
-
-/** Whether some operation is one that only a write with a moment can hold. */
-export function mustBeTimed(operations: readonly WriteOperation[]): boolean {
-  return operations.some((operation) => operation.type === 'expire' || expiryBytes(operation) > 0);
+/** Its moment is 0 until whoever puts it into a log sets it (see {@link stampMoment}). */
+export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
+  return resultOf(operationsToBytesInSteps(operations));
 }
 
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
-export function* operationsToBytesInSteps(operations: readonly WriteOperation[], known: KnownForms | boolean): Generator<undefined, Buffer> {
-  const { counted, timed } = typeof known === 'boolean' ? { counted: known, timed: false } : { counted: known.counted || known.timed, timed: known.timed };
-  const headerBytes = timed ? TIMED_HEADER_BYTES : HEADER_BYTES;
-  let size = headerBytes;
+export function* operationsToBytesInSteps(operations: readonly WriteOperation[]): Generator<undefined, Buffer> {
+  let size = TIMED_HEADER_BYTES;
   const filters = filtersToWrite(operations);
   const isSame = metadataRepeated(operations);
   for (let i = 0; i < operations.length; i++) {
-    size += aligned(operationBytes(operations[i], filters[i], isSame[i])) + (counted && numberOf(operations[i]) !== undefined ? NUMBER_BYTES : 0);
-    if (timed) size += expiryBytes(operations[i]);
+    size += aligned(operationBytes(operations[i], filters[i], isSame[i])) + (numberOf(operations[i]) === undefined ? 0 : NUMBER_BYTES) + expiryBytes(operations[i]);
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
-  const plain = operations.some(({ type }) => type === 'stage' || type === 'import') ? RESHARD_VERSION : PLAIN_VERSION;
-  bytes.writeUInt32LE(timed ? TIMED_VERSION : counted ? (isMarked(operations) ? MARKED_VERSION : COUNTED_VERSION) : plain, 0);
+  bytes.writeUInt32LE(OPERATIONS_VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
-  if (timed) bytes.writeDoubleLE(0, HEADER_BYTES);
-  let at = headerBytes;
+  bytes.writeDoubleLE(0, HEADER_BYTES);
+  let at = TIMED_HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
     const end = writeOperation(bytes, at, operations[i], filters[i], isSame[i]);
     const start = at;
     at = aligned(end);
     bytes.fill(0, end, at);
-    if (counted) at = writeNumber(bytes, start, at, operations[i]);
-    if (timed) at = writeExpiry(bytes, start, at, operations[i]);
+    at = writeNumber(bytes, start, at, operations[i]);
+    at = writeExpiry(bytes, start, at, operations[i]);
     yield;
   }
   return bytes;

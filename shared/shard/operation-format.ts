@@ -1,8 +1,8 @@
 import { QuiverError } from '../errors/quiver-error';
 
 /**
- * The operations of one write as bytes, for the wire and for the replicated log. Little-endian. Every operation begins at
- * a multiple of 4 bytes, so that its vector can be read in place:
+ * The operations of one write as bytes, for the wire and for the replicated log. Written under OPERATIONS_VERSION alone; earlier
+ * ones are read, because a log or a backup may hold them. Little-endian. Every operation begins at a multiple of 4 bytes, so that its vector can be read in place:
  *
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
@@ -36,15 +36,12 @@ import { QuiverError } from '../errors/quiver-error';
  * and others stay at theirs: replicas judge what they acknowledge by the version alone.
  */
 export const OPERATIONS_VERSION = 5;
-/** Of writes without stages and imports, to shards that need not count versions. */
+/** The oldest that a log may hold. */
 export const PLAIN_VERSION = 1;
-/** The same with stages and imports. */
-export const RESHARD_VERSION = 2;
 /** From a write of this version on, a shard counts versions. */
 export const COUNTED_VERSION = 3;
-/** The same with a mark (MarkOperation). */
+/** From this version on, a write may have a mark (MarkOperation). */
 export const MARKED_VERSION = 4;
-
 /** From this version on, a write has a moment, and items expire. */
 export const TIMED_VERSION = 5;
 

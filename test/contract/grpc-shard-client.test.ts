@@ -29,7 +29,7 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const services = shardServices({ shards: new LocalNodeShards(node.client), clock: systemClock, logger: silentLogger });
   const server = new RpcServer({ services, ...credentials });
   const port = await server.listen('127.0.0.1:0');
-  const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1, versions: true }));
+  const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1 }));
   const client = new GrpcShardClient({
     routes,
     placement: placementOn(node.client),
@@ -78,7 +78,7 @@ async function overFrames(): Promise<ClientUnderTest> {
   });
   address = `127.0.0.1:${port}`;
   const client = new GrpcShardClient({
-    routes: new SettableRoutes({ node: 'one', address, epoch: 1, versions: true }),
+    routes: new SettableRoutes({ node: 'one', address, epoch: 1 }),
     placement: placementOn(node.client),
     session: 'session',
     credentials,

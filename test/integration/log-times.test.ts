@@ -5,6 +5,7 @@ import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import { chunksOf, installCopy } from '../../node/replication/shard-copy';
 import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
+import { earlierOperations } from '../support/earlier-operations';
 import { StoredReplica } from '../support/stored-replica';
 
 /** What a replica knows after a start of its log: its times, and how much it holds. */
@@ -35,7 +36,7 @@ async function reopened(replica: StoredReplica, how: 'stopped' | 'crashed'): Pro
 }
 
 function entry(sequence: number, at: number, moment: number, text = ''): LogEntry {
-  const payload = operationsToBytes([{ type: 'upsert', externalId: `id${sequence}`, vector: Float32Array.of(1, sequence), stamp: sequence, metadata: '{}', text }], { counted: true, timed: true });
+  const payload = operationsToBytes([{ type: 'upsert', externalId: `id${sequence}`, vector: Float32Array.of(1, sequence), stamp: sequence, metadata: '{}', text }]);
   stampMoment(payload, moment);
   return { epoch: 1, sequence, write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload, at } };
 }
@@ -64,7 +65,7 @@ test('writes without a time or a moment, of members that knew none, do not hide 
   const plain = (sequence: number): LogEntry => ({
     epoch: 1,
     sequence,
-    write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload: operationsToBytes([{ type: 'delete', externalId: 'none' }], { counted: true, timed: false }) },
+    write: { source: { session: 's', requestNumber: sequence, settledBelow: 0 }, payload: earlierOperations([{ type: 'delete', externalId: 'none' }], 3) },
   });
   const momentary = entry(2, 0, 650);
   delete momentary.write!.at;
@@ -79,10 +80,7 @@ test('what had expired for a write stays so after a start, though the clock is b
   const wallMs = (): number => 1_000_000;
   const replica = await new StoredReplica(join(root, 'one'), SPEC, { wallMs }).open();
   try {
-    const brief = operationsToBytes([{ type: 'upsert', externalId: 'brief', vector: Float32Array.of(1, 1), stamp: 1, metadata: '{}', text: undefined, expiresAt: wallMs() + 3000 }], {
-      counted: true,
-      timed: true,
-    });
+    const brief = operationsToBytes([{ type: 'upsert', externalId: 'brief', vector: Float32Array.of(1, 1), stamp: 1, metadata: '{}', text: undefined, expiresAt: wallMs() + 3000 }]);
     stampMoment(brief, wallMs());
     await replica.storage.append({ entries: [{ epoch: 1, sequence: 1, write: { source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload: brief } }] });
     await replica.storage.apply(1);

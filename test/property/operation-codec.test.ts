@@ -7,6 +7,7 @@ import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import { SHARD_STAGES } from '../../shared/shard/shard-stage';
 import { anyText } from '../support/any-text';
+import { earlierOperations } from '../support/earlier-operations';
 
 /** Writes as bytes (shared/shard/operation-codec.ts). */
 
@@ -18,7 +19,6 @@ const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: 
 const PATCHES = [true, false].map((replaces) => ({ json: '{"a":"\ud83d"}', replaces, bytesMax: 100, fieldsMax: 5 }));
 const anyCondition = fc.option(fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
 const EXPIRING = { expiresAt: fc.constantFrom(undefined, null, 1_700_000_000_000), ttlMs: fc.constantFrom(undefined, 1, 86_400_000) };
-const FORM = { counted: true, timed: true };
 
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
   fc.record({ type: fc.constant('expire' as const), externalId: anyText }),
@@ -84,7 +84,7 @@ describe('operation codec', () => {
   test('gives back the operations that were written, wherever the bytes lie', () => {
     fc.assert(
       fc.property(anyOperations, (operations) => {
-        const bytes = operationsToBytes(operations, FORM);
+        const bytes = operationsToBytes(operations);
         expect(operationsFromBytes(bytes)).toEqual(operations);
         expect(operationsFromBytes(misaligned(bytes))).toEqual(operations);
       }),
@@ -93,7 +93,7 @@ describe('operation codec', () => {
   });
 
   test('vectors of aligned bytes are looked at in place', () => {
-    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }], true);
+    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }]);
     const [operation] = operationsFromBytes(bytes);
     expect(operation.type === 'upsert' && operation.vector.buffer).toBe(bytes.buffer);
   });
@@ -101,7 +101,7 @@ describe('operation codec', () => {
   test('bytes cut anywhere are refused', () => {
     fc.assert(
       fc.property(fc.array(anyOperation, { minLength: 1, maxLength: 3 }), (operations) => {
-        const bytes = operationsToBytes(operations, FORM);
+        const bytes = operationsToBytes(operations);
         // Tens of thousands of times, each with `expect` half a millisecond.
         for (let length = 0; length < bytes.length; length++) {
           assert.throws(() => operationsFromBytes(bytes.subarray(0, length)), /malformed operations/);
@@ -115,7 +115,7 @@ describe('operation codec', () => {
   test('damaged bytes give operations or a QuiverError, never another failure', () => {
     fc.assert(
       fc.property(anyOperations, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }), (operations, damage) => {
-        const bytes = operationsToBytes(operations, FORM);
+        const bytes = operationsToBytes(operations);
         for (const [at, value] of damage) bytes[at % bytes.length] = value;
         try {
           operationsFromBytes(bytes);
@@ -128,36 +128,36 @@ describe('operation codec', () => {
   });
 
   test('a filter that is none is refused', () => {
-    const bytes = operationsToBytes([{ type: 'delete', externalId: 'a', filter: { type: 'exists', path: 'a' } }], true);
+    const bytes = operationsToBytes([{ type: 'delete', externalId: 'a', filter: { type: 'exists', path: 'a' } }]);
     bytes.write('exiled', bytes.indexOf('exists'));
     expect(() => operationsFromBytes(bytes)).toThrow('malformed operations: a filter that is none');
   });
 
-  test('only what earlier versions do not know raises the version', () => {
-    const versions = (operations: WriteOperation[]) => operationsToBytes(operations, false).readUInt32LE(0);
-    expect(versions([{ type: 'delete', externalId: 'a' }])).toBe(1);
-    expect(
-      versions([
-        { type: 'delete', externalId: 'a' },
-        { type: 'stage', term: 1, reshard: 'r', stage: 'open', forget: 0 },
-      ]),
-    ).toBe(2);
-    expect(versions([{ type: 'import', term: 1, externalId: 'a', item: null }])).toBe(2);
-    expect(operationsToBytes([], true).readUInt32LE(0)).toBe(3);
+  test.each([1, 2, 3, 4, 5] as const)('what a log has of version %i is read', (version) => {
+    const plain: WriteOperation[] = [
+      { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 3, metadata: '{}', text: 'text' },
+      { type: 'delete', externalId: 'b' },
+    ];
+    const staged: WriteOperation[] = [{ type: 'stage', term: 1, reshard: 'r', stage: 'open', forget: 0 }];
+    const counted: WriteOperation[] = [{ type: 'delete', externalId: 'c', expected: 7 }];
+    for (const operations of [plain, ...(version >= 2 ? [staged] : []), ...(version >= 3 ? [counted] : [])]) {
+      const bytes = version === 5 ? operationsToBytes(operations) : earlierOperations(operations, version);
+      expect([bytes.readUInt32LE(0), momentOf(bytes), operationsFromBytes(bytes)]).toEqual([version, 0, operations]);
+    }
   });
 
   test('a later version is refused', () => {
-    const bytes = operationsToBytes([], true);
+    const bytes = operationsToBytes([]);
     bytes[0] = OPERATIONS_VERSION + 1;
     expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
   });
 
   test('a write has no moment until it is given one, and what has none is of an earlier version', () => {
-    const bytes = operationsToBytes([{ type: 'expire', externalId: 'a' }], FORM);
+    const bytes = operationsToBytes([{ type: 'expire', externalId: 'a' }]);
     expect([bytes.readUInt32LE(0), momentOf(bytes)]).toEqual([5, 0]);
     stampMoment(bytes, 1_700_000_000_000);
     expect([momentOf(bytes), operationsFromBytes(bytes)]).toEqual([1_700_000_000_000, [{ type: 'expire', externalId: 'a' }]]);
-    const earlier = operationsToBytes([{ type: 'delete', externalId: 'a' }], true);
+    const earlier = earlierOperations([{ type: 'delete', externalId: 'a' }], 3);
     stampMoment(earlier, 1_700_000_000_000);
     expect([momentOf(earlier), operationsFromBytes(earlier)]).toEqual([0, [{ type: 'delete', externalId: 'a' }]]);
   });

@@ -369,7 +369,7 @@ class Replicas implements Subject {
     this.last[shard] = repeated ?? operations;
     const source = { session: 's', requestNumber: repeated === null ? this.requests : this.requestOf.get(repeated)!, settledBelow: 0 };
     if (repeated === null) this.requestOf.set(operations, this.requests);
-    const payload = operationsToBytes(repeated ?? operations, { counted: true, timed: true });
+    const payload = operationsToBytes(repeated ?? operations);
     stampMoment(payload, this.clock.wallMs());
     await this.appendTo(shard, { write: { source, payload, at: this.clock.wallMs() } });
   }

@@ -132,7 +132,7 @@ test('a purge of a follower waits until its primary has removed what had expired
   const options = { factories: plainFactories, openStore: openRocksStore, recallTarget: 0.99, buildThreads: 1, logger: new LogMemory(), wallMs: () => clock.wallMs() };
   const shard = await Shard.open(join(folder, '0'), SPEC, options, surroundings);
   const logged = async (operation: WriteOperation): Promise<void> => {
-    const payload = operationsToBytes([operation], { counted: true, timed: true });
+    const payload = operationsToBytes([operation]);
     stampMoment(payload, clock.wallMs());
     await shard.applyLogged([payload], () => []);
   };

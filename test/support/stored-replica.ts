@@ -11,6 +11,7 @@ import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { LogEntry } from '../../node/replication/core/replica-state';
+import { earlierOperations } from './earlier-operations';
 import { LogMemory, plainFactories } from './shard-node';
 
 /** A replica's data alone, open in a folder: store, records, log. */
@@ -72,5 +73,5 @@ export function writeEntry(
   counted = true,
 ): LogEntry {
   const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
-  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations, counted) } };
+  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: counted ? operationsToBytes(operations) : earlierOperations(operations, 1) } };
 }

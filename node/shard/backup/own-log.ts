@@ -25,7 +25,6 @@ const LOGGED_BYTES = 16;
 const SHIPPED_WITHIN_MS = 360_000;
 const LOOK_EVERY_MS = 20;
 /** This process reads what it keeps. */
-const KNOWN = { counted: true, timed: true };
 /** Operations that are encoded in one go. */
 const AT_ONCE_MAX = 64;
 /** Bytes of a page of writes that is read, about, and how many it has at most. */
@@ -149,7 +148,7 @@ export class OwnLog implements ShippableLog, KeptLog {
   async encoded(requests: readonly (readonly WriteOperation[])[], moment: number): Promise<Buffer[]> {
     const count = requests.reduce((sum, operations) => sum + operations.length, 0);
     // A slice waits for its turn: what is over at once need not.
-    const payloads = count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations, KNOWN)) : await inSlices(encodedInSteps(requests));
+    const payloads = count <= AT_ONCE_MAX ? requests.map((operations) => operationsToBytes(operations)) : await inSlices(encodedInSteps(requests));
     for (const payload of payloads) stampMoment(payload, moment);
     return payloads;
   }
@@ -327,7 +326,7 @@ export class OwnLog implements ShippableLog, KeptLog {
 
 function* encodedInSteps(requests: readonly (readonly WriteOperation[])[]): Generator<undefined, Buffer[]> {
   const payloads: Buffer[] = [];
-  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations, KNOWN));
+  for (const operations of requests) payloads.push(yield* operationsToBytesInSteps(operations));
   return payloads;
 }
 

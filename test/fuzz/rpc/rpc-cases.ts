@@ -37,13 +37,10 @@ export class RpcCases {
     const read = { id: 1, shard, epoch: 1, remainingMs: 1_000 };
     const vector = base64(new Uint8Array(Float32Array.of(1, 2, 3).buffer));
     const terms = base64(stringsToBytes(['seed', 'words']));
-    const payload = operationsToBytes(
-      [
-        { type: 'upsert', externalId: 'seed-0', vector: Float32Array.of(1, 2, 3), stamp: 1, metadata: '{"a":1}', text: 'a text', expected: 0 },
-        { type: 'delete', externalId: 'seed-1', filter: { type: 'equals', path: 'a', value: 1 } },
-      ],
-      true,
-    );
+    const payload = operationsToBytes([
+      { type: 'upsert', externalId: 'seed-0', vector: Float32Array.of(1, 2, 3), stamp: 1, metadata: '{"a":1}', text: 'a text', expected: 0 },
+      { type: 'delete', externalId: 'seed-1', filter: { type: 'equals', path: 'a', value: 1 } },
+    ]);
     const write = { id: 1, shard, epoch: 1, remainingMs: 1_000, session: 'fuzz', requestNumber: 1, settledBelow: 0, payloadBytes: payload.length, payload: base64(payload) };
     const entry = { epoch: 1, sequence: 1, write: { session: 'fuzz', requestNumber: 1, settledBelow: 0, payload: base64(payload), payloadId: 0 } };
     // Of a shard that is not there: a member that leads may take away what it has not committed, and is believed.

@@ -116,7 +116,7 @@ test('what a coordinator has seen itself counts, although no node tells of it', 
 });
 
 test('calls go to the node that leads by what is known', () => {
-  const routes = new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'in-sync' });
+  const routes = new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'primary' });
   ends.push(() => routes.close());
   expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a', epoch: 7 });
 });

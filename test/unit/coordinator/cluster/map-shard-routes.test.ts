@@ -12,7 +12,6 @@ import { eventually } from '../../../support/eventually';
 /** Which followers a route names for reads, by the members and the assignment in the map. */
 
 const SHARD = { collectionUid: 'c', shard: 0 };
-const KNOWS = { protocol: 2, oldestProtocol: 1, features: ['follower-reads'] };
 
 let store: KeyValueClusterStore;
 let map: ClusterMap;
@@ -26,11 +25,11 @@ afterEach(async () => {
   await store.close();
 });
 
-async function followersOf(options: { inSync: string[]; versions: Record<string, object>; readReplicas?: 'primary' | 'in-sync' }): Promise<readonly string[] | undefined> {
-  const { inSync, versions, readReplicas = 'in-sync' } = options;
+async function followersOf(options: { inSync: string[]; members: Record<string, object>; readReplicas?: 'primary' | 'in-sync' }): Promise<readonly string[] | undefined> {
+  const { inSync, members, readReplicas = 'in-sync' } = options;
   const put = (key: string, value: string): Promise<unknown> => store.transact([], [{ type: 'put', key, value }]);
-  for (const [id, version] of Object.entries(versions)) {
-    const member = { id, address: `${id}:1`, store: `${id}.0`, zone: '', diskBytes: 0, freeBytes: 0, ...version };
+  for (const [id, more] of Object.entries(members)) {
+    const member = { id, address: `${id}:1`, store: `${id}.0`, zone: '', diskBytes: 0, freeBytes: 0, ...more };
     await put(NODES_PREFIX + id, JSON.stringify(member));
   }
   await put(assignmentPath(SHARD), assignmentToValue(assignmentOf({ inSync: inSync.map(replicaOn), replicas: ['a', 'b', 'c'] })));
@@ -45,26 +44,20 @@ async function followersOf(options: { inSync: string[]; versions: Record<string,
 }
 
 test('in-sync replicas besides the primary are named', async () => {
-  expect(await followersOf({ inSync: ['a', 'b'], versions: { a: KNOWS, b: KNOWS, c: KNOWS } })).toEqual(['b:1']);
-});
-
-test('none while a replica of the shard is of a version that does not know it, or was never seen', async () => {
-  expect(await followersOf({ inSync: ['a', 'b'], versions: { a: KNOWS, b: KNOWS, c: { protocol: 2, oldestProtocol: 1, features: ['digest-at'] } } })).toBe(undefined);
-  expect(await followersOf({ inSync: ['a', 'b', 'c'], versions: { a: KNOWS, b: KNOWS, c: {} } })).toBe(undefined);
+  expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: {}, c: {} } })).toEqual(['b:1']);
 });
 
 test('none of another store than is in sync', async () => {
-  expect(await followersOf({ inSync: ['a', 'b'], versions: { a: KNOWS, b: { ...KNOWS, store: 'b.1' }, c: KNOWS } })).toBe(undefined);
+  expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: { store: 'b.1' }, c: {} } })).toBe(undefined);
 });
 
 test('none when reads are to go to primaries alone', async () => {
-  expect(await followersOf({ inSync: ['a', 'b'], versions: { a: KNOWS, b: KNOWS, c: KNOWS }, readReplicas: 'primary' })).toBe(undefined);
+  expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: {}, c: {} }, readReplicas: 'primary' })).toBe(undefined);
 });
 
 describe('a coordinator that starts while a node is away', () => {
-  const ABLE = { protocol: 2, oldestProtocol: 1, features: ['versions', 'idempotency', 'expiry'] };
   const put = (key: string, value: object): Promise<unknown> => store.transact([], [{ type: 'put', key, value: JSON.stringify(value) }]);
-  const member = (id: string) => ({ id, address: `${id}:1`, store: `${id}.0`, zone: '', pid: 1, incarnation: '', startedAt: '', diskBytes: 0, freeBytes: 0, ...ABLE });
+  const member = (id: string) => ({ id, address: `${id}:1`, store: `${id}.0`, zone: '', pid: 1, incarnation: '', startedAt: '', diskBytes: 0, freeBytes: 0 });
 
   async function routesWith(noted: string[], inSync: string[]): Promise<MapShardRoutes> {
     for (const id of ['a', 'b']) await put(NODES_PREFIX + id, member(id));
@@ -73,15 +66,6 @@ describe('a coordinator that starts while a node is away', () => {
     await map.follow();
     return new MapShardRoutes({ map, clock: new ManualClock(), readReplicas: 'primary' });
   }
-
-  test('takes conditions, marks and moments by what others noted of the node, as soon as they do', async () => {
-    const routes = await routesWith([], ['a', 'b']);
-    expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1 });
-    await put(KNOWN_NODES_PREFIX + 'c', knownOf(member('c')));
-    await eventually('it is told', () => map.known.all().length === 1);
-    expect(routes.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1, versions: true, marks: true, expiry: true });
-    routes.close();
-  });
 
   test('reaches a primary that is cut off from the cluster store alone', async () => {
     const routes = await routesWith(['c'], ['c']);

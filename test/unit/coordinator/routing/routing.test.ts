@@ -139,18 +139,6 @@ describe('scatter and gather', () => {
     });
   });
 
-  test('a write that a shard does not take because of versions of members says so, also where others have written', async () => {
-    const scatter = gatherer();
-    await expect(scatter.write(collection, [1, 2], scatter.begin(), failing({ 1: 'unsupported', 2: 'unavailable' }))).rejects.toMatchObject({
-      kind: 'unsupported',
-      message: 'shard 1 says unsupported',
-    });
-    await expect(scatter.write(collection, [1, 2], scatter.begin(), failing({ 1: 'unsupported' }))).rejects.toMatchObject({
-      kind: 'commit_unknown',
-      message: 'shard 1 says unsupported; the write may have been applied in part',
-    });
-  });
-
   test.each<[string, Record<number, ErrorKind>, ErrorKind]>([
     ['applied elsewhere', { 1: 'unavailable' }, 'commit_unknown'],
     ['refused everywhere', { 1: 'unavailable', 2: 'unavailable' }, 'unavailable'],

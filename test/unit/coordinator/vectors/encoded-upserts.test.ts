@@ -9,7 +9,7 @@ function upsert(externalId: string, vector: number[], metadata?: string): Upsert
 const OPERATIONS = [upsert('a', [1, 2]), upsert('日本', [3, 4], '{"n":1}'), upsert('abc', [5, 6], '{}')];
 
 function encoded(release: (memory: ArrayBuffer) => void = () => undefined): EncodedUpserts {
-  return new EncodedUpserts({ count: 3, dim: 2, bytes: operationsToBytes(OPERATIONS, { counted: true, timed: true }), release });
+  return new EncodedUpserts({ count: 3, dim: 2, bytes: operationsToBytes(OPERATIONS), release });
 }
 
 test('has the items that were encoded', () => {

@@ -17,8 +17,10 @@ import type { ShardAssignment } from '../../../../shared/cluster/shard-assignmen
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
+import type { UpsertOperation } from '../../../../shared/shard/shard-client';
 import { systemClock } from '../../../../shared/time/clock';
 import { assignmentOf } from '../../../support/assignment';
+import { earlierOperations } from '../../../support/earlier-operations';
 import { eventually } from '../../../support/eventually';
 import { plainFactories } from '../../../support/shard-node';
 
@@ -146,7 +148,8 @@ function ledBy(node: string, others: string[]): ShardAssignment {
 async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number, requestNumber = 1): Promise<void> {
   const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
   const timed = expiresAt !== undefined;
-  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }], timed && { counted: true, timed });
+  const operations: UpsertOperation[] = [{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }];
+  const payload = timed ? operationsToBytes(operations) : earlierOperations(operations, 1);
   if (timed) stampMoment(payload, systemClock.wallMs());
   await leader.replica.write({ source: { session: 's', requestNumber, settledBelow: 0 }, payload }, call);
 }

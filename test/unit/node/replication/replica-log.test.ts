@@ -141,7 +141,7 @@ test('an entry has no earlier time than those before it, though the clock is beh
   const aheadMs = 1_700_000_100_000;
   lead(1_000_000, { isShipped: true, written: new MemoryReplicaStorage({ latestTimeMs: aheadMs, latestMoment: aheadMs + 5 }) });
   const source = (): { session: string; requestNumber: number; settledBelow: number } => ({ session: 's', requestNumber: ++requests, settledBelow: 0 });
-  const payload = operationsToBytes([{ type: 'delete', externalId: 'a' }], { counted: true, timed: true });
+  const payload = operationsToBytes([{ type: 'delete', externalId: 'a' }]);
   stampMoment(payload, clock.wallMs());
   const call = { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 };
   const written = replica.write({ source: source(), payload }, call);

@@ -404,7 +404,7 @@ describe('what has expired by the clock of the shard is not shown, whatever the 
   }
 
   test('after a write that a primary gave a later moment', async () => {
-    const payload = operationsToBytes([item(2)], { counted: true, timed: true });
+    const payload = operationsToBytes([item(2)]);
     stampMoment(payload, clock.wallMs() + LIFE_MS);
     const shard = await node.host.shard(SPEC);
     await shard.applyLogged([payload], () => []);

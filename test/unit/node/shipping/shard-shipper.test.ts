@@ -24,6 +24,7 @@ import type { StageOperation } from '../../../../shared/shard/shard-client';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
 import { copiedStore } from '../../../support/copied-store';
+import { earlierOperations } from '../../../support/earlier-operations';
 import { MemoryTarget } from '../../../support/memory-target';
 
 const clock = new ManualClock(1_000);
@@ -426,7 +427,7 @@ test('stages are told before the entries that have them, and the same one once',
   const stage = (given: StageOperation['stage'], term: number, timed: boolean): void => {
     log.write();
     const operation: StageOperation = { type: 'stage', term, reshard: 'r', stage: given, forget: 0, versionFloor: 3 };
-    log.entriesOfLog.at(-1)!.write!.payload = operationsToBytes([operation], { counted: true, timed });
+    log.entriesOfLog.at(-1)!.write!.payload = timed ? operationsToBytes([operation]) : earlierOperations([operation], 3);
   };
   log.write();
   stage('tracking', 1, true);
