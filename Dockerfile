@@ -41,7 +41,7 @@ COPY --from=build /opt/image/ /opt/quiver/
 RUN ln -s /opt/quiver/scripts/quiver.cjs /usr/local/bin/quiver \
     && node /opt/quiver/scripts/sbom.mjs debian /opt/quiver/sbom.json
 
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Quiver" \
       org.opencontainers.image.description="A vector collection service: search, filters, hybrid search and documents over a REST API, in one process or as a replicated cluster." \

@@ -301,7 +301,6 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
     nodeId,
     intervalMs: config.compareReplicasSeconds * 1000,
     open: () => agent.openReplicas(),
-    versionOf: (node) => links.versionOf(node),
     ask: questions,
     log,
     onCompared: comparisonCounter(metrics),

@@ -1,4 +1,4 @@
-import { everyoneKnows, type Feature, versionFromFields } from '../../shared/process/member-version';
+import { everyoneKnows, versionFromFields } from '../../shared/process/member-version';
 import type { ClusterMap } from './cluster-map';
 
 /** Members of each kind that a message names. */
@@ -8,7 +8,7 @@ const NAMED_MAX = 5;
  * Why a feature can't be used at present: some member may be of an earlier version, which would not
  * follow. A node that is away and holds shards counts as it last was. null: all know how.
  */
-export function featureObstacle(map: Pick<ClusterMap, 'coordinators' | 'nodes' | 'holders' | 'lastSeenNode'>, feature: Feature, what: string): string | null {
+export function featureObstacle(map: Pick<ClusterMap, 'coordinators' | 'nodes' | 'holders' | 'lastSeenNode'>, feature: string, what: string): string | null {
   const nodes = map.holders();
   for (const { value } of map.nodes.all()) nodes.add(value.id);
   const members = [...map.coordinators.all().map(({ value }) => ({ id: value.id, fields: value })), ...[...nodes].map((id) => ({ id, fields: map.lastSeenNode(id) }))];

@@ -4,7 +4,6 @@ import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { isSameReplica, type ReplicaId } from '../../shared/cluster/shard-assignment';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import { everyoneKnows, type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { Pace } from '../../shared/time/pace';
 import { judgeDigests } from './digest-judgement';
@@ -44,8 +43,6 @@ export interface ReplicaComparisonParts {
   intervalMs: number;
   /** The replicas that are open on this node. */
   open: () => HostedReplica[];
-  /** The version of the program of a node to which this one sends its log; null while that is not known. */
-  versionOf: (node: string) => MemberVersion | null;
   ask: {
     digestAt(node: string, shard: ShardId, atSequence: number): Promise<ReplicaDigest | null>;
     replace(node: string, replacement: Replacement): Promise<boolean>;
@@ -135,9 +132,6 @@ export class ReplicaComparison {
     const isAsAtFirst = (): boolean =>
       !this.ending.signal.aborted && this.parts.open().includes(hosted) && hosted.replica.status().epoch === epoch && others.every((one) => this.isInSync(hosted, one));
     for (const ahead of AHEAD) {
-      // An upgrade may be under way. Of a replica that is not there, it is not known what it will be when it is back.
-      const versions = this.othersOf(hosted).map((node) => this.parts.versionOf(node));
-      if (!everyoneKnows('digest-at', [OWN_VERSION, ...versions])) return 'skipped';
       const sequence = hosted.replica.status().lastSequence + ahead;
       const found = await this.digestsAt(hosted, others, { sequence, isAsAtFirst });
       if (!isAsAtFirst()) return 'skipped';
@@ -218,11 +212,6 @@ export class ReplicaComparison {
     } finally {
       replica.cancelHandover();
     }
-  }
-
-  /** The other nodes that are to hold the shard, in sync or not. */
-  private othersOf({ replica }: HostedReplica): string[] {
-    return (replica.assignment?.replicas ?? []).filter((node) => node !== this.parts.nodeId);
   }
 
   /** The other in-sync replicas. */

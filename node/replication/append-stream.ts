@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcStream, StreamChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
-import { everyoneKnows, type MemberVersion } from '../../shared/process/member-version';
+import type { MemberVersion } from '../../shared/process/member-version';
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { beatToWire } from './beat-frames';
@@ -37,7 +37,7 @@ export class AppendStream {
   private isFirst = true;
   /** By shard, how many appends wait among the bulk. Those that follow must not overtake them. */
   private readonly bulk = new Map<string, number>();
-  /** For the heartbeats of quiet shards, if the other side knows beats; null until that is known. */
+  /** For the heartbeats of quiet shards; null until the stream is ready. */
   private beats: SentLanes | null = null;
   private isFlushing = false;
   private isOver = false;
@@ -56,7 +56,7 @@ export class AppendStream {
     this.stream = parts.channel.open<AppendFrame, AckFrame>(isFramed ? exchangeFrames : exchangeMethod, {
       ready: (version) => {
         this.sender.release();
-        if (everyoneKnows('node-beats', [version])) this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), count: lanesOf(version) });
+        this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), count: LANES });
         listener.ready(version);
       },
       frame: (frame) => {
@@ -164,10 +164,4 @@ export class AppendStream {
     }
     return payloadId;
   }
-}
-
-/** How many lanes the other side tells apart. */
-function lanesOf(version: MemberVersion): number {
-  if (everyoneKnows('dormant-shards', [version])) return LANES;
-  return everyoneKnows('beat-lanes', [version]) ? 2 : 1;
 }

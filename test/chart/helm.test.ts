@@ -31,7 +31,7 @@ testWithHelm('the chart packs, and renders the same from the package', () => {
     // Nothing drawn, which would be another each time.
     const given = ['--values', join(CASES, 'production.yaml'), '--set', 'etcd.auth.existingSecret=etcd-users'];
     const words = ['--kube-version', KUBERNETES_VERSIONS[1], ...given];
-    const packed = helm('template', 'search', join(folder, 'quiver-0.1.0.tgz'), ...words);
+    const packed = helm('template', 'search', join(folder, 'quiver-0.2.0.tgz'), ...words);
     expect(packed.status).toBe(0);
     expect(packed.stdout).toBe(template(...given).stdout);
   } finally {

@@ -64,8 +64,8 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ["another's labels", (all) => (pod(etcd(all)).topologySpreadConstraints[1].labelSelector.matchLabels['app.kubernetes.io/component'] = 'node')],
   ],
   'what would restart pods or block upgrades is not in them': [
-    ['a version in a claim', (all) => (node(all).spec.volumeClaimTemplates[0].metadata.labels['helm.sh/chart'] = 'quiver-0.1.0')],
-    ['a version in a pod', (all) => (coordinator(all).spec.template.metadata.labels['app.kubernetes.io/version'] = '0.1.0')],
+    ['a version in a claim', (all) => (node(all).spec.volumeClaimTemplates[0].metadata.labels['helm.sh/chart'] = 'quiver-0.2.0')],
+    ['a version in a pod', (all) => (coordinator(all).spec.template.metadata.labels['app.kubernetes.io/version'] = '0.2.0')],
   ],
   'stores start together, keep their volumes and have names': [
     ['one by one', (all) => delete node(all).spec.podManagementPolicy],

@@ -15,7 +15,7 @@ import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
 import { freePorts } from './free-ports';
-import { MemberProcess, READY_DEADLINE_MS } from './member-process';
+import { MemberProcess, READY_DEADLINE_MS, type Release } from './member-process';
 import { differencesOf, replicaDigests } from './replica-digests';
 import { TcpProxy } from './tcp-proxy';
 
@@ -60,8 +60,8 @@ export interface ClusterOptions {
   disks?: boolean;
   /** How many processes etcd is. */
   etcdMembers?: number;
-  /** Whether all members begin as an earlier release's. */
-  earlier?: boolean;
+  /** Of all members, at first. */
+  release?: Release;
   /** An etcd that runs already, in their place. */
   etcd?: EtcdProcess;
 }
@@ -106,7 +106,7 @@ export class ClusterProcesses {
       for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
       if (options.parted) await cluster.part();
       for (const member of [...cluster.nodes, ...cluster.coordinators]) {
-        member.isEarlier = options.earlier === true;
+        member.release = options.release ?? 'own';
         member.spawn();
       }
       await cluster.allUp();

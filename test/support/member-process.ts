@@ -7,20 +7,20 @@ import { stopProcess } from './stop-process';
 const root = resolve(__dirname, '../..');
 /** Far more than a start takes, for a machine that is slow and has other work. */
 export const READY_DEADLINE_MS = 60_000;
-/**
- * A folder in which an earlier release is set up. Without it, this one's program stands for one of before there were
- * versions: it claims nothing and uses nothing that its peers would have to know.
- */
-const EARLIER_PROGRAM = process.env.QUIVER_EARLIER_PROGRAM;
+/** A folder in which the release before this one is set up. */
+export const EARLIER_PROGRAM = process.env.QUIVER_EARLIER_PROGRAM;
 /** Of the output of each process in the story of a failure. */
 const OUTPUT_SHOWN = 3_000;
+
+/** Of which release a process is: the one in EARLIER_PROGRAM, this one, or this one that says to be another (test/support/versions). */
+export type Release = 'earlier' | 'own' | 'next' | 'distant' | 'before';
 
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
 export class MemberProcess {
   /** What this life of it said. */
   output = '';
-  /** Whether its next life is one of an earlier release's program. */
-  isEarlier = false;
+  /** Of its next life. */
+  release: Release = 'own';
   /** An open file to which standard output and standard error of its next life go; null: to `output`. */
   outputFile: number | null = null;
   /** What its earlier lives said. */
@@ -67,8 +67,9 @@ export class MemberProcess {
   /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
   spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);
-    const program = this.isEarlier && EARLIER_PROGRAM !== undefined ? EARLIER_PROGRAM : root;
-    const claims = this.isEarlier && EARLIER_PROGRAM === undefined ? { NODE_OPTIONS: `--require ${join(__dirname, 'earlier-member.cjs')}` } : {};
+    const { release } = this;
+    const program = release === 'earlier' ? EARLIER_PROGRAM! : root;
+    const claims = release === 'earlier' || release === 'own' ? {} : { NODE_OPTIONS: `--require ${join(__dirname, 'versions', `${release}.cjs`)}` };
     const child = spawn(process.execPath, [join(program, 'scripts/quiver.cjs'), this.role], {
       env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...claims, ...environment },
       stdio: this.outputFile === null ? ['ignore', 'pipe', 'pipe'] : ['ignore', this.outputFile, this.outputFile],

@@ -2,7 +2,7 @@ import { featureObstacle } from '../../../../coordinator/cluster/feature-obstacl
 
 type Map = Parameters<typeof featureObstacle>[0];
 
-const able = { protocol: 2, oldestProtocol: 1, features: ['reshard'] };
+const able = { protocol: 4, oldestProtocol: 3, features: ['of-next'] };
 const entries = (values: object[]) => ({ all: () => values.map((value) => ({ value })) });
 
 function mapOf(parts: { nodes: Record<string, object | null>; coordinators?: Record<string, object>; holders?: string[] }): Map {
@@ -15,16 +15,16 @@ function mapOf(parts: { nodes: Record<string, object | null>; coordinators?: Rec
   } as unknown as Map;
 }
 
-test('the number of shards can be changed once every member is known to be able to', () => {
-  expect(featureObstacle(mapOf({ nodes: { a: able, b: able } }), 'reshard', 'the number of shards can be changed')).toBeNull();
-  expect(featureObstacle(mapOf({ nodes: { a: able, b: {} } }), 'reshard', 'the number of shards can be changed')).toContain('b is of an earlier version');
-  expect(featureObstacle(mapOf({ nodes: { a: able, b: { protocol: 2, features: ['digest-at'] } } }), 'reshard', 'the number of shards can be changed')).toContain('b is of');
-  expect(featureObstacle(mapOf({ nodes: { a: able }, coordinators: { 'c-0': able, 'c-1': {} } }), 'reshard', 'the number of shards can be changed')).toContain('c-1 is of');
+test('something new can be used once every member is known to be able to', () => {
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: able } }), 'of-next', 'something new can be used')).toBeNull();
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: {} } }), 'of-next', 'something new can be used')).toContain('b is of an earlier version');
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: { protocol: 4, features: ['another'] } } }), 'of-next', 'something new can be used')).toContain('b is of');
+  expect(featureObstacle(mapOf({ nodes: { a: able }, coordinators: { 'c-0': able, 'c-1': {} } }), 'of-next', 'something new can be used')).toContain('c-1 is of');
 });
 
 test('a node that holds shards and was not seen may be of an earlier version', () => {
-  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null } }), 'reshard', 'the number of shards can be changed')).toBe(
-    'the number of shards can be changed once every member is known to be able to: gone is away, and nobody noted of which version: start or drain it',
+  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null } }), 'of-next', 'something new can be used')).toBe(
+    'something new can be used once every member is known to be able to: gone is away, and nobody noted of which version: start or drain it',
   );
-  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null }, holders: ['a'] }), 'reshard', 'the number of shards can be changed')).toBeNull();
+  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null }, holders: ['a'] }), 'of-next', 'something new can be used')).toBeNull();
 });

@@ -4,7 +4,6 @@ import type { ReplicaDigest } from '../../../../shared/cluster/node-report';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { OWN_VERSION } from '../../../../shared/process/member-version';
 import { assignmentOf } from '../../../support/assignment';
 
 /** What a primary does around a comparison, by a clock of the test's own and with answers that are given to it. */
@@ -41,7 +40,6 @@ class PrimaryStandIn {
       nodeId: 'a',
       intervalMs,
       open: () => (this.isOpen ? [this.hosted] : []),
-      versionOf: () => OWN_VERSION,
       ask: { digestAt: async () => digestWith('right'), replace: async () => true, ...ask },
       log: silentLogger,
       onCompared: (outcome) => this.outcomes.push(outcome),
@@ -73,7 +71,7 @@ test('the list of open replicas is asked for once a look, however many replicas 
     return replicas;
   };
   const ask = { digestAt: async () => null, replace: async () => true };
-  const comparison = new ReplicaComparison({ nodeId: 'a', intervalMs: INTERVAL_MS, open, versionOf: () => OWN_VERSION, ask, log: silentLogger, onCompared: () => undefined });
+  const comparison = new ReplicaComparison({ nodeId: 'a', intervalMs: INTERVAL_MS, open, ask, log: silentLogger, onCompared: () => undefined });
   await jest.advanceTimersByTimeAsync(INTERVAL_MS / 2);
   expect(asked).toBe(2);
   random.mockRestore();
