@@ -37,7 +37,7 @@ import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { listenHost, withPort } from '../shared/process/listen-host';
 import { readMachineLimits } from '../shared/process/machine-limits';
-import { everyoneKnows, OWN_VERSION, READ_FRAMES, READ_THREADS, versionFromFields, versionToFields } from '../shared/process/member-version';
+import { OWN_VERSION, READ_THREADS, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { openOpsPort } from '../shared/process/ops-port';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
@@ -140,8 +140,6 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   // Copies and questions, which have times of their own.
   const channels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
   endings.defer(() => channels.close());
-  const streamChannels = new RpcChannels({ credentials });
-  endings.defer(() => streamChannels.close());
   const members = new WatchedEntries<NodeMember>({
     store,
     prefix: NODES_PREFIX,
@@ -151,20 +149,13 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   endings.defer(() => members.close());
   /** Addresses are kept, because a node that lost its session by mistake can still be reached. */
   const addresses = new Map<string, string>();
-  const framed = new Set<string>();
   members.onChange(() => {
-    for (const { value } of members.all()) {
-      addresses.set(value.id, value.address);
-      if (everyoneKnows('replication-frames', [versionFromFields(value)])) framed.add(value.id);
-      else framed.delete(value.id);
-    }
+    for (const { value } of members.all()) addresses.set(value.id, value.address);
   });
 
   const links = new GrpcReplicationLinks({
     nodeId,
     addressOf: (node) => addresses.get(node) ?? null,
-    takesFrames: (node) => framed.has(node),
-    channels: streamChannels,
     credentials,
     clock,
     log,
@@ -347,7 +338,7 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
       }),
     ],
     ...credentials,
-    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES, ...(socketName === null ? [] : [socketFeature(socketName)])] } }),
+    ...(published !== null && { version: { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, ...(socketName === null ? [] : [socketFeature(socketName)])] } }),
     addressOf: (port) => memberAddress(config, port),
   });
   let readThreads: ReadThreads | null = null;

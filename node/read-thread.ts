@@ -1,5 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ReadsForm } from '../shared/rpc/greeted-server';
 import { READS_WELCOME } from '../shared/rpc/reads-greeting';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { credentialsOfThread } from '../shared/threads/thread-credentials';
@@ -24,7 +23,7 @@ const data = workerData as ReadThreadData;
 const { state, address, traces } = data;
 const clock = systemClock;
 const main = new ThreadPeer(parentPort!, {
-  connection: (handle: number, form: ReadsForm) => take(handle, form),
+  connection: (handle: number) => take(handle),
   'replicas.published': (message: unknown) => views.take(message),
   flush: () => {
     tellSpans();
@@ -50,19 +49,19 @@ const tellSpans = (): void => {
 const shards = new ThreadShards({ main, views, clock, searched: (by) => reports.searched(by) });
 const service = threadReads({ shards, clock, logger: log, observer: reports, tracer, answers: new AnswerBytes({ bytesMax: data.answerBytesMax, shared: data.answerBytes, place: data.place }) });
 const server = new RpcServer({ services: [service], ...credentials, addressOf: () => address });
-const accept = { http2: server.acceptor(), frames: server.framesAcceptor(service.frames) };
+const accept = server.framesAcceptor(service.frames);
 const beat = setInterval(() => Atomics.add(state, THREAD_STATE.beat, 1), THREAD_BEAT_MS);
 
-/** What TLS reads, it reads by itself, and so does gRPC. */
+/** What TLS reads, it reads by itself. */
 const room = data.credentials.tls === null ? new ReadRoom() : undefined;
 
-function take(handle: number, form: ReadsForm): void {
-  const socket = takenConnection(state, handle, { room: form === 'frames' ? room : undefined });
+function take(handle: number): void {
+  const socket = takenConnection(state, handle, { room });
   if (socket === null) return;
   socket.on('error', () => undefined);
   socket.setNoDelay(true);
   socket.write(READS_WELCOME);
-  accept[form](socket);
+  accept(socket);
 }
 
 main.tell('ready');

@@ -7,8 +7,7 @@ import { resultFromBytes } from '../../shared/rpc/outcome-codec';
 import { readFramesMethod } from '../../shared/rpc/read-frames';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
-import { type MemberVersion, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
-import type { ReadsForm } from '../../shared/rpc/greeted-server';
+import { everyoneKnows, type MemberVersion, READ_THREADS } from '../../shared/process/member-version';
 import type { RpcChannel, StreamChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { notedToProto } from '../../shared/rpc/noted-codec';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
@@ -89,7 +88,7 @@ export class NodeLink {
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private longChannel: RpcChannel | null = null;
   private readonly newChannel: () => RpcChannel;
-  private readonly newReadsChannel: (form: ReadsForm, path: string | null) => StreamChannel;
+  private readonly newReadsChannel: (path: string | null) => StreamChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
@@ -100,7 +99,7 @@ export class NodeLink {
   constructor(parts: {
     channel: RpcChannel;
     newChannel: () => RpcChannel;
-    newReadsChannel: (form: ReadsForm, path: string | null) => StreamChannel;
+    newReadsChannel: (path: string | null) => StreamChannel;
     clock: Clock;
     ready: () => void;
     ended: (end: StreamEnd, isSilent: boolean) => void;
@@ -112,7 +111,7 @@ export class NodeLink {
     this.newReadsChannel = parts.newReadsChannel;
     this.reads = this.openReads(parts.channel, {
       ready: (version) => {
-        if (version.features.includes(READ_THREADS)) this.threadReads = this.newThreadReads(version.features.includes(READ_FRAMES) ? 'frames' : 'http2', socketPathOf(version));
+        if (everyoneKnows(READ_THREADS, [version])) this.threadReads = this.newThreadReads(socketPathOf(version));
         this.noteReady();
       },
       ended: (end) => this.close(end),
@@ -161,7 +160,7 @@ export class NodeLink {
     return this.reads.open + (this.longReads?.open ?? 0) + (this.threadReads?.stream?.open ?? 0);
   }
 
-  /** Grows, at least each quarter of a second, while the node lives and reads are under way; stands still with an earlier version until an answer comes. */
+  /** Grows, at least each quarter of a second, while the node lives and reads are under way. */
   get readsHeard(): number {
     return this.reads.heard + (this.longReads?.heard ?? 0) + (this.threadReads?.stream?.heard ?? 0);
   }
@@ -186,20 +185,23 @@ export class NodeLink {
     return (kind === 'search' ? this.threadReads?.ready : null) ?? this.reads;
   }
 
-  /** A node of an earlier version knows no frames. */
-  private newThreadReads(form: ReadsForm, path: string | null): ThreadReads<ReadStream> {
+  private newThreadReads(path: string | null): ThreadReads<ReadStream> {
     return new ThreadReads<ReadStream>({
-      newChannel: () => this.newReadsChannel(form, path),
-      openStream: (channel, listener) => this.openReads(channel, listener, form),
+      newChannel: () => this.newReadsChannel(path),
+      openStream: (channel, listener) => this.openReads(channel, listener, readFramesMethod),
       clock: this.clock,
     });
   }
 
-  private openReads(channel: StreamChannel, listener: { ready: (version: MemberVersion) => void; ended: (end: StreamEnd) => void }, form: ReadsForm = 'http2'): ReadStream {
+  private openReads(
+    channel: StreamChannel,
+    listener: { ready: (version: MemberVersion) => void; ended: (end: StreamEnd) => void },
+    method = readsDefinition.Exchange as typeof readFramesMethod,
+  ): ReadStream {
     return new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
       channel,
       ...listener,
-      method: form === 'frames' ? readFramesMethod : readsDefinition.Exchange,
+      method,
       emptyFrame: () => ({ requests: [], cancelledIds: [] }),
       answersOf: (frame) => frame.answers,
       addCancelled: (frame, id) => frame.cancelledIds?.push(id),

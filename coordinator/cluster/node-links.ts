@@ -86,7 +86,7 @@ export class NodeLinks {
     return destination;
   }
 
-  private newChannel(address: string, options: { forReads?: boolean; like?: RpcChannel } = {}): RpcChannel {
+  private newChannel(address: string, options: { like?: RpcChannel } = {}): RpcChannel {
     return new RpcChannel({ address, credentials: this.parts.credentials, ...options });
   }
 
@@ -96,7 +96,7 @@ export class NodeLinks {
     const link = new NodeLink({
       channel: destination.channel,
       newChannel: () => this.newChannel(address, { like: destination.channel }),
-      newReadsChannel: (form, path) => (form === 'frames' ? new FramesChannel({ address, path, credentials: this.parts.credentials }) : this.newChannel(address, { forReads: true })),
+      newReadsChannel: (path) => new FramesChannel({ address, path, credentials: this.parts.credentials }),
       clock,
       ready: () => {
         wasReady = true;

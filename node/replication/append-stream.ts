@@ -11,7 +11,7 @@ import type { AppendAck, AppendMessage } from './core/messages';
 import type { SeldomPace } from './core/pace';
 import { entryBytes } from './entry-cache';
 import { exchangeFrames } from './exchange-frames';
-import { type AckFrame, type AppendFrame, exchangeMethod } from './replication-definition';
+import type { AckFrame, AppendFrame } from './replication-definition';
 import { ackFromWire, appendToWire, type WireAppend } from './replication-frames';
 
 /**
@@ -42,18 +42,17 @@ export class AppendStream {
   private isFlushing = false;
   private isOver = false;
 
-  /** `to`: the name of the node at the other end. `isFramed`: the channel carries frames, and not gRPC. */
+  /** `to`: the name of the node at the other end. */
   constructor(parts: {
     channel: StreamChannel;
-    isFramed?: boolean;
     nodeId: string;
     to: string;
     nowMs: () => number;
     /** `nowMs`: as ReplicationReceiver says. */
     listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck, nowMs?: number) => void; ended: (end: StreamEnd) => void };
   }) {
-    const { nodeId, to, listener, isFramed = false } = parts;
-    this.stream = parts.channel.open<AppendFrame, AckFrame>(isFramed ? exchangeFrames : exchangeMethod, {
+    const { nodeId, to, listener } = parts;
+    this.stream = parts.channel.open<AppendFrame, AckFrame>(exchangeFrames, {
       ready: (version) => {
         this.sender.release();
         this.beats = new SentLanes({ to, sessionPrefix: randomUUID(), count: LANES });
@@ -75,8 +74,8 @@ export class AppendStream {
       },
     });
     this.sender = new FrameSender<AppendFrame>({
-      // On a connection of frames, nothing is taken before its other end has admitted the stream.
-      isHeld: isFramed,
+      // Nothing is taken before the other end has admitted the stream.
+      isHeld: true,
       emptyFrame: () => {
         const node = this.isFirst ? nodeId : '';
         this.isFirst = false;

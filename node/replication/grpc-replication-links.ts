@@ -3,7 +3,6 @@ import type { MemberVersion } from '../../shared/process/member-version';
 import { FramesChannel } from '../../shared/rpc/frames-channel';
 import { NODES_GREETING } from '../../shared/rpc/reads-greeting';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
@@ -21,29 +20,23 @@ const READY_WITHIN_MS = 3_000;
 interface Outbound {
   address: string;
   stream: AppendStream | null;
-  /** Over what it goes; null: gRPC. */
-  frames: FramesChannel | null;
   isReady: boolean;
   /** Of the program at the other end of the stream that is ready. */
   version: MemberVersion | null;
   openedAtMs: number;
   retryAtMs: number;
   backoff: RetryBackoff;
-  /** The last connection for frames was made and not taken: the node may have come back in a version that does not know them. */
-  isUnwelcome: boolean;
 }
 
 /**
  * Messages between replicas: one stream to each node to which this one sends appends. It is opened when there is something to
- * send (a primary always has heartbeats), and opened again when it breaks. To a node that says that it knows them it goes over
- * frames on a connection of its own (decision 49), else over gRPC.
+ * send (a primary always has heartbeats), and opened again when it breaks. It goes over frames on a connection of its own
+ * (decision 49).
  */
 export class GrpcReplicationLinks implements ReplicationLinks {
   readonly nodeId: string;
   private readonly addressOf: (node: string) => string | null;
-  private readonly channels: RpcChannels;
   private readonly credentials: ClusterCredentials;
-  private readonly takesFrames: (node: string) => boolean;
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly outbound = new Map<string, Outbound>();
@@ -51,23 +44,10 @@ export class GrpcReplicationLinks implements ReplicationLinks {
   private receiver: ReplicationReceiver | null = null;
   private closed = false;
 
-  /**
-   * `addressOf`: host:port of a node's services; null if it is unknown. `takesFrames`: whether it is registered as one that knows
-   * the feature `replication-frames`.
-   */
-  constructor(options: {
-    nodeId: string;
-    addressOf: (node: string) => string | null;
-    takesFrames: (node: string) => boolean;
-    channels: RpcChannels;
-    credentials: ClusterCredentials;
-    clock: Clock;
-    log: Logger;
-  }) {
+  /** `addressOf`: host:port of a node's services; null if it is unknown. */
+  constructor(options: { nodeId: string; addressOf: (node: string) => string | null; credentials: ClusterCredentials; clock: Clock; log: Logger }) {
     this.nodeId = options.nodeId;
     this.addressOf = options.addressOf;
-    this.takesFrames = options.takesFrames;
-    this.channels = options.channels;
     this.credentials = options.credentials;
     this.clock = options.clock;
     this.log = options.log;
@@ -131,14 +111,10 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = undefined;
     }
     if (outbound === undefined) {
-      outbound = { address, stream: null, frames: null, isUnwelcome: false, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
+      outbound = { address, stream: null, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
       this.outbound.set(node, outbound);
     }
-    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) {
-      const isOverGrpc = outbound.frames === null;
-      this.lost(node, outbound, outbound.stream, { reason: 'it does not answer' });
-      if (isOverGrpc) this.channels.replace(address);
-    }
+    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) this.lost(node, outbound, outbound.stream, 'it does not answer');
     if (outbound.stream === null && nowMs >= outbound.retryAtMs) this.open(node, outbound, nowMs);
     return outbound.stream;
   }
@@ -147,12 +123,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     outbound.isReady = false;
     outbound.openedAtMs = nowMs;
     const { address } = outbound;
-    const isFramed = this.takesFrames(node) && !outbound.isUnwelcome;
-    outbound.isUnwelcome = false;
-    outbound.frames = isFramed ? new FramesChannel({ address, credentials: this.credentials, greeting: NODES_GREETING }) : null;
     const stream: AppendStream = new AppendStream({
-      channel: outbound.frames ?? this.channels.to(address),
-      isFramed,
+      channel: new FramesChannel({ address, credentials: this.credentials, greeting: NODES_GREETING }),
       nodeId: this.nodeId,
       to: node,
       nowMs: () => this.clock.monotonicMs(),
@@ -167,17 +139,16 @@ export class GrpcReplicationLinks implements ReplicationLinks {
         ack: (shard, ack, nowMs) => {
           if (outbound.stream === stream) this.receiver?.onAck(shard, ack, nowMs);
         },
-        ended: (end) => this.lost(node, outbound, stream, end),
+        ended: ({ reason }) => this.lost(node, outbound, stream, reason),
       },
     });
     outbound.stream = stream;
   }
 
-  private lost(node: string, outbound: Outbound, stream: AppendStream, { reason, isUnwelcome = false }: { reason: string; isUnwelcome?: boolean }): void {
+  private lost(node: string, outbound: Outbound, stream: AppendStream, reason: string): void {
     if (outbound.stream !== stream) return;
     outbound.stream = null;
     stream.close();
-    outbound.isUnwelcome = isUnwelcome;
     if (outbound.isReady) this.log.warn({ node, reason }, 'the replication stream to a node broke; it is set up anew');
     outbound.retryAtMs = this.clock.monotonicMs() + outbound.backoff.nextMs();
   }

@@ -1,6 +1,5 @@
 import type { ReplicationDefinition } from '../../shared/rpc/generated/quiver/v1/replication';
 import { loadService } from '../../shared/rpc/protocol';
-import type { StreamMethod } from '../../shared/rpc/rpc-stream';
 import type { WireBeat, WireBeatAck } from './beat-frames';
 import type { WireAck, WireAppend } from './replication-frames';
 
@@ -21,10 +20,7 @@ export interface AckFrame {
   beats: WireBeatAck[];
 }
 
-/** The stream of appends over gRPC. */
-export const exchangeMethod = replicationDefinition.Exchange as unknown as StreamMethod<AppendFrame, AckFrame>;
-
-/** How both directions of it become bytes. */
+/** How both directions of the stream of appends become bytes, but for what has a form of its own (exchange-frames.ts). */
 export const exchangeCodec = replicationDefinition.Exchange as unknown as {
   requestSerialize: (frame: AppendFrame) => Buffer;
   requestDeserialize: (bytes: Buffer) => AppendFrame;

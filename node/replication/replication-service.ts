@@ -8,7 +8,7 @@ import { exchangeFrames } from './exchange-frames';
 import { type AckFrame, type AppendFrame, replicationDefinition } from './replication-definition';
 import type { SnapshotReceiver } from './snapshot-receiver';
 
-/** The service through which other nodes reach this one's replicas: over gRPC and, but for copies, over connections that carry frames. */
+/** The service through which other nodes reach this one's replicas: appends over connections that carry frames, copies over gRPC. */
 export class ReplicationService implements RpcService {
   readonly definition: ServiceDefinition = replicationDefinition;
   readonly handlers: UntypedServiceImplementation;
@@ -35,7 +35,6 @@ export class ReplicationService implements RpcService {
     };
     this.frames = { ...exchangeFrames, serve };
     this.handlers = {
-      Exchange: (call: ServerDuplexStream<any, any>) => serve(call),
       Install: (call: ServerDuplexStream<any, any>) => {
         call.sendMetadata(new Metadata());
         snapshots.receive(call);

@@ -3,7 +3,6 @@ import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { addThreadMetrics } from '../../shared/metrics/thread-metrics';
 import type { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import type { Logger } from '../../shared/logs/logger';
-import type { ReadsForm } from '../../shared/rpc/greeted-server';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { ServingThreads } from '../../shared/threads/serving-threads';
 import { tellCertificates, type ThreadCredentials, threadCredentials } from '../../shared/threads/thread-credentials';
@@ -100,10 +99,10 @@ export async function startReadThreads(parts: ReadThreadsParts): Promise<ReadThr
 }
 
 /** What takes the connections for these threads; none, as long as they are not there. */
-export function dealerTo(threads: () => ReadThreads | null): (socket: Socket, form: ReadsForm) => void {
-  return (socket, form) => {
+export function dealerTo(threads: () => ReadThreads | null): (socket: Socket) => void {
+  return (socket) => {
     const there = threads();
     if (there === null) socket.destroy();
-    else there.deal(socket, form);
+    else there.deal(socket);
   };
 }

@@ -6,7 +6,7 @@
  * knows it. To add one: a name here, and `everyoneKnows` where it is begun to be used. A released name keeps its meaning for ever.
  * When the oldest protocol that this program works with implies it, it goes.
  */
-export const FEATURES: readonly string[] = ['replication-frames', 'proof-first'];
+export const FEATURES: readonly string[] = ['proof-first'];
 
 /** The protocol of release 0.2.0, the oldest with which members of later releases can be upgraded one by one. */
 const FLOOR = { protocol: 3, release: '0.2.0' } as const;
@@ -16,8 +16,6 @@ const FLOOR = { protocol: 3, release: '0.2.0' } as const;
  * knows: a node gives connections that begin with READS_GREETING to threads that answer reads.
  */
 export const READ_THREADS = 'read-threads';
-/** The same: these threads also take connections that begin with FRAMES_GREETING, which carry frames (shared/rpc/frame-link.ts). */
-export const READ_FRAMES = 'read-frames';
 
 /** The version of a member's program, as other members see it. */
 export interface MemberVersion {

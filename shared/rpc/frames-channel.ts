@@ -7,7 +7,7 @@ import { inTime } from '../time/deadline';
 import { FRAME_TYPES, FrameLink } from './frame-link';
 import { metadataFromBytes, metadataFromJson, metadataToBytes } from './handshake-metadata';
 import { MemberHandshake, type OpenSession } from './member-handshake';
-import { FRAMES_GREETING, greet } from './reads-greeting';
+import { greet, READS_GREETING } from './reads-greeting';
 import type { ClusterCredentials, StreamListener } from './rpc-channel';
 import type { RpcStream, StreamMethod } from './rpc-stream';
 import type { ClusterTls } from './transport-security';
@@ -29,7 +29,7 @@ export class FramesChannel {
   private readonly closings = new Set<() => void>();
 
   /** `path`: of this machine, where the member may be reached too; only without TLS. */
-  constructor({ address, path, credentials, greeting = FRAMES_GREETING }: { address: string; path?: string | null; credentials: ClusterCredentials; greeting?: Buffer }) {
+  constructor({ address, path, credentials, greeting = READS_GREETING }: { address: string; path?: string | null; credentials: ClusterCredentials; greeting?: Buffer }) {
     this.address = address;
     this.greeting = greeting;
     this.tls = credentials.tls;
@@ -84,7 +84,6 @@ export class FramesChannel {
       setImmediate(() => stream.end(false, (error as Error).message));
       return;
     }
-    socket.once('connect', () => (stream.isConnected = true));
     socket.on('error', (error) => stream.end(false, error.message));
     socket.on('close', () => stream.end(false, 'the connection was lost'));
     // A socket that is destroyed fails what it is asked for.
@@ -120,8 +119,6 @@ function late(): Error {
 /** What a connection is made for. */
 interface Connecting {
   readonly isEnded: boolean;
-  /** To an address; what follows is the welcome. */
-  isConnected: boolean;
   cutFirst: () => void;
   begin(socket: Socket): void;
   end(isRefused: boolean, reason: string): void;
@@ -130,7 +127,6 @@ interface Connecting {
 /** One stream, from its connection to its end. */
 class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
   cutFirst: () => void = () => undefined;
-  isConnected = false;
   onEnd: () => void = () => undefined;
   private link: FrameLink | null = null;
   private session: OpenSession | null = null;
@@ -180,7 +176,7 @@ class FramesStream<Out, In> implements RpcStream<Out>, Connecting {
     this.onEnd();
     if (this.link === null) this.cutFirst();
     else this.link.cut(reason);
-    this.listener.ended({ isRefused, reason, isUnwelcome: this.isConnected && this.link === null });
+    this.listener.ended({ isRefused, reason });
   }
 
   /** Throws at what has no place here. */

@@ -1,18 +1,15 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { FRAMES_GREETING, NODES_GREETING, PROOF_GREETING, READS_GREETING } from './reads-greeting';
+import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from './reads-greeting';
 
-/** What follows on a connection to a thread that answers reads. */
-export type ReadsForm = 'http2' | 'frames';
-/** `nodes`: frames of another node follow, for no thread. `proof`: the proof of a member, and then HTTP/2, for no thread either. */
-export type GreetedForm = ReadsForm | 'nodes' | 'proof';
+/** `reads`: frames follow, for a thread that answers reads. `nodes`: frames of another node, for no thread. `proof`: the proof of a member, and then HTTP/2, for no thread either. */
+export type GreetedForm = 'reads' | 'nodes' | 'proof';
 
 /** Who takes connections that begin with the greeting of a form, which has been read. */
 export type GreetedTakers = Partial<Record<GreetedForm, (socket: Socket) => void>>;
 
 const GREETINGS: readonly { bytes: Buffer; form: GreetedForm; isFollowed?: true }[] = [
-  { bytes: READS_GREETING, form: 'http2' },
-  { bytes: FRAMES_GREETING, form: 'frames' },
+  { bytes: READS_GREETING, form: 'reads' },
   { bytes: NODES_GREETING, form: 'nodes' },
   { bytes: PROOF_GREETING, form: 'proof', isFollowed: true },
 ];

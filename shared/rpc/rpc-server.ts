@@ -6,7 +6,7 @@ import { everyoneKnows, OWN_VERSION } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
-import { GreetedServer, type GreetedTakers, type ReadsForm } from './greeted-server';
+import { GreetedServer, type GreetedTakers } from './greeted-server';
 import { MemberGate } from './member-gate';
 import { ProofAcceptor } from './proof-acceptor';
 import { READS_WELCOME } from './reads-greeting';
@@ -80,10 +80,10 @@ export class RpcServer {
    * As `listen`; connections that begin with a greeting for threads are not served here but given to `take`, unread, if there is
    * one. `framed`: what is served to other nodes on connections that carry frames.
    */
-  async listenBeside<In, Out>(address: string, take: ((socket: Socket, form: ReadsForm) => void) | null, framed: FramesMethod<In, Out> | null = null): Promise<number> {
+  async listenBeside<In, Out>(address: string, take: ((socket: Socket) => void) | null, framed: FramesMethod<In, Out> | null = null): Promise<number> {
     const injector = this.server.createConnectionInjector(serverCredentials(this.tls));
     const greeted: GreetedTakers = {
-      ...takersOf(take),
+      ...(take !== null && { reads: take }),
       ...(framed !== null && { nodes: this.welcoming(framed) }),
       ...(this.isProofTaken && { proof: this.proving(injector) }),
     };
@@ -99,9 +99,9 @@ export class RpcServer {
    * Connections to a path of this machine that begin with a greeting for threads are given to `take`, others are cut. Resolves
    * when it listens. Errors: those of listening.
    */
-  async greetLocally(path: string, take: (socket: Socket, form: ReadsForm) => void): Promise<void> {
+  async greetLocally(path: string, take: (socket: Socket) => void): Promise<void> {
     const cut = (socket: Socket): void => void socket.destroy();
-    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: takersOf(take), plain: cut });
+    const local = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted: { reads: take }, plain: cut });
     await local.listenLocal(path);
     this.local = local;
   }
@@ -188,8 +188,4 @@ export class RpcServer {
     await Promise.allSettled(this.services.map((service) => service.drain()));
     await ended;
   }
-}
-
-function takersOf(take: ((socket: Socket, form: ReadsForm) => void) | null): GreetedTakers {
-  return take === null ? {} : { http2: (socket) => take(socket, 'http2'), frames: (socket) => take(socket, 'frames') };
 }

@@ -13,8 +13,6 @@ export interface StreamEnd {
   isRefused: boolean;
   /** For the log. */
   reason: string;
-  /** The connection was made and nobody took it: the other side may be of a version that does not know how it begins. */
-  isUnwelcome?: boolean;
 }
 
 /** One bidirectional stream, as seen by the side that opened it. */

@@ -5,7 +5,7 @@ import { FrontRoutes, ToldRoutes } from '../../coordinator/threads/front-routes'
 import { ThreadPeer } from '../../shared/threads/thread-peer';
 import { shardServices, threadReads } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
-import { OWN_VERSION, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
+import { OWN_VERSION, READ_THREADS } from '../../shared/process/member-version';
 import { READS_WELCOME } from '../../shared/rpc/reads-greeting';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { VectorSearch } from '../../shared/shard/shard-read';
@@ -69,7 +69,7 @@ async function overFrames(): Promise<ClientUnderTest> {
   const reads = threadReads({ shards, clock: systemClock, logger: silentLogger, observer, tracer: null });
   const thread = new RpcServer({ services: [reads], ...credentials, addressOf: () => address });
   const accept = thread.framesAcceptor(reads.frames);
-  const version = { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS, READ_FRAMES] };
+  const version = { ...OWN_VERSION, features: [...OWN_VERSION.features, READ_THREADS] };
   const server = new RpcServer({ services: shardServices({ shards, clock: systemClock, logger: silentLogger }), ...credentials, version });
   const port = await server.listenBeside('127.0.0.1:0', (socket) => {
     socket.setNoDelay(true);

@@ -8,15 +8,12 @@ import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { ThreadTraceCounts } from '../../shared/metrics/trace-metrics';
 import { RenewedCertificates } from '../../shared/process/renewed-certificates';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { OWN_VERSION, READ_FRAMES, READ_THREADS } from '../../shared/process/member-version';
+import { OWN_VERSION, READ_THREADS, versionToText } from '../../shared/process/member-version';
 import { packageRoot } from '../../shared/process/package-root';
-import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
-import { readsDefinition } from '../../shared/rpc/protocol';
-import { type ClusterCredentials, RpcChannel } from '../../shared/rpc/rpc-channel';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { FRAME_TYPES } from '../../shared/rpc/frame-link';
-import type { ReadsForm } from '../../shared/rpc/greeted-server';
 import { metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
-import { FRAMES_GREETING, READS_GREETING } from '../../shared/rpc/reads-greeting';
+import { READS_GREETING } from '../../shared/rpc/reads-greeting';
 import { FramesChannel } from '../../shared/rpc/frames-channel';
 import { readFramesMethod } from '../../shared/rpc/read-frames';
 import { newSocketName, socketFeature, socketPath } from '../../shared/rpc/reads-socket';
@@ -55,24 +52,17 @@ interface Node {
 let node: Node;
 const opened: { close(): void }[] = [];
 
-/** Of the connections that were dealt, in their order. */
-let dealt: ReadsForm[] = [];
-/** Of these, how many came over a path of this machine. */
+/** Of the connections to its port, how many were dealt. */
+let dealt = 0;
+/** Of those over a path of this machine. */
 let dealtLocally = 0;
 
 /**
  * `knownAs`: the address of a proxy before it; default: its own. `provenWithinMs`: on the main thread. `features`: what it says in the
- * handshake; without READ_FRAMES it is of a version that has threads and knows no frames. `socket`: the name of a path of this machine
- * at which it listens, too; whether it says so is a matter of `features`.
+ * handshake. `socket`: the name of a path of this machine at which it listens, too; whether it says so is a matter of `features`.
  */
-async function start(
-  credentials: ClusterCredentials = PLAIN,
-  knownAs: string | null = null,
-  provenWithinMs?: number,
-  features = [READ_THREADS, READ_FRAMES],
-  socket: string | null = null,
-): Promise<Node> {
-  dealt = [];
+async function start(credentials: ClusterCredentials = PLAIN, knownAs: string | null = null, provenWithinMs?: number, features = [READ_THREADS], socket: string | null = null): Promise<Node> {
+  dealt = 0;
   dealtLocally = 0;
   const shards = new ScriptedNodeShards();
   const [onThreads, onMain, log]: [NodeOperation[], NodeOperation[], string[]] = [[], [], []];
@@ -88,14 +78,14 @@ async function start(
   });
   let threads: ReadThreads | null = null;
   const deal = dealerTo(() => threads);
-  const port = await server.listenBeside('127.0.0.1:0', (socket, form) => {
-    dealt.push(form);
-    deal(socket, form);
+  const port = await server.listenBeside('127.0.0.1:0', (socket) => {
+    dealt += 1;
+    deal(socket);
   });
   if (socket !== null) {
-    await server.greetLocally(socketPath(socket), (taken, form) => {
+    await server.greetLocally(socketPath(socket), (taken) => {
       dealtLocally += 1;
-      deal(taken, form);
+      deal(taken);
     });
   }
   threads = await startReadThreads({
@@ -155,7 +145,6 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   const coordinators = [client(), client(), client(), client()];
   for (const coordinator of coordinators) await reachThread(coordinator);
   expect(node.threads.connections).toEqual([2, 2]);
-  expect(new Set(dealt)).toEqual(new Set(['frames']));
   const mainBefore = node.onMain.length;
   expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
   expect(await coordinators[0].client.read(SHARD, 'count', null, within(10_000))).toBe(0);
@@ -163,34 +152,6 @@ test('searches come over connections to threads, which are dealt evenly, and eve
   expect(node.onMain.slice(mainBefore)).toEqual(['count', 'write']);
   coordinators[0].client.close();
   await eventually('its connection is gone', () => node.threads.connections.reduce((sum, count) => sum + count) === 3);
-});
-
-test('of a node that knows no frames, the connections to threads speak HTTP/2', async () => {
-  node = await start(PLAIN, null, undefined, [READ_THREADS]);
-  node.shards.hits = () => [{ externalId: 'a', score: 1, metadata: '{}' }];
-  const one = client();
-  await reachThread(one);
-  expect((await one.client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
-  expect(new Set(dealt)).toEqual(new Set(['http2']));
-});
-
-test('a coordinator that knows no frames is served over HTTP/2 by threads that know them', async () => {
-  node = await start();
-  const earlier = new RpcChannel({ address: `127.0.0.1:${node.port}`, credentials: PLAIN, forReads: true });
-  const { request, ...answered } = await new Promise<{ request: { cancel(): void }; answers: unknown }>((done, fail) => {
-    const stream = earlier.open<ReadFrame, AnswerFrame__Output>(readsDefinition.Exchange, {
-      ready: () => stream.write({ requests: [{ id: 1, shard: SHARD, epoch: 1, remainingMs: 10_000, search: { vector: Buffer.alloc(8), k: 1 } }], cancelledIds: [] }, () => undefined),
-      frame: ({ answers }) => answers.length > 0 && done({ request: stream, answers }),
-      ended: ({ reason }) => fail(new Error(reason)),
-    });
-  });
-  expect(answered).toMatchObject({ answers: [{ id: 1, result: 'hits', vectorCount: 0 }] });
-  expect(dealt).toEqual(['http2']);
-  request.cancel();
-  await eventually('its connection is gone', async () => {
-    earlier.close();
-    return node.threads.connections.every((count) => count === 0);
-  });
 });
 
 test('long answers and errors come over frames as they are', async () => {
@@ -209,9 +170,8 @@ test('long answers and errors come over frames as they are', async () => {
 });
 
 describe('of a node that says a path of this machine', () => {
-  const FORMS = [READ_THREADS, READ_FRAMES];
   let name: string;
-  const startAt = (listens = true): Promise<Node> => start(PLAIN, null, undefined, [...FORMS, socketFeature(name)], listens ? name : null);
+  const startAt = (listens = true): Promise<Node> => start(PLAIN, null, undefined, [READ_THREADS, socketFeature(name)], listens ? name : null);
   beforeEach(() => (name = newSocketName()));
   afterEach(() => rmSync(socketPath(name), { force: true }));
 
@@ -221,7 +181,7 @@ describe('of a node that says a path of this machine', () => {
     const coordinators = [client(), client(), client(), client()];
     for (const coordinator of coordinators) await reachThread(coordinator);
     expect(dealtLocally).toBe(4);
-    expect(dealt).toEqual([]);
+    expect(dealt).toBe(0);
     // They stay, after the time in which each has to prove itself.
     expect(node.threads.connections).toEqual([2, 2]);
     expect((await coordinators[0].client.read(SHARD, 'search', SEARCH, within(10_000))).hits).toEqual([{ externalId: 'a', score: 1, metadata: '{}' }]);
@@ -245,7 +205,7 @@ describe('of a node that says a path of this machine', () => {
   test('searches come over TCP where the path is not there', async () => {
     node = await startAt(false);
     await reachThread(client());
-    expect(dealt).toEqual(['frames']);
+    expect(dealt).toBe(1);
   });
 
   test('searches come over TCP where nobody listens at the path any more', async () => {
@@ -255,7 +215,7 @@ describe('of a node that says a path of this machine', () => {
     expect(existsSync(path)).toBe(true);
     node = await startAt(false);
     await reachThread(client());
-    expect(dealt).toEqual(['frames']);
+    expect(dealt).toBe(1);
   });
 
   test('searches come over TCP where something else answers at the path', async () => {
@@ -264,7 +224,7 @@ describe('of a node that says a path of this machine', () => {
     opened.push(other);
     node = await startAt(false);
     await reachThread(client());
-    expect(dealt).toEqual(['frames']);
+    expect(dealt).toBe(1);
   });
 
   test('a caller that does not prove the secret is refused there, too, and so is who does not greet', async () => {
@@ -283,7 +243,7 @@ describe('of a node that says a path of this machine', () => {
   });
 
   test('strangers at the path are cut in time, each for itself', async () => {
-    node = await start(PLAIN, null, 500, [...FORMS, socketFeature(name)], name);
+    node = await start(PLAIN, null, 500, [READ_THREADS, socketFeature(name)], name);
     const silent = Array.from({ length: 3 }, () => connect({ path: socketPath(name) }).on('error', () => undefined));
     await Promise.all(silent.map((socket) => new Promise((done) => socket.resume().once('close', done))));
     expect(dealtLocally).toBe(0);
@@ -311,13 +271,13 @@ describe('of a node that says a path of this machine', () => {
 
 describe('of connections that carry frames', () => {
   const hello = (more: Record<string, string> = {}): Buffer =>
-    framed(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', address: `127.0.0.1:${node.port}`, nonce: Buffer.alloc(16, 1), ...more })));
+    framed(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', program: versionToText(OWN_VERSION), address: `127.0.0.1:${node.port}`, nonce: Buffer.alloc(16, 1), ...more })));
   /** What a stranger that sends `pieces` hears before its connection is cut. */
   const heardBy = async (...pieces: Buffer[]): Promise<Buffer> => {
     const stranger = connect(node.port, '127.0.0.1');
     const heard: Buffer[] = [];
     stranger.on('data', (chunk) => heard.push(chunk)).on('error', () => undefined);
-    stranger.write(FRAMES_GREETING);
+    stranger.write(READS_GREETING);
     await eventually('it is welcomed', () => heard.length > 0);
     heard.length = 0;
     for (const piece of pieces) stranger.write(piece);
@@ -393,7 +353,7 @@ test('what was asked over a connection that fell silent is answered over another
     from.on('error', () => onward.destroy()).on('close', () => onward.destroy());
     onward.on('error', () => from.destroy()).on('close', () => from.destroy());
     from.on('data', (chunk: Buffer) => {
-      isForFrames ||= chunk.subarray(0, FRAMES_GREETING.length).equals(FRAMES_GREETING);
+      isForFrames ||= chunk.subarray(0, READS_GREETING.length).equals(READS_GREETING);
       if (!(isSilent && isForFrames)) onward.write(chunk);
     });
     onward.on('data', (chunk: Buffer) => (isSilent && isForFrames ? undefined : from.write(chunk)));
@@ -428,10 +388,7 @@ test('with TLS the connections to threads are as secured as any, and go on with 
     renewed.renew(issued());
     await reachThread(client({ ...PLAIN, tls: issued() }));
     // Without a certificate, nothing but the greeting is answered.
-    for (const [greeting, first] of [
-      [READS_GREETING, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-      [FRAMES_GREETING, framed(FRAME_TYPES.hello, '{}')],
-    ] as const) {
+    for (const [greeting, first] of [[READS_GREETING, framed(FRAME_TYPES.hello, '{}')]] as const) {
       const stranger = connect(node.port, '127.0.0.1');
       let heard = '';
       stranger.on('data', (chunk) => (heard += chunk.toString('latin1'))).on('error', () => undefined);
@@ -446,7 +403,7 @@ test('with TLS the connections to threads are as secured as any, and go on with 
       const foreign = others.issue('member');
       // Nor to a certificate of another authority.
       const raw = connect(node.port, '127.0.0.1');
-      raw.on('error', () => undefined).write(FRAMES_GREETING);
+      raw.on('error', () => undefined).write(READS_GREETING);
       await new Promise((done) => raw.once('data', done));
       const secured = connectTls({ socket: raw, ca: authority.pem, cert: foreign.cert, key: foreign.key, checkServerIdentity: () => undefined });
       const heard: Buffer[] = [];
@@ -466,11 +423,8 @@ test('with TLS the connections to threads are as secured as any, and go on with 
   }
 });
 
-test.each<[ReadsForm, string[]]>([
-  ['http2', [READ_THREADS]],
-  ['frames', [READ_THREADS, READ_FRAMES]],
-])('a caller that does not prove the secret is refused by threads, too (%s)', async (_form, features) => {
-  node = await start(PLAIN, null, undefined, features);
+test('a caller that does not prove the secret is refused by threads, too', async () => {
+  node = await start();
   const { client: stranger } = client({ ...PLAIN, secret: 'another secret' });
   await expect(stranger.read(SHARD, 'search', SEARCH, within(10_000))).rejects.toMatchObject({ kind: 'internal' });
   expect(node.shards.reads).toBe(0);

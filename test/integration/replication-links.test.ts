@@ -1,16 +1,14 @@
 import { connect } from 'node:net';
-import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
 import { GrpcReplicationLinks } from '../../node/replication/grpc-replication-links';
 import type { SnapshotReceiver } from '../../node/replication/snapshot-receiver';
 import { ReplicationService } from '../../node/replication/replication-service';
 import { silentLogger } from '../../shared/logs/logger';
-import { OWN_VERSION } from '../../shared/process/member-version';
+import { OWN_VERSION, versionToText } from '../../shared/process/member-version';
 import { FRAME_TYPES } from '../../shared/rpc/frame-link';
 import { metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
 import { NODES_GREETING } from '../../shared/rpc/reads-greeting';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import { RpcChannels } from '../../shared/rpc/rpc-channels';
 import { RpcServer } from '../../shared/rpc/rpc-server';
 import { systemClock } from '../../shared/time/clock';
 import { CertificateAuthority } from '../support/certificate-authority';
@@ -18,7 +16,7 @@ import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-ports';
 import { PLAIN } from '../support/rpc-node';
 
-/** The streams between the replicas of two nodes, over real connections, of versions that know frames and of those that don't. */
+/** The streams between the replicas of two nodes, over real connections. */
 
 const SHARD = { collectionUid: 'c', shard: 3 };
 
@@ -27,60 +25,44 @@ interface End {
   port: number;
   links: GrpcReplicationLinks;
   server: RpcServer;
-  channels: RpcChannels;
   /** The appends that came, and the answers. */
   appends: { message: AppendMessage; bytes: number }[];
   acks: AppendAck[];
-  /** Streams that came over gRPC, and over frames. */
-  served: { grpc: number; frames: number };
+  /** Streams that came. */
+  served: number;
   log: string[];
 }
 
 const ends: End[] = [];
 const addresses = new Map<string, string>();
-/** Whose registration says that they know frames. */
-const framed = new Set<string>();
 
 afterEach(async () => {
-  for (const { links, channels, server } of ends.splice(0)) {
+  for (const { links, server } of ends.splice(0)) {
     links.close();
-    channels.close();
     await server.close(0);
   }
   addresses.clear();
-  framed.clear();
 });
 
-/** `knowsFrames`: false for a version from before them. It is registered as one that knows them either way. */
-async function start(name: string, { knowsFrames = true, credentials = PLAIN, port }: { knowsFrames?: boolean; credentials?: ClusterCredentials; port?: number } = {}): Promise<End> {
+async function start(name: string, { credentials = PLAIN, port }: { credentials?: ClusterCredentials; port?: number } = {}): Promise<End> {
   const own = port ?? (await freePorts(1))[0];
   const address = `127.0.0.1:${own}`;
   const log: string[] = [];
-  const channels = new RpcChannels({ credentials: { ...credentials, name } });
   const links = new GrpcReplicationLinks({
     nodeId: name,
     addressOf: (node) => addresses.get(node) ?? null,
-    takesFrames: (node) => framed.has(node),
-    channels,
     credentials: { ...credentials, name },
     clock: systemClock,
     log: { ...silentLogger, warn: (_fields, message) => void log.push(message) },
   });
   const service = new ReplicationService({ links, snapshots: {} as SnapshotReceiver });
-  const served = { grpc: 0, frames: 0 };
-  const exchange = service.handlers.Exchange as handleBidiStreamingCall<unknown, unknown>;
-  service.handlers.Exchange = (call: ServerDuplexStream<unknown, unknown>) => {
-    served.grpc += 1;
-    exchange(call);
-  };
+  const server = new RpcServer({ services: [service], ...credentials, name, addressOf: () => address });
+  const end: End = { name, port: own, links, server, appends: [], acks: [], served: 0, log };
   const { serve } = service.frames;
   service.frames.serve = (call) => {
-    served.frames += 1;
+    end.served += 1;
     serve(call);
   };
-  const features = knowsFrames ? OWN_VERSION.features : OWN_VERSION.features.filter((feature) => feature !== 'replication-frames');
-  const server = new RpcServer({ services: [service], ...credentials, name, version: { ...OWN_VERSION, features }, addressOf: () => address });
-  const end: End = { name, port: own, links, server, channels, appends: [], acks: [], served, log };
   links.deliverTo({
     onAppend: (shard, message) => {
       end.appends.push({ message, bytes: message.entries.reduce((sum, { write }) => sum + (write?.payload.length ?? 0), 0) });
@@ -96,9 +78,8 @@ async function start(name: string, { knowsFrames = true, credentials = PLAIN, po
     onAck: (_shard, ack) => end.acks.push(ack),
     onStreamStarted: () => undefined,
   });
-  await (knowsFrames ? server.listenBeside(address, null, service.frames) : server.listen(address));
+  await server.listenBeside(address, null, service.frames);
   addresses.set(name, address);
-  framed.add(name);
   ends.push(end);
   return end;
 }
@@ -143,17 +124,14 @@ async function bothWays(a: End, b: End): Promise<void> {
   await answered(a, b.name);
 }
 
-test('between two nodes that know frames, appends and their answers go over frames alone', async () => {
+test('between two nodes, appends and their answers go over one stream each way', async () => {
   const [a, b] = [await start('a'), await start('b')];
   await bothWays(a, b);
-  expect([a.served, b.served]).toEqual([
-    { grpc: 0, frames: 1 },
-    { grpc: 0, frames: 1 },
-  ]);
-  expect(a.links.versionOf('b')?.features).toContain('replication-frames');
+  expect([a.served, b.served]).toEqual([1, 1]);
+  expect(a.links.versionOf('b')).toEqual(OWN_VERSION);
 });
 
-test('with TLS they go over frames, too, and to nobody whose certificate is of another authority', async () => {
+test('with TLS, too, and to nobody whose certificate is of another authority', async () => {
   const [authority, other] = [new CertificateAuthority('cluster'), new CertificateAuthority('other')];
   const credentialsBy = (issuer: CertificateAuthority): ClusterCredentials => {
     const { cert, key } = issuer.issue('member');
@@ -161,7 +139,7 @@ test('with TLS they go over frames, too, and to nobody whose certificate is of a
   };
   const [a, b] = [await start('a', { credentials: credentialsBy(authority) }), await start('b', { credentials: credentialsBy(authority) })];
   await bothWays(a, b);
-  expect(b.served).toEqual({ grpc: 0, frames: 1 });
+  expect(b.served).toBe(1);
   const stranger = await start('stranger', { credentials: credentialsBy(other) });
   const came = b.appends.length;
   send(stranger, 'b');
@@ -169,45 +147,24 @@ test('with TLS they go over frames, too, and to nobody whose certificate is of a
     send(stranger, 'b');
     return stranger.links.versionOf('b') === null && b.appends.length === came;
   });
-  expect(b.served).toEqual({ grpc: 0, frames: 1 });
+  expect(b.served).toBe(1);
   authority.destroy();
   other.destroy();
 });
 
-test('one of an earlier version gets its stream over gRPC, though it is registered as one that knows frames', async () => {
-  const [now, earlier] = [await start('now'), await start('earlier', { knowsFrames: false })];
-  await bothWays(now, earlier);
-  expect([now.served, earlier.served]).toEqual([
-    { grpc: 0, frames: 1 },
-    { grpc: 1, frames: 0 },
-  ]);
-});
-
-test('to one that is not registered as knowing frames, gRPC is used at once', async () => {
-  const [a, b] = [await start('a'), await start('b')];
-  framed.delete('b');
-  await answered(a, 'b');
-  expect(b.served).toEqual({ grpc: 1, frames: 0 });
-});
-
-test('a stream that breaks is opened again, in the way that the node knows then', async () => {
+test('a stream that breaks is opened again', async () => {
   const a = await start('a');
   const first = await start('b');
   await answered(a, 'b');
   await first.server.close(5_000);
   await eventually('the loss is noticed', () => a.links.versionOf('b') === null);
   expect(a.log).toEqual(['the replication stream to a node broke; it is set up anew']);
-  const earlier = await start('b', { knowsFrames: false, port: first.port });
-  await answered(a, 'b');
-  expect(earlier.served).toEqual({ grpc: 1, frames: 0 });
-  await earlier.server.close(5_000);
-  await eventually('the loss is noticed', () => a.links.versionOf('b') === null);
   const later = await start('b', { port: first.port });
   await answered(a, 'b');
-  expect(later.served).toEqual({ grpc: 0, frames: 1 });
+  expect(later.served).toBe(1);
 });
 
-test('a node that is away for a while gets frames again when it is back', async () => {
+test('a node that is away for a while gets its stream again when it is back', async () => {
   const a = await start('a');
   const first = await start('b');
   await answered(a, 'b');
@@ -220,7 +177,7 @@ test('a node that is away for a while gets frames again when it is back', async 
   }
   const again = await start('b', { port: first.port });
   await answered(a, 'b');
-  expect(again.served).toEqual({ grpc: 0, frames: 1 });
+  expect(again.served).toBe(1);
 });
 
 test('a node that stands still is left within seconds, and has its stream again', async () => {
@@ -234,10 +191,10 @@ test('a node that stands still is left within seconds, and has its stream again'
     return a.log.length > 0;
   });
   await answered(a, 'b');
-  expect(b.served.frames).toBe(2);
+  expect(b.served).toBe(2);
 });
 
-test('who does not know the secret gets nothing to the replicas, over frames as over gRPC', async () => {
+test('who does not know the secret gets nothing to the replicas', async () => {
   const [a, b] = [await start('a'), await start('b', { credentials: { ...PLAIN, secret: 'another' } })];
   for (let i = 0; i < 20; i++) {
     send(a, 'b');
@@ -245,10 +202,7 @@ test('who does not know the secret gets nothing to the replicas, over frames as 
     await new Promise((wake) => setTimeout(wake, 20));
   }
   expect([a.appends, b.appends, a.acks, b.acks]).toEqual([[], [], [], []]);
-  expect([a.served, b.served]).toEqual([
-    { grpc: 0, frames: 0 },
-    { grpc: 0, frames: 0 },
-  ]);
+  expect([a.served, b.served]).toEqual([0, 0]);
 });
 
 test('a stranger at the door is cut at what has no place there', async () => {
@@ -260,7 +214,7 @@ test('a stranger at the door is cut at what has no place there', async () => {
     head[4] = type;
     return Buffer.concat([head, bytes]);
   };
-  const hello = frame(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', address: `127.0.0.1:${a.port}`, nonce: Buffer.alloc(16, 1) })));
+  const hello = frame(FRAME_TYPES.hello, metadataToBytes(metadataOf({ version: '1', name: 'x', program: versionToText(OWN_VERSION), address: `127.0.0.1:${a.port}`, nonce: Buffer.alloc(16, 1) })));
   const proof = frame(FRAME_TYPES.stream, metadataToBytes(metadataOf({ name: 'x', nonce: Buffer.alloc(16, 1), serverNonce: Buffer.alloc(40, 2), number: '1', proof: Buffer.alloc(32, 3) })));
   const heardBy = (...pieces: Buffer[]): Promise<Buffer> =>
     new Promise((done) => {
@@ -278,6 +232,6 @@ test('a stranger at the door is cut at what has no place there', async () => {
   expect((await heardBy(frame(FRAME_TYPES.hello, 'no JSON'))).toString()).toBe('QUIVER READS OK\r\n');
   expect((await heardBy(hello, append)).length).toBeGreaterThan(17);
   expect((await heardBy(hello, proof)).toString('latin1')).toContain('"code":16');
-  expect(a.served).toEqual({ grpc: 0, frames: 0 });
+  expect(a.served).toBe(0);
   expect(a.appends).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
-import { FRAMES_GREETING, NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../../../shared/rpc/reads-greeting';
+import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../../../shared/rpc/reads-greeting';
 import { NONCE_BYTES } from '../../../shared/secret/member-proof';
 import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../../support/http2-frames';
 import { attack, type Attack } from '../attack';
@@ -101,11 +101,11 @@ const RPC_STRANGERS: Attack[] = [
   stranger({
     name: 'stranger-rpc:greetings',
     volleys: (random) =>
-      [READS_GREETING, FRAMES_GREETING, NODES_GREETING, PROOF_GREETING].flatMap((greeting) =>
+      [READS_GREETING, NODES_GREETING, PROOF_GREETING].flatMap((greeting) =>
         [Buffer.alloc(0), beginning(), garbage(random), Buffer.from('ffffffff00', 'hex')].map((rest) => Buffer.concat([greeting, rest])),
       ),
   }),
-  stranger({ name: 'stranger-rpc:idle-greetings', manner: 'idle', lanes: IDLE_LANES, volleys: () => [READS_GREETING, FRAMES_GREETING, NODES_GREETING, PROOF_GREETING] }),
+  stranger({ name: 'stranger-rpc:idle-greetings', manner: 'idle', lanes: IDLE_LANES, volleys: () => [READS_GREETING, NODES_GREETING, PROOF_GREETING] }),
   stranger({ name: 'stranger-rpc:by-tls', bySecured: true, volleys: () => streamsOf(METHODS, wrongProof, resetOf) }),
 ];
 
