@@ -86,8 +86,8 @@ export class NodeLinks {
     return destination;
   }
 
-  private newChannel(address: string, options: { like?: RpcChannel } = {}): RpcChannel {
-    return new RpcChannel({ address, credentials: this.parts.credentials, ...options });
+  private newChannel(address: string): RpcChannel {
+    return new RpcChannel({ address, credentials: this.parts.credentials });
   }
 
   private connect(address: string, destination: Destination): NodeLink {
@@ -95,7 +95,7 @@ export class NodeLinks {
     let wasReady = false;
     const link = new NodeLink({
       channel: destination.channel,
-      newChannel: () => this.newChannel(address, { like: destination.channel }),
+      newChannel: () => this.newChannel(address),
       newReadsChannel: (path) => new FramesChannel({ address, path, credentials: this.parts.credentials }),
       clock,
       ready: () => {
@@ -109,7 +109,7 @@ export class NodeLinks {
         if (this.isClosed) return;
         if (isSilent) {
           destination.channel.close();
-          destination.channel = this.newChannel(address, { like: destination.channel });
+          destination.channel = this.newChannel(address);
         }
         this.parts.ended?.(address, end);
       },

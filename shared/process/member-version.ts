@@ -6,7 +6,7 @@
  * knows it. To add one: a name here, and `everyoneKnows` where it is begun to be used. A released name keeps its meaning for ever.
  * When the oldest protocol that this program works with implies it, it goes.
  */
-export const FEATURES: readonly string[] = ['proof-first'];
+export const FEATURES: readonly string[] = [];
 
 /** The protocol of release 0.2.0, the oldest with which members of later releases can be upgraded one by one. */
 const FLOOR = { protocol: 3, release: '0.2.0' } as const;

@@ -1,5 +1,4 @@
 import { type Client, connectivityState, type Metadata, type ServiceError } from '@grpc/grpc-js';
-import type { MemberVersion } from '../process/member-version';
 import { membersDefinition } from './handshake-metadata';
 import type { HandshakeFailure, MemberHandshake, OpenSession } from './member-handshake';
 
@@ -16,7 +15,7 @@ const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is clo
 export class MemberSession {
   private readonly handshake: MemberHandshake;
   private readonly connect: () => Client;
-  private readonly isBetterAnew: (version: MemberVersion) => boolean;
+  private readonly isBetterAnew: () => boolean;
   private client: Client;
   private session: OpenSession | null = null;
   private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
@@ -27,9 +26,9 @@ export class MemberSession {
 
   /**
    * `connect` answers what connects to the address of `handshake`. `isBetterAnew`: whether it is to do so again, in the place of a connection
-   * without streams over which a member has just proven itself that says this of its program. It bounds how often. Absent: never.
+   * without streams over which a member has just proven itself. It bounds how often. Absent: never.
    */
-  constructor(parts: { handshake: MemberHandshake; connect: () => Client; isBetterAnew?: (version: MemberVersion) => boolean }) {
+  constructor(parts: { handshake: MemberHandshake; connect: () => Client; isBetterAnew?: () => boolean }) {
     this.handshake = parts.handshake;
     this.connect = parts.connect;
     this.isBetterAnew = parts.isBetterAnew ?? (() => false);
@@ -86,7 +85,7 @@ export class MemberSession {
 
   private async shake(): Promise<OpenSession | HandshakeFailure> {
     let outcome = await this.shakeHere();
-    while ('key' in outcome && !this.isClosed && !this.isUsed && this.isBetterAnew(outcome.version)) {
+    while ('key' in outcome && !this.isClosed && !this.isUsed && this.isBetterAnew()) {
       const { client } = this;
       this.client = this.connect();
       // Not while HTTP/2 reads from it.

@@ -1,7 +1,6 @@
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
-import { everyoneKnows, type MemberVersion } from '../process/member-version';
 import { inTime } from '../time/deadline';
 import { FRAME_TYPES, FrameReader, frameOf } from './frame-link';
 import { metadataFromBytes, metadataToBytes } from './handshake-metadata';
@@ -17,34 +16,26 @@ const ANEW_IN_MS = 60_000;
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * Credentials of a channel without TLS to a member. Where it is known to take such connections, both ends prove themselves before HTTP/2
- * begins (proof-acceptor.ts), so that the member may leave the connection to Node's HTTP/2 at once. Else, and where that fails, HTTP/2
- * begins at once, and the handshake over it says what there is to say.
+ * Credentials of a channel without TLS to a member. Both ends prove themselves before HTTP/2 begins (proof-acceptor.ts), so that the
+ * member may leave the connection to Node's HTTP/2 at once. Where that fails, HTTP/2 begins at once, and the handshake over it says what
+ * there is to say.
  */
 export class ProofCredentials extends ChannelCredentials {
-  private isKnown: boolean;
   /** Whether the last connection began with a proof. */
   private isProven = false;
   private readonly anewAtMs: number[] = [];
   private readonly inner = ChannelCredentials.createInsecure();
 
-  /** `isKnown`: whether the member is known to take such connections. `version`: this program's. */
-  constructor(private readonly parts: { handshake: MemberHandshake; version: MemberVersion; isKnown: boolean; withinMs?: number | undefined; nowMs?: () => number }) {
+  constructor(private readonly parts: { handshake: MemberHandshake; withinMs?: number | undefined; nowMs?: () => number }) {
     super();
-    this.isKnown = parts.isKnown;
-  }
-
-  get comesFirst(): boolean {
-    return this.isKnown;
   }
 
   /**
-   * Notes what the member has said of itself. Answers whether its connection is to be made anew, with the proof first: it takes such ones, and
-   * something went wrong on the way to this one. Where that is so again and again, the connection stays as it is, for a while.
+   * Whether the connection of a member that has proven itself is to be made anew, with the proof first: something went wrong on the way to
+   * this one. Where that is so again and again, it stays as it is, for a while.
    */
-  learn(ofMember: MemberVersion): boolean {
-    this.isKnown = everyoneKnows('proof-first', [this.parts.version, ofMember]);
-    if (!this.isKnown || this.isProven) return false;
+  isBetterAnew(): boolean {
+    if (this.isProven) return false;
     const nowMs = (this.parts.nowMs ?? (() => performance.now()))();
     if (this.anewAtMs.length === ANEW_MOST && nowMs - this.anewAtMs[0] < ANEW_IN_MS) return false;
     this.anewAtMs.push(nowMs);
@@ -66,7 +57,7 @@ export class ProofCredentials extends ChannelCredentials {
       // grpc-js closes the connection when this fails, and has no time of its own for it.
       connect: async (socket) => {
         this.isProven = false;
-        return connector.connect(this.isKnown ? await this.proven(socket) : socket);
+        return connector.connect(await this.proven(socket));
       },
       waitForReady: () => connector.waitForReady(),
       getCallCredentials: () => connector.getCallCredentials(),

@@ -1,6 +1,4 @@
-import { ChannelCredentials } from '@grpc/grpc-js';
 import type { Socket } from 'node:net';
-import { inTime } from '../time/deadline';
 
 /**
  * What a connection begins with that is meant for a thread that answers reads, before TLS and frames (frame-link.ts), and what the
@@ -13,45 +11,6 @@ export const NODES_GREETING = Buffer.from('QUIVER NODES 1\r\n');
 /** For a connection on which a member proves itself (proof-acceptor.ts), and which then carries HTTP/2 to the member itself. */
 export const PROOF_GREETING = Buffer.from('QUIVER PROOF 1\r\n');
 export const READS_WELCOME = Buffer.from('QUIVER READS OK\r\n');
-
-/** From the greeting until TLS is there: longer than a caller waits, and short beside what a peer that says nothing could hold. */
-const CONNECTED_WITHIN_MS = 5_000;
-
-type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
-
-/** The credentials `inner` on connections that begin with {@link READS_GREETING}. */
-export class GreetingCredentials extends ChannelCredentials {
-  constructor(
-    private readonly inner: ChannelCredentials,
-    private readonly withinMs = CONNECTED_WITHIN_MS,
-  ) {
-    super();
-  }
-
-  _isSecure(): boolean {
-    return this.inner._isSecure();
-  }
-
-  _equals(other: ChannelCredentials): boolean {
-    return other === this;
-  }
-
-  _createSecureConnector(...args: Parameters<ChannelCredentials['_createSecureConnector']>): SecureConnector {
-    const connector = this.inner._createSecureConnector(...args);
-    return {
-      // grpc-js closes the connection when this fails, and has no time of its own for it.
-      connect: (socket) =>
-        inTime(
-          greet(socket, READS_GREETING).then(() => connector.connect(socket)),
-          this.withinMs,
-          () => new Error('no thread took the connection in time'),
-        ),
-      waitForReady: () => connector.waitForReady(),
-      getCallCredentials: () => connector.getCallCredentials(),
-      destroy: () => connector.destroy(),
-    };
-  }
-}
 
 /** Resolves when the thread has the connection. Rejects when the connection ends, or something else answers. */
 export function greet(socket: Socket, greeting: Buffer): Promise<void> {

@@ -1,9 +1,8 @@
 import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { type Logger, silentLogger } from '../logs/logger';
-import { type MemberVersion, OWN_VERSION } from '../process/member-version';
+import type { MemberVersion } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
-import { GreetingCredentials } from './reads-greeting';
 import { MemberHandshake } from './member-handshake';
 import { MemberSession, type OpenSession } from './member-session';
 import { OwnedCredentials } from './owned-credentials';
@@ -48,25 +47,22 @@ export type StreamChannel = Pick<RpcChannel, 'open' | 'close'>;
  */
 export class RpcChannel {
   private readonly session: MemberSession;
-  /** null: HTTP/2 begins at once. By TLS both ends have shown certificates before it does. */
+  /** null: by TLS, both ends have shown certificates before HTTP/2 begins. */
   private readonly proof: ProofCredentials | null;
 
   /**
-   * `forReads`: the connection is for a thread of the member that answers reads, which has said that it has such threads.
-   * `like`: another channel to the same address, what was learnt of the member is known to this one.
    * `keepaliveMs`: how often the other end is asked for a sign of life; default: so often that its loss is seen within 3 s.
    */
-  constructor(parts: { address: string; credentials: ClusterCredentials; forReads?: boolean; like?: RpcChannel | undefined; keepaliveMs?: number | undefined }) {
-    const { address, credentials, forReads = false, like, keepaliveMs } = parts;
-    const { version = OWN_VERSION } = credentials;
-    const handshake = new MemberHandshake({ address, name: credentials.name ?? '', proof: new MemberProof(credentials), version, log: credentials.log ?? silentLogger });
-    this.proof = credentials.tls === null && !forReads ? new ProofCredentials({ handshake, version, isKnown: like?.proof?.comesFirst ?? false }) : null;
+  constructor(parts: { address: string; credentials: ClusterCredentials; keepaliveMs?: number | undefined }) {
+    const { address, credentials, keepaliveMs } = parts;
+    const handshake = new MemberHandshake({ address, name: credentials.name ?? '', proof: new MemberProof(credentials), version: credentials.version, log: credentials.log ?? silentLogger });
+    this.proof = credentials.tls === null ? new ProofCredentials({ handshake }) : null;
     const own = this.proof ?? channelCredentials(credentials.tls);
     const options = { ...channelOptions, ...serverNameOptions(credentials.tls), ...(keepaliveMs !== undefined && { 'grpc.keepalive_time_ms': keepaliveMs }) };
     this.session = new MemberSession({
       handshake,
-      connect: () => new Client(address, new OwnedCredentials(forReads ? new GreetingCredentials(own) : own), options),
-      isBetterAnew: (ofMember) => this.proof?.learn(ofMember) ?? false,
+      connect: () => new Client(address, new OwnedCredentials(own), options),
+      isBetterAnew: () => this.proof?.isBetterAnew() ?? false,
     });
   }
 

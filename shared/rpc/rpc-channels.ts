@@ -23,7 +23,7 @@ export class RpcChannels {
     const channel = this.channels.get(address);
     if (channel === undefined) return;
     channel.close();
-    this.begin(address, channel);
+    this.begin(address);
   }
 
   /** All streams must have ended or been cancelled. */
@@ -32,8 +32,8 @@ export class RpcChannels {
     this.channels.clear();
   }
 
-  private begin(address: string, like?: RpcChannel): RpcChannel {
-    const channel = new RpcChannel({ address, credentials: this.credentials, like, keepaliveMs: this.keepaliveMs });
+  private begin(address: string): RpcChannel {
+    const channel = new RpcChannel({ address, credentials: this.credentials, keepaliveMs: this.keepaliveMs });
     this.channels.set(address, channel);
     return channel;
   }

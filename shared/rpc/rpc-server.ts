@@ -2,7 +2,6 @@ import { Server, type ServiceDefinition, type UntypedServiceImplementation } fro
 import type { Socket } from 'node:net';
 import { portRefused } from '../errors/port-refused';
 import { silentLogger } from '../logs/logger';
-import { everyoneKnows, OWN_VERSION } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
 import { type FramesMethod, FramesAcceptor } from './frames-acceptor';
@@ -35,8 +34,6 @@ export class RpcServer {
   private readonly framed: FramesAcceptor<unknown, unknown>[] = [];
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
-  /** Members' connections begin with a proof, and HTTP/2 is behind it; others begin with HTTP/2. */
-  private readonly isProofTaken: boolean;
   private readonly addressOf: ((port: number) => string) | null;
   /** The address it listens on; '' before it does. */
   private listensAt = '';
@@ -66,8 +63,6 @@ export class RpcServer {
     this.addressOf = parts.addressOf ?? null;
     this.services = parts.services;
     this.tls = parts.tls;
-    // By TLS, certificates have been shown before HTTP/2 begins.
-    this.isProofTaken = parts.tls === null && everyoneKnows('proof-first', [parts.version ?? OWN_VERSION]);
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
@@ -85,7 +80,8 @@ export class RpcServer {
     const greeted: GreetedTakers = {
       ...(take !== null && { reads: take }),
       ...(framed !== null && { nodes: this.welcoming(framed) }),
-      ...(this.isProofTaken && { proof: this.proving(injector) }),
+      // By TLS, certificates have been shown before HTTP/2 begins.
+      ...(this.tls === null && { proof: this.proving(injector) }),
     };
     this.greeted = new GreetedServer({ arrived: (socket) => this.unproven.add(socket), greeted, plain: this.strange(injector) });
     const port = await this.greeted.listen(address).catch((cause: Error) => {

@@ -3,7 +3,6 @@ import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { silentLogger } from '../../shared/logs/logger';
-import { type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/rpc/frame-link';
 import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
 import { MemberGate } from '../../shared/rpc/member-gate';
@@ -21,7 +20,6 @@ import { PLAIN, SECRET } from '../support/rpc-node';
 
 /** Connections of members without TLS, on which both ends prove themselves before HTTP/2 begins. */
 
-const EARLIER: MemberVersion = { ...OWN_VERSION, features: OWN_VERSION.features.filter((feature) => feature !== 'proof-first') };
 const PREFACE = 'PRI * HTTP/2.0';
 const HOUR_MS = 3_600_000;
 
@@ -42,7 +40,7 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-async function start(options: { version?: MemberVersion; secret?: string; port?: number; unproven?: UnprovenBounds; addressOf?: () => string } = {}): Promise<Member> {
+async function start(options: { secret?: string; port?: number; unproven?: UnprovenBounds; addressOf?: () => string } = {}): Promise<Member> {
   const told: string[] = [];
   const tell = (_fields: object, message: string): void => void told.push(message);
   const service = new QuestionService<WireQuestion, WireReport>({ definition: administrationDefinition, answer: async () => ({ report: { shards: [] }, digest: null }), onError: () => undefined });
@@ -65,9 +63,8 @@ async function start(options: { version?: MemberVersion; secret?: string; port?:
   return { server, port, address: `127.0.0.1:${port}`, arrivals, told, unproven: () => waiting.size };
 }
 
-function channelTo(address: string, options: Partial<ClusterCredentials> & { like?: RpcChannel } = {}): RpcChannel {
-  const { like, ...credentials } = options;
-  const channel = new RpcChannel({ address, credentials: { ...PLAIN, name: 'the-client', ...credentials }, like });
+function channelTo(address: string, credentials: Partial<ClusterCredentials> = {}): RpcChannel {
+  const channel = new RpcChannel({ address, credentials: { ...PLAIN, name: 'the-client', ...credentials } });
   endings.push(() => channel.close());
   return channel;
 }
@@ -151,20 +148,17 @@ function byHand(address: string, secret = SECRET) {
   return { hello, greeting: Buffer.concat([PROOF_GREETING, hello]), proofFor };
 }
 
-test('a channel proves itself first, on a connection that HTTP/2 gets as it is, as soon as it knows that the member knows it', async () => {
+test('a channel proves itself first, on a connection that HTTP/2 gets as it is', async () => {
   const member = await start({ addressOf: () => way.address });
   const way = await wayTo(() => member.port);
   const channel = channelTo(way.address);
   expect(await open(channel)).toBe('ready');
-  expect(member.arrivals).toEqual(['strange', 'proven']);
+  expect(member.arrivals).toEqual(['proven']);
   way.cut();
   await openAgain(channel);
-  const another = channelTo(way.address, { like: channel });
-  expect(await open(another)).toBe('ready');
-  expect(member.arrivals).toEqual(['strange', 'proven', 'proven', 'proven']);
-  const [first, ...others] = way.sent.map((bytes) => bytes.toString('latin1'));
-  expect(first.startsWith(PREFACE)).toBe(true);
-  for (const sent of others) {
+  expect(await open(channelTo(way.address))).toBe('ready');
+  expect(member.arrivals).toEqual(['proven', 'proven', 'proven']);
+  for (const sent of way.sent.map((bytes) => bytes.toString('latin1'))) {
     expect(sent.startsWith(PROOF_GREETING.toString())).toBe(true);
     const [hello, stream] = framesOf(Buffer.from(sent.slice(PROOF_GREETING.length, sent.indexOf(PREFACE)), 'latin1'));
     expect([hello.type, stream.type]).toEqual([FRAME_TYPES.hello, FRAME_TYPES.stream]);
@@ -172,19 +166,6 @@ test('a channel proves itself first, on a connection that HTTP/2 gets as it is, 
   expect(way.sent.join('')).not.toContain(SECRET);
   expect(member.unproven()).toBe(0);
   expect(member.told).toEqual([]);
-});
-
-test.each<[string, MemberVersion, MemberVersion]>([
-  ['a client', OWN_VERSION, EARLIER],
-  ['a member', EARLIER, OWN_VERSION],
-])('with %s of an earlier version HTTP/2 begins at once', async (_, ofMember, ofClient) => {
-  const member = await start({ version: ofMember, addressOf: () => way.address });
-  const way = await wayTo(() => member.port);
-  const channel = channelTo(way.address, { version: ofClient });
-  expect(await open(channel)).toBe('ready');
-  expect(await open(channel)).toBe('ready');
-  expect(member.arrivals).toEqual(['strange']);
-  expect(way.sent.map((bytes) => bytes.subarray(0, PREFACE.length).toString())).toEqual([PREFACE]);
 });
 
 const beginningsOn = ({ sent }: { sent: Buffer[] }): string[] => sent.map((bytes) => (bytes.subarray(0, PROOF_GREETING.length).equals(PROOF_GREETING) ? 'proof' : 'http2'));
@@ -195,7 +176,7 @@ test('after an accident on the way the proof comes first again, also for the fir
   const channel = channelTo(way.address);
   expect(await open(channel)).toBe('ready');
   expect(member.arrivals.at(-1)).toBe('proven');
-  expect(beginningsOn(way)).toEqual(['http2', 'proof', 'http2', 'proof', 'http2', 'proof']);
+  expect(beginningsOn(way)).toEqual(['proof', 'http2', 'proof', 'http2', 'proof']);
 });
 
 test('where no proof ever comes through, a few connections are made, and the last one is used', async () => {
@@ -205,7 +186,7 @@ test('where no proof ever comes through, a few connections are made, and the las
   expect(await open(channel)).toBe('ready');
   expect(await open(channel)).toBe('ready');
   const once = ['proof', 'http2'];
-  expect(beginningsOn(way)).toEqual(['http2', ...once, ...once, ...once]);
+  expect(beginningsOn(way)).toEqual([...once, ...once, ...once, ...once]);
   way.cut();
   await openAgain(channel);
   expect(new Set(member.arrivals)).toEqual(new Set(['strange']));
@@ -230,55 +211,28 @@ test('a connection with streams is not made anew, and the next one begins with a
   expect(member.arrivals.at(-1)).toBe('proven');
 });
 
-test('a member that comes back in an earlier version is reached, and in a later one with the proof first again', async () => {
-  let member = await start({ addressOf: () => way.address });
-  const way = await wayTo(() => member.port);
-  const channel = channelTo(way.address);
-  const arrivalsAfter = async (version: MemberVersion): Promise<string[]> => {
-    await member.server.close(0);
-    member = await start({ version, addressOf: () => way.address });
-    way.cut();
-    await openAgain(channel);
-    return member.arrivals;
-  };
-  expect(await open(channel)).toBe('ready');
-  // Of the first one's greeting, an earlier version thinks that it is a bad beginning of HTTP/2.
-  expect((await arrivalsAfter(EARLIER)).every((arrival) => arrival === 'strange')).toBe(true);
-  expect((await arrivalsAfter(OWN_VERSION)).at(-1)).toBe('proven');
-});
-
-test('another secret is refused as ever, also by who knows that the member takes proofs, and both logs say so', async () => {
+test('another secret is refused, and both logs say so', async () => {
   const member = await start();
-  const knowing = channelTo(member.address);
-  expect(await open(knowing)).toBe('ready');
   const told: string[] = [];
   const log = { ...silentLogger, error: (_fields: object, message: string) => void told.push(message) };
-  const channel = channelTo(member.address, { secret: 'another secret', like: knowing, log });
+  const channel = channelTo(member.address, { secret: 'another secret', log });
   expect(await open(channel)).toMatchObject({ isRefused: true, reason: expect.stringContaining('did not prove') });
   await eventually('both have said it', () => told.length > 0 && member.told.length > 0);
   expect([told.length, member.told.length]).toEqual([1, 1]);
   expect(member.told[0]).toContain('CLUSTER_SECRET is not the same');
-  expect(member.arrivals).toEqual(['strange', 'proven', 'strange']);
+  expect(member.arrivals).toEqual(['strange']);
 });
 
 test('a member of another name for its address gets no proof, and is told over HTTP/2', async () => {
   const member = await start({ addressOf: () => address });
-  let address = `127.0.0.1:${member.port}`;
-  const knowing = channelTo(address);
-  expect(await open(knowing)).toBe('ready');
-  address = 'elsewhere:7100';
-  expect(await open(channelTo(member.address, { like: knowing }))).toMatchObject({ isRefused: false, reason: expect.stringContaining('this member has another address') });
+  const address = 'elsewhere:7100';
+  expect(await open(channelTo(member.address))).toMatchObject({ isRefused: false, reason: expect.stringContaining('this member has another address') });
   expect((await stranger(member.port, byHand(member.address).greeting).heard).toString()).toBe('');
 });
 
 test('an impostor is sent nothing but hellos', async () => {
-  const member = await start();
-  const knowing = channelTo(member.address);
-  expect(await open(knowing)).toBe('ready');
-  await member.server.close(0);
-  const impostor = await start({ secret: 'of an impostor', port: member.port });
-  const channel = channelTo(member.address, { like: knowing });
-  expect(await open(channel)).toMatchObject({ isRefused: true });
+  const impostor = await start({ secret: 'of an impostor' });
+  expect(await open(channelTo(impostor.address))).toMatchObject({ isRefused: true });
   expect(impostor.arrivals).toEqual(['strange']);
 });
 
@@ -288,7 +242,7 @@ test('a recorded connection opens nothing a second time, neither there nor at an
   const channel = channelTo(way.address);
   expect(await open(channel)).toBe('ready');
   const other = await start({ addressOf: () => way.address });
-  const recorded = way.sent[1];
+  const [recorded] = way.sent;
   const hello = recorded.subarray(0, PROOF_GREETING.length + 5 + recorded.readUInt32LE(PROOF_GREETING.length));
   const before = [...member.arrivals];
   for (const { port } of [member, other]) {
@@ -456,7 +410,7 @@ test('each that stands still is cut in time, wherever it does, and that of a mem
   still.push(stranger(member.port, greeting, (heard) => proofFor(heard).subarray(0, -1)));
   await Promise.all(still.map(({ heard }) => heard));
   expect(await open(channel)).toBe('ready');
-  expect(member.arrivals).toEqual(['strange', 'proven']);
+  expect(member.arrivals).toEqual(['proven']);
 });
 
 test('of too many from one address the oldest is cut at once, and members come in', async () => {
@@ -472,7 +426,7 @@ test('of too many from one address the oldest is cut at once, and members come i
   await eventually('the others are known', () => member.unproven() === 20);
   expect(await open(channelTo(member.address))).toBe('ready');
   expect(member.unproven()).toBeLessThanOrEqual(20);
-  expect(member.arrivals).toEqual(['strange', 'proven']);
+  expect(member.arrivals).toEqual(['proven']);
 });
 
 test('the answer to a hello keeps nothing of it, and is for the address that it names', async () => {

@@ -2,7 +2,37 @@ import { ChannelCredentials, Client, connectivityState } from '@grpc/grpc-js';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { channelOptions } from '../../../../shared/rpc/channel-options';
 import { OwnedCredentials } from '../../../../shared/rpc/owned-credentials';
-import { GreetingCredentials, READS_WELCOME } from '../../../../shared/rpc/reads-greeting';
+import { greet, PROOF_GREETING, READS_WELCOME } from '../../../../shared/rpc/reads-greeting';
+
+type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
+
+/** The credentials `inner` on connections that begin with a greeting. */
+class GreetingCredentials extends ChannelCredentials {
+  constructor(private readonly inner: ChannelCredentials) {
+    super();
+  }
+
+  _isSecure(): boolean {
+    return this.inner._isSecure();
+  }
+
+  _equals(other: ChannelCredentials): boolean {
+    return other === this;
+  }
+
+  _createSecureConnector(...args: Parameters<ChannelCredentials['_createSecureConnector']>): SecureConnector {
+    const connector = this.inner._createSecureConnector(...args);
+    return {
+      connect: async (socket) => {
+        await greet(socket, PROOF_GREETING);
+        return connector.connect(socket);
+      },
+      waitForReady: () => connector.waitForReady(),
+      getCallCredentials: () => connector.getCallCredentials(),
+      destroy: () => connector.destroy(),
+    };
+  }
+}
 
 /** A peer that answers each connection's first bytes so, and nothing else; and all of its connections. */
 class Peer {
@@ -55,9 +85,9 @@ async function peer(answer: (socket: Socket) => void, port?: number): Promise<Pe
 }
 
 test.each<[string, ChannelCredentials, Buffer]>([
-  ['a greeting', new GreetingCredentials(ChannelCredentials.createInsecure(), 3_600_000), Buffer.alloc(0)],
+  ['a greeting', new GreetingCredentials(ChannelCredentials.createInsecure()), Buffer.alloc(0)],
   ['TLS', ChannelCredentials.createSsl(), Buffer.alloc(0)],
-  ['TLS behind a greeting', new GreetingCredentials(ChannelCredentials.createSsl(), 3_600_000), READS_WELCOME],
+  ['TLS behind a greeting', new GreetingCredentials(ChannelCredentials.createSsl()), READS_WELCOME],
 ])('a channel that is closed while %s is under way takes its connection along', async (_, inner, answer) => {
   const silent = await peer((socket) => socket.write(answer));
   const heard = silent.heard();

@@ -2,18 +2,14 @@ import { Client } from '@grpc/grpc-js';
 import { PassThrough } from 'node:stream';
 import net, { createServer, type AddressInfo, type Socket } from 'node:net';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { type MemberVersion, OWN_VERSION, UNVERSIONED } from '../../../../shared/process/member-version';
 import { MemberHandshake } from '../../../../shared/rpc/member-handshake';
 import { ProofCredentials } from '../../../../shared/rpc/proof-credentials';
 import { PROOF_GREETING, READS_WELCOME } from '../../../../shared/rpc/reads-greeting';
 import { MemberProof } from '../../../../shared/secret/member-proof';
 
-function credentialsFor(
-  address: string,
-  { version = OWN_VERSION, ...others }: { version?: MemberVersion; withinMs?: number | undefined; isKnown?: boolean; nowMs?: () => number } = {},
-): ProofCredentials {
+function credentialsFor(address: string, options: { withinMs?: number | undefined; nowMs?: () => number } = {}): ProofCredentials {
   const handshake = new MemberHandshake({ address, name: 'a', proof: new MemberProof({ secret: 'sixteen letters!' }), log: silentLogger });
-  return new ProofCredentials({ handshake, version, isKnown: true, ...others });
+  return new ProofCredentials({ handshake, ...options });
 }
 
 /** What a client does when the first connection is answered so, and each other one not at all. Answers how it began the first two. */
@@ -80,19 +76,14 @@ test('a connection that takes the place of one with a proof is given up in time 
   expect(unanswered.destroyed).toBe(true);
 });
 
-test('a connection is made anew when a member has said that it takes proofs, a few times in a while', () => {
+test('a connection that did not begin with a proof is made anew, a few times in a while', () => {
   let nowMs = 0;
-  const credentials = credentialsFor('a:1', { nowMs: () => nowMs, isKnown: false });
-  const learn = (version: MemberVersion): boolean[] => [credentials.learn(version), credentials.comesFirst];
-  expect(learn(UNVERSIONED)).toEqual([false, false]);
-  for (let i = 0; i < 3; i += 1) expect(learn(OWN_VERSION)).toEqual([true, true]);
-  expect(learn(OWN_VERSION)).toEqual([false, true]);
+  const credentials = credentialsFor('a:1', { nowMs: () => nowMs });
+  for (let i = 0; i < 3; i += 1) expect(credentials.isBetterAnew()).toBe(true);
+  expect(credentials.isBetterAnew()).toBe(false);
   nowMs = 59_999;
-  expect(learn(OWN_VERSION)).toEqual([false, true]);
-  expect(learn(UNVERSIONED)).toEqual([false, false]);
+  expect(credentials.isBetterAnew()).toBe(false);
   nowMs = 60_000;
-  for (let i = 0; i < 3; i += 1) expect(learn(OWN_VERSION)).toEqual([true, true]);
-  expect(learn(OWN_VERSION)).toEqual([false, true]);
-  const earlier = credentialsFor('a:1', { version: UNVERSIONED });
-  expect([earlier.learn(OWN_VERSION), earlier.comesFirst]).toEqual([false, false]);
+  for (let i = 0; i < 3; i += 1) expect(credentials.isBetterAnew()).toBe(true);
+  expect(credentials.isBetterAnew()).toBe(false);
 });
