@@ -79,8 +79,6 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly quota: CollectionQuota;
   private readonly reshards: Reshards;
   private readonly sets: ShardSets<CollectionRecord>;
-  private readonly diskMetadataObstacle: () => string | null;
-  private readonly diskVectorsObstacle: () => string | null;
 
   constructor(options: {
     catalog: CollectionCatalog;
@@ -92,10 +90,6 @@ export class CatalogCollectionsService implements CollectionsService {
     defaults: CollectionDefaults;
     quota: CollectionQuota;
     reshards: Reshards;
-    /** Why ids and metadata can't be on the disk at present; null: they can. */
-    diskMetadataObstacle?: (() => string | null) | undefined;
-    /** The same of the index of the vectors. */
-    diskVectorsObstacle?: (() => string | null) | undefined;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -107,13 +101,11 @@ export class CatalogCollectionsService implements CollectionsService {
     this.quota = options.quota;
     this.reshards = options.reshards;
     this.sets = new ShardSets(options);
-    this.diskMetadataObstacle = options.diskMetadataObstacle ?? (() => null);
-    this.diskVectorsObstacle = options.diskVectorsObstacle ?? (() => null);
   }
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are; unavailable while some member could not keep metadata or vectors on the disk; commit_unknown when answers of the cluster store were lost.
+   * sync than there are; commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection, mark?: StoreMark): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
@@ -121,8 +113,6 @@ export class CatalogCollectionsService implements CollectionsService {
     if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
     const metadata = input.metadata === DEFAULT_METADATA_PLACE ? undefined : input.metadata;
     const vectors = input.vectors === DEFAULT_VECTOR_PLACE ? undefined : input.vectors;
-    const why = (metadata === undefined ? null : this.diskMetadataObstacle()) ?? (vectors === undefined ? null : this.diskVectorsObstacle());
-    if (why !== null) throw new QuiverError('unavailable', why);
     const uid = randomBytes(UID_BYTES).toString('hex');
     const wanted: CollectionRecord = {
       uid,

@@ -102,15 +102,6 @@ export class RpcServer {
     this.local = local;
   }
 
-  /** Serves connections that were accepted elsewhere. To be called once. */
-  acceptor(): (socket: Socket) => void {
-    const inject = this.strange(this.server.createConnectionInjector(serverCredentials(this.tls)));
-    return (socket) => {
-      this.unproven.add(socket);
-      inject(socket);
-    };
-  }
-
   /** Serves one method on connections that were accepted elsewhere, and carry frames. */
   framesAcceptor<In, Out>(method: FramesMethod<In, Out>): (socket: Socket) => void {
     const acceptor = this.acceptorOf(method);

@@ -1,8 +1,5 @@
 import { connect as connectHttp2 } from 'node:http2';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ChannelCredentials, Client } from '@grpc/grpc-js';
+import { connect, type Socket } from 'node:net';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { RpcChannel } from '../../shared/rpc/rpc-channel';
@@ -10,7 +7,7 @@ import { RpcServer } from '../../shared/rpc/rpc-server';
 import type { UnprovenBounds } from '../../shared/rpc/unproven-connections';
 import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../support/http2-frames';
 import { watchEarlyResets } from '../support/http2-resets';
-import { PLAIN, provenMetadata } from '../support/rpc-node';
+import { PLAIN } from '../support/rpc-node';
 
 /** Connections to a port of members by which nobody proves to be one, with a look at how they begin. */
 
@@ -155,41 +152,6 @@ test.each([
   expect(count).toBeGreaterThan(0);
   expect(count).toBeLessThan(100);
   await mustServeMembers();
-});
-
-test('a member that comes by a path of its machine and speaks HTTP/2 is known to be proven', async () => {
-  await listen({ withinMs: 3_600_000 });
-  const accept = server.acceptor();
-  const peers: string[] = [];
-  const { unproven } = server as unknown as { unproven: { has: (peer: string) => boolean; proven: (peer: string) => void; waiting: Map<string, unknown> } };
-  const proven = unproven.proven.bind(unproven);
-  unproven.proven = (peer) => {
-    if (unproven.has(peer)) peers.push(peer);
-    proven(peer);
-  };
-  const path = join(tmpdir(), `quiver-strangers-${process.pid}.sock`);
-  const local = createServer(accept);
-  await new Promise<void>((done) => local.listen(path, done));
-  const way = createServer((socket) => {
-    const onward = connect(path);
-    sockets.push(socket, onward);
-    for (const each of [socket, onward]) each.on('error', () => undefined);
-    socket.pipe(onward).pipe(socket);
-  });
-  await new Promise<void>((done) => way.listen(0, '127.0.0.1', done));
-  const client = new Client(`127.0.0.1:${(way.address() as AddressInfo).port}`, ChannelCredentials.createInsecure());
-  try {
-    const { path: method, requestSerialize, responseDeserialize } = administrationDefinition.Exchange;
-    const stream = client.makeBidiStreamRequest(method, requestSerialize, responseDeserialize, await provenMetadata(client, `127.0.0.1:${port}`, method));
-    stream.on('error', () => undefined);
-    await new Promise((done) => stream.once('metadata', done));
-    expect(peers).toEqual([expect.stringMatching(/^local:\d+$/)]);
-    expect(unproven.waiting.size).toBe(0);
-    stream.cancel();
-  } finally {
-    client.close();
-    for (const each of [way, local]) each.close();
-  }
 });
 
 test('nothing but the gate sees a stream before its caller is proven', async () => {
