@@ -49,6 +49,8 @@ export interface Page {
 
 /** What an answer has of its hits, besides ids, scores and metadata. */
 export interface Output {
+  /** Paths of the metadata that hits carry (chosen-metadata.ts); undefined: all. */
+  fields?: readonly string[] | undefined;
   texts: boolean;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;

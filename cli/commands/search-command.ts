@@ -30,8 +30,6 @@ interface Hit {
 }
 
 const K_MAX = 10_000;
-/** Items whose texts one call can fetch. */
-const FETCH_MAX = 100;
 const WIDTH = 120;
 const DEFAULT_ALPHA = 0.5;
 /** In which a profile divides the time. */
@@ -67,25 +65,27 @@ async function search(context: CommandContext, name: string, options: SearchOpti
     throw new CommandError('say what to search for: a text, --vector or --item (with --hybrid and a text, also --vector)', EXIT_CODES.usage);
   if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs a text: the words to find', EXIT_CODES.usage);
   const collection = connect(context, options).client.collection(name);
-  const common = { k, ...(offset === undefined ? {} : { offset }), ...(filter === undefined ? {} : { filters: filter as never }), ...(options.showProfile === undefined ? {} : { profile: true }) };
+  const common = {
+    k,
+    ...(offset !== undefined && { offset }),
+    ...(filter !== undefined && { filters: filter as never }),
+    ...(exact !== undefined && { exact }),
+    ...(options.fields !== undefined && { fields: options.fields }),
+    ...(options.showText !== undefined && { include_text: true }),
+    ...(options.showProfile !== undefined && { profile: true }),
+  };
   const answer: { results: Hit[]; profile?: SearchProfile } = await (item !== undefined
     ? likeItem(collection, item, common)
     : hybrid !== undefined
       ? collection.hybridSearch({ query_text: text!, vector, alpha: hybrid === true ? DEFAULT_ALPHA : hybrid, ...common })
-      : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common, ...(exact === undefined ? {} : { exact }) }));
-  if (options.showText) {
-    const found = new Map<string, string | null | undefined>();
-    const ids = answer.results.map((hit) => hit.external_id);
-    for (let i = 0; i < ids.length; i += FETCH_MAX) for (const stored of await collection.fetch(ids.slice(i, i + FETCH_MAX), { include_vectors: false })) found.set(stored.external_id, stored.text);
-    for (const hit of answer.results) hit.text = found.get(hit.external_id) ?? null;
-  }
+      : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common }));
   if (options.json) return printJson(context, answer);
   if (answer.results.length === 0) context.messages.write('nothing was found\n');
   const shown = answer.results.map((hit, i) => [
     (offset ?? 0) + i + 1,
     Number(hit.score.toFixed(4)),
     hit.external_id,
-    ...(options.fields ?? []).map((field) => cell(hit.metadata[field])),
+    ...(options.fields ?? []).map((field) => cell(valueAt(hit.metadata, field))),
     ...(options.fields === undefined ? [cell(hit.metadata)] : []),
     ...(options.showText ? [hit.text ?? null] : []),
   ]);
@@ -96,8 +96,20 @@ async function search(context: CommandContext, name: string, options: SearchOpti
   if (answer.profile !== undefined) context.output.write(`\n${profileText(answer.profile, width)}`);
 }
 
+/** The value under a path of metadata, of which a key that equals the rest of the path has precedence over one that its first dot ends. */
+function valueAt(metadata: unknown, path: string): unknown {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return undefined;
+  if (Object.hasOwn(metadata, path)) return (metadata as Record<string, unknown>)[path];
+  const dot = path.indexOf('.');
+  return dot < 0 ? undefined : valueAt((metadata as Record<string, unknown>)[path.slice(0, dot)], path.slice(dot + 1));
+}
+
 /** Items like a stored one. An id that no address can hold is looked up, and its vector searched for. */
-async function likeItem(collection: QuiverCollection, item: string, common: { k: number; offset?: number; filters?: never; profile?: boolean }): Promise<{ results: Hit[]; profile?: SearchProfile }> {
+async function likeItem(
+  collection: QuiverCollection,
+  item: string,
+  common: { k: number; offset?: number; filters?: never; exact?: true; fields?: string[]; include_text?: boolean; profile?: boolean },
+): Promise<{ results: Hit[]; profile?: SearchProfile }> {
   if (item !== '.' && item !== '..') return collection.recommend(item, common);
   const [stored] = await collection.fetch([item]);
   if (stored?.vector === undefined) throw new CommandError(`there is no item "${item}"`, EXIT_CODES.notFound);

@@ -1,3 +1,5 @@
+import { chosenMetadata } from '../chosen-metadata';
+import type { Output } from '../search-request';
 import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
 import { hitsFromBytes } from '../../shared/rpc/hit-codec';
 import { ownTurn } from '../../shared/time/work-slices';
@@ -115,18 +117,18 @@ export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' |
   return listPieces(before, hitsFromBytes(hits), hitJson, behind);
 }
 
-/** An array of lists of hits, in pieces. */
-export function hitListsPieces(head: string, lists: readonly FoundHits[], tail: string): Iterable<string> | AsyncIterable<string> {
-  return lists.some(({ later }) => later !== undefined) ? laterListsPieces(head, lists, tail) : wholeListsPieces(head, lists, tail);
+/** An array of lists of hits, in pieces; `writers`: of the hits of each list. */
+export function hitListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Iterable<string> | AsyncIterable<string> {
+  return lists.some(({ later }) => later !== undefined) ? laterListsPieces(head, lists, writers, tail) : wholeListsPieces(head, lists, writers, tail);
 }
 
-function* wholeListsPieces(head: string, lists: readonly FoundHits[], tail: string): Generator<string> {
+function* wholeListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Generator<string> {
   if (lists.length === 0) yield `${head}[]${tail}`;
-  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, hitJson, tailOfList(tail, i, lists.length));
+  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, writers[i], tailOfList(tail, i, lists.length));
 }
 
-async function* laterListsPieces(head: string, lists: readonly FoundHits[], tail: string): AsyncGenerator<string> {
-  for (let i = 0; i < lists.length; i++) yield* foundPieces(headOfList(head, i), lists[i], hitJson, tailOfList(tail, i, lists.length));
+async function* laterListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): AsyncGenerator<string> {
+  for (let i = 0; i < lists.length; i++) yield* foundPieces(headOfList(head, i), lists[i], writers[i], tailOfList(tail, i, lists.length));
 }
 
 function headOfList(head: string, i: number): string {
@@ -137,9 +139,18 @@ function tailOfList(tail: string, i: number, count: number): string {
   return i === count - 1 ? `]${tail}` : '';
 }
 
-export function hitJson({ externalId, score, metadata, explanation }: ScoredHit): string {
+/** Makes the JSON of a hit. */
+export type HitWriter = (hit: ScoredHit) => string;
+
+/** Writes hits with what an answer is to have of them; `whole`: a hit with all that it has. */
+export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter = hitJson): HitWriter {
+  return fields === undefined ? whole : (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) });
+}
+
+export function hitJson({ externalId, score, metadata, text, explanation }: ScoredHit): string {
+  const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
   const more = explanation === undefined ? '' : explanationMembers(explanation);
-  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${more}}`;
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}}`;
 }
 
 /** A hit's ranks in the lists that were fused, with a comma before each member. */
@@ -148,9 +159,10 @@ function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore
   return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
 }
 
-/** A hit with its text, as the query endpoint answers it. */
+/** A hit as the query endpoint answers it: its text first, if it has one. */
 export function textHitJson({ externalId, score, metadata, text }: ScoredHit): string {
-  return `{"text":${JSON.stringify(text ?? '')},"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
+  const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
 }
 
 /** One stored vector; has a member `vector` if the view has it. */

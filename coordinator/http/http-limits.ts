@@ -41,8 +41,8 @@ export const REQUEST_BOUNDS = {
   fetchIdsMax: 100,
   sampleDefault: 1000,
   sampleMax: 50_000,
-  /** Columns to colour a picture by; whoever wants more leaves the list out. */
-  sampleFieldsMax: 100,
+  /** Fields of metadata that are named; whoever wants more leaves the list out. */
+  chosenFieldsMax: 100,
   projectionDimensionsMax: 64,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

@@ -52,7 +52,7 @@ const FLOORS: Record<string, string[][]> = {
     ['vectors/'],
     ['collections/', 'operations/'],
     ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['answer-hold.ts', 'pages.ts', 'search-request.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
+    ['answer-hold.ts', 'chosen-metadata.ts', 'pages.ts', 'search-request.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
     ['keys/role.ts'],
   ],
   node: [
@@ -90,7 +90,8 @@ const PURE_CORE = [
   /^coordinator\/keys\/(?:collection-scope|role)\.ts$/,
   /^coordinator\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
   /^coordinator\/routing\/shard-router\.ts$/,
-  /^coordinator\/sampling\/(?:chosen-metadata|merged-sample|principal-axes|projection)\.ts$/,
+  /^coordinator\/chosen-metadata\.ts$/,
+  /^coordinator\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
   /^coordinator\/search\/(?:fusion|hit-order|merge)\.ts$/,
   /^coordinator\/(?:search-request|service)\.ts$/,
   /^node\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,

@@ -1,7 +1,7 @@
 import { packedCount } from '../../../shared/rpc/hit-codec';
 import type { SearchRequest } from '../../search-request';
 import type { ScoredHit, SearchAnswer, SearchService } from '../../service';
-import { foundPieces, hitJson, hitListsPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
+import { foundPieces, hitJson, hitListsPieces, hitWriter, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint, EndpointCall } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
@@ -34,7 +34,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
       const { packedHits, timing } = found;
       const behind = `${members === undefined ? '' : members(found)}${timingMember(timing, includeTiming)}${profile()}}`;
       if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
-      return { type: 'pieces', pieces: foundPieces(before, found, hit, behind), worked: timing };
+      return { type: 'pieces', pieces: foundPieces(before, found, hitWriter(request.output, hit), behind), worked: timing };
     };
     const { filter } = request.query;
     const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
@@ -53,6 +53,7 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
   const { search, limits } = parts;
   const recommendSearch = schemas.recommendSearch(limits);
+  const rerankSearch = schemas.rerankSearch(limits);
   const doubts = new FilterDoubts(search);
   const answered = searcher(search, doubts);
   return [
@@ -103,7 +104,16 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         for (const [i, { query }] of body.queries.entries()) {
           await doubts.look({ collection: path.name, filter: query.filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
         }
-        return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}${profile()}}`), worked: timing };
+        return {
+          type: 'pieces',
+          pieces: hitListsPieces(
+            '{"results":',
+            results,
+            body.queries.map(({ output }) => hitWriter(output)),
+            `${timingMember(timing, body.include_timing)}${profile()}}`,
+          ),
+          worked: timing,
+        };
       },
     }),
     defineEndpoint({
@@ -135,7 +145,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
-      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, search: schemas.rerankSearch(body), includeTiming: body.includeTiming, hold, profile, warnings }),
+      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, search: rerankSearch(body), includeTiming: body.include_timing, hold, profile, warnings }),
     }),
     defineEndpoint({
       method: 'POST',

@@ -12,8 +12,10 @@ export const searchTiming = z
   .object({ embedding_ms: z.number(), search_ms: z.number(), total_ms: z.number() })
   .meta({ id: 'SearchTiming', description: 'Milliseconds; present when include_timing is true.' });
 
+const hitText = z.string().meta({ description: 'Present if include_text is true; "" where the item has none.' });
+
 export const hitAnswer = z
-  .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer })
+  .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer, text: hitText.optional() })
   .meta({ id: 'SearchResult', description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).' });
 
 /** A hit of a hybrid search; the last four members are present if explain is true. */
@@ -31,7 +33,7 @@ export const fusedHitAnswer = hitAnswer
       'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up.',
   });
 
-export const textHitAnswer = z.object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
+export const textHitAnswer = z.object({ text: hitText.optional(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
 
 /** In the form that the request named by vector_format. */
 export const vectorValues = z.union([z.array(z.number()), z.string().meta({ contentEncoding: 'base64' })]).meta({

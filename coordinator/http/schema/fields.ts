@@ -237,4 +237,7 @@ export const requiredFilters = (bounds: FilterBounds) =>
     return z.NEVER;
   });
 
+/** Paths of metadata, as filters have them. Omitted: undefined. */
+export const metadataFields = optional(boundedArray(z.string().max(REQUEST_BOUNDS.nameCharactersMax), REQUEST_BOUNDS.chosenFieldsMax));
+
 export const includeTiming = withDefault(z.boolean(), false);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { SAMPLE_SEEDS } from '../../../shared/shard/sample-key';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { metadataAnswer } from './answer-fields';
-import { boundedArray, filters, integer, optional, withDefault } from './fields';
+import { filters, integer, metadataFields, optional, withDefault } from './fields';
 
-const { nameCharactersMax, projectionDimensionsMax, sampleDefault, sampleFieldsMax, sampleMax } = REQUEST_BOUNDS;
+const { projectionDimensionsMax, sampleDefault, sampleMax } = REQUEST_BOUNDS;
 
 const projection = z.object({
   method: z.enum(['pca']).meta({ description: 'Principal component analysis: the axes along which the vectors vary most. For the metric cosine, of the vectors’ directions.' }),
@@ -16,7 +16,7 @@ export function sampleBody(limits: HttpLimits) {
     size: withDefault(integer(1, sampleMax), sampleDefault),
     seed: withDefault(integer(0, SAMPLE_SEEDS - 1), 0).meta({ description: 'The same seed gives the same sample, and a larger sample with it holds the smaller one.' }),
     filters: filters(limits),
-    metadata_fields: optional(boundedArray(z.string().max(nameCharactersMax), sampleFieldsMax)).meta({ description: 'Keys of metadata, at the top, to be answered. Left out: all; []: none.' }),
+    metadata_fields: metadataFields.meta({ description: 'Paths of the metadata to be answered, such as "author.name". Left out: all; []: none.' }),
     include_vectors: withDefault(z.boolean(), false),
     vector_format: withDefault(z.enum(['base64']), 'base64').meta({ description: 'The only form in which a sample has vectors: one text for all of them.' }),
     projection: optional(projection),

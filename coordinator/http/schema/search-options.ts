@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Page, SearchRequest, Source } from '../../search-request';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { filters, integer, optional, withDefault } from './fields';
+import { filters, integer, metadataFields, optional, withDefault } from './fields';
 import { type IssueSink, report } from './issue';
 
 /** Number of results if a search does not give one. */
@@ -37,6 +37,17 @@ function optionsOf(limits: HttpLimits) {
     exact: option(withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }), ({ query }, exact) => {
       if (exact) query.effort = { type: 'exact' };
     }),
+    fields: option(
+      metadataFields.meta({
+        description: 'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
+      }),
+      ({ output }, fields) => {
+        output.fields = fields;
+      },
+    ),
+    include_text: option(withDefault(z.boolean(), false).meta({ description: 'Results also carry their text; "" where an item has none.' }), ({ output }, texts) => {
+      output.texts = texts;
+    }),
     min_score: option(
       optional(z.number()).meta({
         description: 'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',
@@ -62,9 +73,9 @@ export interface SearchFields {
   page: ReturnType<typeof pageShape>;
   options: OptionShape;
   /**
-   * The search of a source. Reports a page beyond MAX_K, and values beyond their limits. `kName`: what the request calls `k`.
+   * The search of a source, with the options that are given. Reports a page beyond MAX_K, and values beyond their limits. `kName`: what the request calls `k`.
    */
-  request(source: Source, page: GivenPage, given: GivenOptions, sink: IssueSink, kName?: string): SearchRequest;
+  request(source: Source, page: GivenPage, given: Partial<GivenOptions>, sink: IssueSink, kName?: string): SearchRequest;
 }
 
 /** How many hits a request wants. */

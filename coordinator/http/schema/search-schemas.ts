@@ -79,15 +79,26 @@ export function hybridSearchBody(limits: HttpLimits) {
 }
 
 export function rerankBody(limits: HttpLimits) {
+  const { fields, include_text, min_score } = searchFields(limits).options;
   const schema = z
-    .object({ ...nearestFields(limits), candidates: boundedArray(externalId, limits.kMax, 'MAX_K'), include_timing: includeTiming })
-    .transform((body, context) => ({ to: vectorSource(body, context) ?? z.NEVER, candidates: body.candidates, includeTiming: body.include_timing }));
+    .object({
+      ...nearestFields(limits),
+      candidates: boundedArray(externalId, limits.kMax, 'MAX_K'),
+      fields,
+      include_text,
+      min_score,
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => ({ ...body, to: vectorSource(body, context) ?? z.NEVER }));
   return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
 }
 
-/** The search of a body that rerank takes, once its candidates are read. */
-export function rerankSearch({ to, candidates }: z.output<ReturnType<typeof rerankBody>['schema']>): SearchRequest {
-  return { query: { source: { type: 'listed', to, externalIds: candidates }, filter: null, effort: { type: 'exact' } }, page: { k: candidates.length, offset: 0 }, output: { texts: false } };
+/** The search that a body of rerank asks for, once its candidates are read. */
+export function rerankSearch(limits: HttpLimits) {
+  const { request } = searchFields(limits);
+  return ({ to, candidates, ...given }: z.output<ReturnType<typeof rerankBody>['schema']>): SearchRequest =>
+    // Its candidates are within MAX_K already.
+    request({ type: 'listed', to, externalIds: candidates }, { k: candidates.length, offset: 0 }, given, { issues: [] });
 }
 
 /** Fields of recommend's body; k and offset may be in the query string instead. */
@@ -131,13 +142,13 @@ export function queryBody(limits: HttpLimits) {
       top_k: hitCount(limits, TOP_K_DEFAULT),
       offset: page.offset,
       ...options,
+      include_text: withDefault(z.boolean(), true).meta({ description: 'false leaves the texts out of results.' }),
       include_timing: includeTiming,
     })
     .transform((body, context) => {
       const { query: text, top_k: k, offset } = body;
       if (text.trim() === '') report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
       const search = request({ type: 'nearest', to: { text } }, { k, offset }, body, context, 'top_k');
-      search.output.texts = true;
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };
     });
 }

@@ -222,6 +222,52 @@ export function searchSuite(context: SuiteContext): void {
       expect(errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422)).toContain('explain');
     });
 
+    describe('fields and include_text', () => {
+      /** Each kind of search, by what it asks for besides. */
+      const WAYS: Record<string, (options: object) => Promise<unknown>> = {
+        search: (options) => post('search', { vector: [1, 0, 0], ...options }),
+        bulk_search: (options) => post('bulk_search', { queries: [{ vector: [1, 0, 0], ...options }] }),
+        hybrid_search: (options) => post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], ...options }),
+        'hybrid_search by words alone': (options) => post('hybrid_search', { query_text: 'rivers', alpha: 0, ...options }),
+        rerank: (options) => post('rerank', { vector: [1, 0, 0], candidates: ['between', 'east', 'up'], ...options }),
+        recommend: (options) => post('recommend/north', options),
+      };
+      const resultsOf = (answer: unknown): Record<string, unknown>[] => {
+        const [first] = [dataOf(answer as never).results as unknown[]];
+        return (Array.isArray(first[0]) ? first[0] : first) as Record<string, unknown>[];
+      };
+
+      test.each(Object.keys(WAYS))('are options of %s', async (way) => {
+        const plain = resultsOf(await WAYS[way]({}));
+        const items = new Map(ITEMS.map((item) => [item.external_id, item]));
+        expect(plain.length).toBeGreaterThan(1);
+        for (const hit of plain) expect(hit).not.toHaveProperty('text');
+        const asked = resultsOf(await WAYS[way]({ include_text: true, fields: ['kind'] }));
+        expect(asked.map(({ external_id: id, score }) => [id, score])).toEqual(plain.map(({ external_id: id, score }) => [id, score]));
+        for (const { external_id: id, text, metadata } of asked) {
+          const { kind } = (items.get(id as string)!.metadata ?? {}) as { kind?: string };
+          expect([id, text, metadata]).toEqual([id, items.get(id as string)!.text ?? '', kind === undefined ? {} : { kind }]);
+        }
+        for (const hit of resultsOf(await WAYS[way]({ fields: [] }))) expect(hit.metadata).toEqual({});
+        expect(resultsOf(await WAYS[way]({ fields: null, include_text: null }))).toEqual(plain);
+        expect(resultsOf(await WAYS[way]({ k: 1, include_text: true }))).toEqual(resultsOf(await WAYS[way]({ include_text: true })).slice(0, way === 'rerank' ? undefined : 1));
+      });
+
+      test('of a query too, which leaves its texts out where they are not wanted', async () => {
+        const [first] = dataOf(await post('search', { vector: [1, 0, 0], include_text: false, fields: ['kind', 'nothing'] })).results;
+        expect(first).toEqual({ external_id: 'east', score: expect.closeTo(1, 5), metadata: { kind: 'axis' } });
+      });
+
+      test.each([
+        ['fields that are no list', { fields: 'kind' }, 422, 'fields'],
+        ['a field that is no text', { fields: ['kind', 1] }, 422, 'fields[1]'],
+        ['too many fields', { fields: new Array(101).fill('a') }, 400, 'fields has 101 elements'],
+        ['texts by a number', { include_text: 1 }, 422, 'include_text'],
+      ])('refuse %s', async (_title, options, code, named) => {
+        for (const way of Object.values(WAYS)) expect(errorOf((await way(options)) as never, code)).toContain(named);
+      });
+    });
+
     test('min_score leaves out what scores less, whatever the page', async () => {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;

@@ -134,6 +134,8 @@ export interface SearchResult {
   external_id: string;
   score: number;
   metadata: Metadata;
+  /** Present if include_text is true; "" where the item has none. */
+  text?: string;
 }
 
 /** Milliseconds; present when include_timing is true. */
@@ -221,6 +223,8 @@ export interface HybridResult {
   external_id: string;
   score: number;
   metadata: Metadata;
+  /** Present if include_text is true; "" where the item has none. */
+  text?: string;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;
@@ -228,7 +232,8 @@ export interface HybridResult {
 }
 
 export interface QueryResult {
-  text: string;
+  /** Present if include_text is true; "" where the item has none. */
+  text?: string;
   score: number;
   metadata: Metadata;
   external_id: string;
@@ -1205,6 +1210,10 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+      fields?: string[];
+      /** Results also carry their text; "" where an item has none. Default: false. */
+      include_text?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1247,6 +1256,10 @@ export interface Operations {
         ef?: number;
         /** Compares with every vector. Default: false. */
         exact?: boolean;
+        /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+        fields?: string[];
+        /** Results also carry their text; "" where an item has none. Default: false. */
+        include_text?: boolean;
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1289,6 +1302,10 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+      fields?: string[];
+      /** Results also carry their text; "" where an item has none. Default: false. */
+      include_text?: boolean;
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
       min_score?: number;
       /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
@@ -1321,6 +1338,12 @@ export interface Operations {
       vector?: VectorLike;
       text?: string;
       candidates: string[];
+      /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+      fields?: string[];
+      /** Results also carry their text; "" where an item has none. Default: false. */
+      include_text?: boolean;
+      /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
+      min_score?: number;
       /** Default: false. */
       include_timing?: boolean;
     };
@@ -1357,6 +1380,10 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+      fields?: string[];
+      /** Results also carry their text; "" where an item has none. Default: false. */
+      include_text?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1418,6 +1445,10 @@ export interface Operations {
       ef?: number;
       /** Compares with every vector. Default: false. */
       exact?: boolean;
+      /** Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it. */
+      fields?: string[];
+      /** false leaves the texts out of results. Default: true. */
+      include_text?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1472,7 +1503,7 @@ export interface Operations {
       seed?: number;
       /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
       filters?: Filters;
-      /** Keys of metadata, at the top, to be answered. Left out: all; []: none. */
+      /** Paths of the metadata to be answered, such as "author.name". Left out: all; []: none. */
       metadata_fields?: string[];
       /** Default: false. */
       include_vectors?: boolean;

@@ -89,6 +89,7 @@ describe('answers as text', () => {
       const listed = hitListsPieces(
         '{"results":',
         given.map((found) => ({ hits: found })),
+        given.map(() => hitJson),
         '}',
       ) as Iterable<string>;
       expect([...listed].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
