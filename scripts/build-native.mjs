@@ -105,6 +105,8 @@ export function compileFlags(addon) {
   const require = createRequire(join(ROOT, 'package.json'));
   const flags = ['-O3', `-std=c++${addon.library === 'rocksdb' ? rocksdbStandard() : 17}`, '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
+  // A switch over an enum names every value: a new one that is forgotten somewhere does not compile.
+  flags.push('-Werror=switch', '-Werror=switch-enum', '-Werror=return-type');
   // The oldest x86 with the byte shuffles and the CRC instruction that the code uses; faster kernels are chosen at run time.
   if (process.arch === 'x64') flags.push('-march=x86-64-v2');
   for (const [module, inner] of [

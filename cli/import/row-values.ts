@@ -140,7 +140,11 @@ export function metadataValue(value: unknown): unknown {
       return Number.isFinite(value) ? value : null;
     case 'object':
       break;
-    default:
+    case 'boolean':
+    case 'string':
+    case 'undefined':
+    case 'function':
+    case 'symbol':
       return value;
   }
   if (value === null) return null;

@@ -55,7 +55,8 @@ class Scanner {
         return value();
       case State::kKey:
         return key();
-      default:
+      case State::kAfter:
+      case State::kDone:
         return after();
     }
   }

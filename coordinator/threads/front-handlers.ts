@@ -158,7 +158,15 @@ function hitsOf(read: AnyRead): number {
       return read.request.externalIds.length * HITS_PER_ITEM;
     case 'scan':
       return read.request.limit * HITS_PER_ITEM;
-    default:
+    case 'backup':
+    case 'count':
+    case 'fields':
+    case 'keywordStatistics':
+    case 'marks':
+    case 'optimize':
+    case 'purge':
+    case 'status':
+    case 'transfer':
       return 0;
   }
 }

@@ -31,7 +31,9 @@ export class FilterEvaluation {
       }
       case 'in':
         return yield* this.anyOf(filter.path, filter.values);
-      default:
+      case 'equals':
+      case 'range':
+      case 'exists':
         yield;
         return this.resolve(filter);
     }

@@ -22,19 +22,19 @@ function write(filter: Filter, words: FilterWords): void {
       return;
     case 'not':
       return write(filter.filter, words);
-    default:
-      words.wideText(filter.path);
-  }
-  switch (filter.type) {
     case 'equals':
+      words.wideText(filter.path);
       return words.value(filter.value);
     case 'in':
+      words.wideText(filter.path);
       words.word(filter.values.length);
       for (const value of filter.values) words.value(value);
       return;
     case 'range':
+      words.wideText(filter.path);
       words.word(RANGE[filter.operator]);
       return words.value(filter.bound);
-    default:
+    case 'exists':
+      words.wideText(filter.path);
   }
 }

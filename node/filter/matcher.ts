@@ -26,7 +26,9 @@ export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
     case 'in':
       if (filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
       break;
-    default:
+    case 'equals':
+    case 'range':
+    case 'exists':
       break;
   }
   return (metadata) => matches(filter, metadata);

@@ -114,7 +114,9 @@ export function conditionsIn(filter: Filter): number {
       return conditionsIn(filter.filter);
     case 'in':
       return 1 + filter.values.length / VALUES_PER_CONDITION;
-    default:
+    case 'equals':
+    case 'range':
+    case 'exists':
       return 1;
   }
 }

@@ -177,7 +177,7 @@ export function nativeError(error: unknown): QuiverError {
   // Recognised by its members, not its class: an addon that was loaded in one realm throws that realm's Error.
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
   const details = { code, message };
-  switch (code) {
+  switch (code ?? '') {
     case 'STORAGE_FAILED':
       return new QuiverError('storage_failed', 'the vector index cannot use its disk', { cause: error, details });
     case 'CLOSED':

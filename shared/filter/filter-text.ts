@@ -1,4 +1,4 @@
-import type { Filter } from './filter';
+import type { Filter, RangeOperator } from './filter';
 
 /**
  * Nodes from the root of the tree to a leaf; it bounds the recursion of the evaluation. A client's filter has at most
@@ -46,25 +46,26 @@ export function filterFromText(text: string): Filter | undefined {
 function isFilter(json: unknown, depth: number): json is Filter {
   if (typeof json !== 'object' || json === null || depth > DEPTH_MAX) return false;
   const node = json as Record<string, unknown>;
-  switch (node.type) {
-    case 'and':
-    case 'or':
-      return Array.isArray(node.filters) && node.filters.every((part) => isFilter(part, depth + 1));
-    case 'not':
-      return isFilter(node.filter, depth + 1);
-    case 'equals':
-      return typeof node.path === 'string' && node.value !== undefined;
-    case 'in':
-      return typeof node.path === 'string' && Array.isArray(node.values);
-    case 'range':
-      return typeof node.path === 'string' && isRangeOperator(node.operator) && (typeof node.bound === 'number' || typeof node.bound === 'string');
-    case 'exists':
-      return typeof node.path === 'string';
-    default:
-      return false;
-  }
+  return typeof node.type === 'string' && Object.hasOwn(SHAPES, node.type) && SHAPES[node.type as Filter['type']](node, depth);
 }
 
+const areFilters: ShapeCheck = ({ filters }, depth) => Array.isArray(filters) && filters.every((part) => isFilter(part, depth + 1));
+
+/** Of each condition, whether it has the members that it must have. */
+const SHAPES: Record<Filter['type'], ShapeCheck> = {
+  and: areFilters,
+  or: areFilters,
+  not: ({ filter }, depth) => isFilter(filter, depth + 1),
+  equals: ({ path, value }) => typeof path === 'string' && value !== undefined,
+  in: ({ path, values }) => typeof path === 'string' && Array.isArray(values),
+  range: ({ path, operator, bound }) => typeof path === 'string' && isRangeOperator(operator) && (typeof bound === 'number' || typeof bound === 'string'),
+  exists: ({ path }) => typeof path === 'string',
+};
+
+type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;
+
+const RANGE_OPERATORS: Record<RangeOperator, true> = { gt: true, gte: true, lt: true, lte: true };
+
 function isRangeOperator(value: unknown): boolean {
-  return value === 'gt' || value === 'gte' || value === 'lt' || value === 'lte';
+  return typeof value === 'string' && Object.hasOwn(RANGE_OPERATORS, value);
 }

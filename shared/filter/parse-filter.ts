@@ -27,12 +27,8 @@ export const FILTER_LIMITS = {
   boundCharactersMax: 128,
 } as const;
 
-const RANGES: ReadonlyMap<string, RangeOperator> = new Map([
-  ['$gt', 'gt'],
-  ['$gte', 'gte'],
-  ['$lt', 'lt'],
-  ['$lte', 'lte'],
-]);
+const OF_RANGES: Record<RangeOperator, string> = { gt: '$gt', gte: '$gte', lt: '$lt', lte: '$lte' };
+const RANGES: ReadonlyMap<string, RangeOperator> = new Map(Object.entries(OF_RANGES).map(([range, name]) => [name, range as RangeOperator]));
 const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
 /** Characters of a client's key that a message shows: enough to find it, without flooding a log. */
 const SHOWN_KEY_MAX = 80;
@@ -58,7 +54,10 @@ function matchesAll(filter: Filter): boolean {
       return filter.filters.some(matchesAll);
     case 'not':
       return matchesNothing(filter.filter);
-    default:
+    case 'equals':
+    case 'range':
+    case 'in':
+    case 'exists':
       return false;
   }
 }
@@ -73,7 +72,9 @@ function matchesNothing(filter: Filter): boolean {
       return matchesAll(filter.filter);
     case 'in':
       return filter.values.length === 0;
-    default:
+    case 'equals':
+    case 'range':
+    case 'exists':
       return false;
   }
 }

@@ -11,7 +11,9 @@ function fallbackOf(setting: Setting): string {
       return '(unset)';
     case 'integer':
       return setting.fallback === 'cores' ? (setting.fallbackMax === undefined ? '(processors)' : `(processors, at most ${setting.fallbackMax})`) : `\`${setting.fallback}\``;
-    default:
+    case 'choice':
+    case 'fraction':
+    case 'text':
       return setting.fallback === '' ? '(empty)' : `\`${setting.fallback}\``;
   }
 }

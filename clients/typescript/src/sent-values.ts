@@ -32,7 +32,9 @@ function converted(value: unknown): unknown {
     case 'function':
     case 'symbol':
       throw new InvalidValueError(`is a ${typeof value}, which JSON has not`);
-    default:
+    case 'boolean':
+    case 'string':
+    case 'undefined':
       return value;
   }
 }

@@ -121,7 +121,12 @@ export class Resharder {
         // One that a backup has filled copies nothing.
         if (value.restored !== undefined) return true;
         return [...this.running.keys()].filter((path) => isCopying(this.entries.get(path)?.value)).length < FILLING_AT_ONCE;
-      default:
+      case 'seeding':
+      case 'sealing':
+      case 'opening':
+      case 'cancelling':
+      case 'failed':
+      case 'stuck':
         return true;
     }
   }

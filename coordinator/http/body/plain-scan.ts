@@ -107,7 +107,8 @@ export class PlainScan {
         return this.value();
       case State.key:
         return this.key();
-      default:
+      case State.after:
+      case State.done:
         return this.after();
     }
   }

@@ -47,7 +47,13 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
             issue.input,
             issue.values.filter((value) => typeof value === 'string'),
           )}`;
-    default:
+    case 'custom':
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'invalid_union':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
       return undefined;
   }
 }

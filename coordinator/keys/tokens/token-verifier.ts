@@ -132,7 +132,7 @@ export class TokenVerifier implements Tokens {
 
   /** What is wrong with a token, of which nothing is said that its bearer could not read in it. */
   private explained(error: unknown): unknown {
-    const { code, claim, reason } = error as { code?: string; claim?: string; reason?: string };
+    const { code = '', claim, reason } = error as { code?: string; claim?: string; reason?: string };
     switch (code) {
       case 'ERR_JWT_EXPIRED':
         return refused('it has expired');

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
 
 #include "slot_algebra.h"
 
@@ -57,9 +58,21 @@ inline uint32_t bits_of(const double* values, const Interval& interval) {
 
 // Whether it asks only for values that are there, by paths that mean one field.
 bool is_monotone(const FilterCondition& filter) {
-  if (filter.type == Type::kNot || (filter.type == Type::kAnd && filter.parts.empty())) return false;
+  switch (filter.type) {
+    case Type::kNot:
+      return false;
+    case Type::kAnd:
+      return !filter.parts.empty() && std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
+    case Type::kOr:
+      return std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
+    case Type::kEquals:
+    case Type::kIn:
+    case Type::kRange:
+    case Type::kExists:
+      break;
+  }
   for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
-  return std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
+  return true;
 }
 
 class Evaluation {
@@ -122,9 +135,13 @@ class Evaluation {
         return disjunction(filter.parts);
       case Type::kNot:
         return algebra_.difference(Slots::bitmap(complete_), find(filter.parts[0]));
-      default:
+      case Type::kEquals:
+      case Type::kIn:
+      case Type::kRange:
+      case Type::kExists:
         return on_path(filter);
     }
+    throw std::logic_error("no such condition");
   }
 
   // A range over the numbers of a column, and where they are if they are in order.
@@ -263,9 +280,14 @@ class Evaluation {
         return any_of(field, filter.values);
       case Type::kRange:
         return in_range_of(field, filter);
-      default:
+      case Type::kExists:
         return Slots::of(PostingView(field.present));
+      case Type::kAnd:
+      case Type::kOr:
+      case Type::kNot:
+        break;
     }
+    throw std::logic_error("a condition that is on no field");
   }
 
   static PostingView equal(const FilterField& field, const FilterValue& value) {
@@ -286,9 +308,10 @@ class Evaluation {
         return found_in(field.strings.load(), value.text);
       case ValueKind::kComposite:
         return found_in(field.composites.load(), value.text);
-      default:
-        return PostingView();
+      case ValueKind::kNone:
+        break;
     }
+    return PostingView();
   }
 
   Slots any_of(const FilterField& field, const std::vector<FilterValue>& values) {
@@ -373,12 +396,16 @@ class Evaluation {
         return size;
       case Type::kNot:
         return all;
-      default:
-        for (const FilterField* field : fields_of(index_, filter.path)) {
-          size += filter.type == Type::kEquals ? equal(*field, filter.values[0]).size() : PostingView(field->present).size();
-        }
+      case Type::kEquals:
+        for (const FilterField* field : fields_of(index_, filter.path)) size += equal(*field, filter.values[0]).size();
+        return size;
+      case Type::kIn:
+      case Type::kRange:
+      case Type::kExists:
+        for (const FilterField* field : fields_of(index_, filter.path)) size += PostingView(field->present).size();
         return size;
     }
+    throw std::logic_error("no such condition");
   }
 
   const FilterIndex& index_;

@@ -79,8 +79,10 @@ void FilterIndex::apply(WordReader& words) {
     const uint32_t head = words.next();
     FilterField& one = field(head >> 4);
     const bool is_element = (head & 8) != 0;
+    if ((head & 7) > uint32_t(ValueKind::kComposite)) throw std::invalid_argument("no such kind of value");
+    const ValueKind kind = ValueKind(head & 7);
     if (!is_element) change(one.present);
-    switch (ValueKind(head & 7)) {
+    switch (kind) {
       case ValueKind::kNone:
         break;
       case ValueKind::kNull:
@@ -98,8 +100,9 @@ void FilterIndex::apply(WordReader& words) {
         else entries -= one.remove_number(value, slot);
         break;
       }
-      default: {
-        std::atomic<StringDictionary*>& dictionary = ValueKind(head & 7) == ValueKind::kString ? one.strings : one.composites;
+      case ValueKind::kString:
+      case ValueKind::kComposite: {
+        std::atomic<StringDictionary*>& dictionary = kind == ValueKind::kString ? one.strings : one.composites;
         const Characters text = words.characters();
         if (puts) entries += one.add_text(dictionary, text, slot);
         else entries -= one.remove_text(dictionary, text, slot);

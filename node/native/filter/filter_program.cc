@@ -27,20 +27,44 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
   const uint32_t type = words.next();
   if (type > uint32_t(Type::kExists)) throw std::invalid_argument("no such condition");
   condition.type = Type(type);
-  if (condition.type <= Type::kNot) {
-    const uint32_t count = condition.type == Type::kNot ? 1 : words.next();
+  const auto read_parts = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; i++) condition.parts.push_back(read_condition(words, depth + 1));
-    return condition;
+  };
+  const auto read_path = [&] {
+    condition.path = words.characters();
+    if (!condition.path.wide && condition.path.count > 0) throw std::invalid_argument("a path that is not wide");
+  };
+  const auto read_values = [&](uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) condition.values.push_back(read_value(words));
+  };
+  switch (condition.type) {
+    case Type::kAnd:
+    case Type::kOr:
+      read_parts(words.next());
+      break;
+    case Type::kNot:
+      read_parts(1);
+      break;
+    case Type::kEquals:
+      read_path();
+      read_values(1);
+      break;
+    case Type::kIn:
+      read_path();
+      read_values(words.next());
+      break;
+    case Type::kRange: {
+      read_path();
+      const uint32_t range = words.next();
+      if (range > uint32_t(RangeOperator::kLte)) throw std::invalid_argument("no such range");
+      condition.range = RangeOperator(range);
+      read_values(1);
+      break;
+    }
+    case Type::kExists:
+      read_path();
+      break;
   }
-  condition.path = words.characters();
-  if (!condition.path.wide && condition.path.count > 0) throw std::invalid_argument("a path that is not wide");
-  if (condition.type == Type::kRange) {
-    const uint32_t range = words.next();
-    if (range > uint32_t(RangeOperator::kLte)) throw std::invalid_argument("no such range");
-    condition.range = RangeOperator(range);
-  }
-  const uint32_t count = condition.type == Type::kIn ? words.next() : condition.type == Type::kExists ? 0 : 1;
-  for (uint32_t i = 0; i < count; i++) condition.values.push_back(read_value(words));
   return condition;
 }
 

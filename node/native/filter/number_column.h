@@ -24,9 +24,10 @@ struct Interval {
         return {bound, kInfinity};
       case RangeOperator::kLt:
         return {-kInfinity, std::nextafter(bound, -kInfinity)};
-      default:
-        return {-kInfinity, bound};
+      case RangeOperator::kLte:
+        break;
     }
+    return {-kInfinity, bound};
   }
 
   bool has(double x) const { return (x >= low) & (x <= high); }

@@ -24,9 +24,10 @@ inline bool in_range(int comparison, RangeOperator range) {
       return comparison >= 0;
     case RangeOperator::kLt:
       return comparison < 0;
-    default:
-      return comparison <= 0;
+    case RangeOperator::kLte:
+      break;
   }
+  return comparison <= 0;
 }
 
 /**

@@ -255,7 +255,20 @@ export class ShardReplica {
         return this.primary === null && !this.isNamed() && this.follower.takeAgain(event.message, nowMs);
       case 'appendAck':
         return this.primary !== null && this.primary.answeredAgain(event.ack, nowMs);
-      default:
+      case 'applied':
+      case 'assignment':
+      case 'cancelHandover':
+      case 'changeAnswer':
+      case 'handover':
+      case 'installed':
+      case 'read':
+      case 'readWaits':
+      case 'renew':
+      case 'snapshotEnded':
+      case 'stored':
+      case 'streamStarted':
+      case 'trimmed':
+      case 'write':
         return false;
     }
   }
