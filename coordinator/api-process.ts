@@ -246,9 +246,7 @@ export class ApiProcess {
     if (certificates !== null) endings.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
-    const addon = loadBodyScanner();
-    // Without the addon, connections can't be handed over.
-    if (config.httpThreads > 1 && addon !== null) {
+    if (config.httpThreads > 1) {
       const { catalog, embedder, stampMemory, quotas } = service;
       const threads = await this.startThreads(
         { ...main, localLimiter, addressLimiter, catalog, quotas, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
@@ -256,7 +254,7 @@ export class ApiProcess {
         certificates,
         audit,
         tokens,
-        { ...connections, duplicateHandle: addon.duplicateHandle },
+        { ...connections, duplicateHandle: loadBodyScanner().duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);

@@ -69,7 +69,7 @@ async function installAndCompile(log, packagesOnly, stop) {
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
-  const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts')).filter((file) => !file.startsWith(DASHBOARD + sep));
+  const sources = SOURCE_FOLDERS.flatMap((folder) => ['.ts', '.json'].flatMap((ending) => filesUnder(join(ROOT, folder), ending))).filter((file) => !file.startsWith(DASHBOARD + sep));
   const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'bundle-programs.mjs')], [lock]);
   if (!isStamped(DIST_STAMP, sourceHash)) {
     log('compiling TypeScript');

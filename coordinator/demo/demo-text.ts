@@ -3,7 +3,7 @@ export interface DemoText {
   topic: string;
   title: string;
   /** Metadata beside topic and title. */
-  facts: Record<string, string | number>;
+  facts: { [name: string]: string | number | undefined };
   text: string;
 }
 

@@ -1,11 +1,5 @@
 import type { DemoText } from './demo-text';
-import { animals } from './texts/animals';
-import { countries } from './texts/countries';
-import { culture } from './texts/culture';
-import { elements } from './texts/elements';
-import { inventions } from './texts/inventions';
-import { nature } from './texts/nature';
-import { space } from './texts/space';
+import texts from './demo-texts.json';
 
 /** All texts of the demo. */
-export const DEMO_TEXTS: readonly DemoText[] = [...animals, ...countries, ...culture, ...elements, ...inventions, ...nature, ...space];
+export const DEMO_TEXTS: readonly DemoText[] = texts;

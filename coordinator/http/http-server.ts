@@ -191,7 +191,7 @@ export function createHttpServer(parts: HttpServerParts): ApiServer {
   const { log = silentLogger } = parts;
   const guard = new ListenerGuard((error, untold) => log.error({ error, untold }, 'a fault of this program broke off a request or connection'));
   const turns = new Turns();
-  const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
+  const codec = parts.codec ?? openVectorCodec(limits);
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
   const answerMemory = parts.answerMemory ?? new AnswerMemory({ ...limits, bytesMax: ANSWER_BYTES_MAX });

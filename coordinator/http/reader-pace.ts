@@ -139,10 +139,7 @@ function handleOf(socket: Socket): SocketHandle | null {
   return socket.destroyed ? null : ((socket as Socket & { _handle?: SocketHandle | null })._handle ?? null);
 }
 
-let addon: ReturnType<typeof loadBodyScanner> | undefined;
-
 function untaken({ fd }: SocketHandle): number {
   if (fd === undefined || fd < 0) return 0;
-  addon ??= loadBodyScanner();
-  return addon?.untakenBytes(fd) ?? 0;
+  return loadBodyScanner().untakenBytes(fd);
 }

@@ -83,8 +83,14 @@ export interface EncodeAnswer {
   size: number;
 }
 
-/** The addon that scripts/build-native.mjs has built, or null if there is none. Throws if it exists and can't be loaded. */
-export function loadBodyScanner(): BodyScannerAddon | null {
-  const path = join(packageRoot(__dirname), 'coordinator', 'native', 'build', 'body-scanner.node');
-  return existsSync(path) ? (require(path) as BodyScannerAddon) : null;
+let addon: BodyScannerAddon | undefined;
+
+/** Loads the addon, once per JavaScript thread. Errors: that of an addon that was not built, a plain Error. */
+export function loadBodyScanner(): BodyScannerAddon {
+  if (addon === undefined) {
+    const path = join(packageRoot(__dirname), 'coordinator', 'native', 'build', 'body-scanner.node');
+    if (!existsSync(path)) throw new Error(`the native addon is missing at ${path}: run node scripts/build-native.mjs`);
+    addon = require(path) as BodyScannerAddon;
+  }
+  return addon;
 }

@@ -20,7 +20,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// plain-scan.ts is the same state machine: the two must refuse the same bodies at the same byte.
+// test/support/models/plain-scan.ts is the same state machine: the two must refuse the same bodies at the same byte.
 class Scanner {
  public:
   Scanner(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds, ScannedBody& out)

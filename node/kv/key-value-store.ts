@@ -1,7 +1,7 @@
 /**
  * An ordered, durable map of byte strings: the part of RocksDB that Quiver needs. Keys sort by unsigned bytes.
- * Implementations: RocksDB (`rocks-key-value-store.ts`, the only file that knows the library) and memory
- * (`memory-key-value-store.ts`); both pass test/contract/key-value-store.
+ * Implementations: RocksDB (`rocks-key-value-store.ts`, the only file that knows the library) and the model in memory
+ * that tests have; both pass test/contract/key-value-store.
  *
  * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise has resolved sees it. A read
  * shows one state, that at its call, which may have a batch whose promise has not resolved yet.

@@ -1,10 +1,10 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { EmptyState } from './empty-state';
 import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, PackedPuts, StoreMemory, StoreSnapshot } from './key-value-store';
-import { MemoryKeyValueStore } from './memory-key-value-store';
 
 /** A store that holds nothing until its first change, and is made with it: one that nobody writes to takes no files. */
 export class LaterKeyValueStore implements KeyValueStore {
-  private readonly nothing = new MemoryKeyValueStore();
+  private readonly nothing = new EmptyState();
   private made: KeyValueStore | null = null;
   private making: Promise<KeyValueStore> | null = null;
   private closing: Promise<void> | null = null;
@@ -75,13 +75,13 @@ export class LaterKeyValueStore implements KeyValueStore {
   close(): Promise<void> {
     this.closing ??= (async () => {
       await this.making?.catch(() => undefined);
-      await this.nothing.close();
+      this.nothing.close();
       await this.made?.close();
     })();
     return this.closing;
   }
 
-  private get present(): KeyValueStore {
+  private get present(): KeyValueStore | EmptyState {
     return this.made ?? this.nothing;
   }
 

@@ -8,7 +8,7 @@ import type { SlotSet } from '../slots/slot-set';
  * shard assigns and reuses; the index may use any numbering inside.
  *
  * Implementations: the native one over FAISS's graph (`native-vector-index.ts`) and a plain scan in TypeScript
- * (`plain-vector-index.ts`, the reference that tests compare with). Both pass test/contract/vector-index.
+ * (a plain model of the tests, which they compare it with). Both pass test/contract/vector-index.
  *
  * Ownership and concurrency: arguments are copied before a call returns, or the caller does not change them until its
  * promise settles (typed arrays given to `search` and `score` must not change meanwhile). put and remove are

@@ -1,6 +1,6 @@
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import type { KeyValueChange } from '../../node/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 

@@ -5,7 +5,7 @@ import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-clu
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { clusterStoreContract } from './cluster-store.contract';
 

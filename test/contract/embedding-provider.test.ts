@@ -3,7 +3,7 @@ import type { EmbeddingModel } from '../../coordinator/embedding/embedding-provi
 import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/embedding/embedding-registry';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { LogFields } from '../../shared/logs/logger';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { eventually } from '../support/eventually';
 
 /** A model of three dimensions that counts how often it is asked. */

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { KeyRange, KeyValueStore } from '../../node/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import { PackedEntries } from '../../node/kv/packed-entries';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { ApiKeyView, KeyChange, KeysService, NewKey, Role } from '../../coordinator/keys/keys-service';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 
 /** The KeysService as docs and HTTP promise it, over the cluster store's implementations. */
 

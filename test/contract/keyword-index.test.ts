@@ -1,6 +1,6 @@
 import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
 import type { KeywordIndex } from '../../node/keyword/keyword-index';
-import { PlainKeywordIndex } from '../../node/keyword/plain-keyword-index';
+import { PlainKeywordIndex } from '../support/models/plain-keyword-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 
 /** What every KeywordIndex does. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
-import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
+import { PlainVectorIndex } from '../support/models/plain-vector-index';
 import type { SearchEffort } from '../../shared/shard/shard-read';
 import { runSeed, seededRandom } from '../support/random';
 

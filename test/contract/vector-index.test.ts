@@ -6,7 +6,7 @@ import type { SlotScores } from '../../node/slots/slot-scores';
 import { nativeBinding } from '../../node/vector/native-binding';
 import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
-import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
+import { PlainVectorIndex } from '../support/models/plain-vector-index';
 import type { VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
 import type { SearchEffort } from '../../shared/shard/shard-read';
 import { METRICS, scoreOf, type Metric } from '../../shared/vector/metric';

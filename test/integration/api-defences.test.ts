@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
 import { HttpLoad } from '../../coordinator/http/http-load';
-import { Turns } from '../../coordinator/http/turns';
 import { readConfig } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ApiClient, dataOf, errorOf } from '../support/api-client';
@@ -10,6 +9,7 @@ import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
 import { collectionViewOf } from '../support/collection-view';
+import { openPlainCodec } from '../support/scanned-body';
 
 /** What one client may do to the others through the HTTP layer: nothing that they notice. */
 
@@ -31,8 +31,8 @@ const head = (line: string, headers: Record<string, string | number>): string =>
 const MIB = 1024 * 1024;
 
 describe.each([
-  ['native', (limits: ReturnType<typeof readConfig>) => openVectorCodec({ bounds: limits, turns: new Turns() })],
-  ['plain', (limits: ReturnType<typeof readConfig>) => openVectorCodec({ bounds: limits, turns: new Turns() }, null)],
+  ['native', (limits: ReturnType<typeof readConfig>) => openVectorCodec(limits)],
+  ['plain', (limits: ReturnType<typeof readConfig>) => openPlainCodec(limits)],
 ])('bodies that would take the thread, with the %s scanner', (kind, codecFor) => {
   async function startFor(environment: Record<string, string> = {}): Promise<void> {
     await start(environment, { codec: codecFor(readConfig(environment, 1)) });

@@ -6,7 +6,7 @@ import { shardOf } from '../../coordinator/routing/shard-router';
 import { UploadJournal } from '../../coordinator/documents/upload-journal';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardClient } from '../../shared/shard/shard-client';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { collectionFromEntry, collectionPath } from '../../coordinator/collections/collection-record';
 import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { item, newCollection, plainService } from '../support/plain-service';

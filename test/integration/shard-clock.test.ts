@@ -1,4 +1,4 @@
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import type { UpsertOperation } from '../../shared/shard/shard-client';
 import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 

@@ -12,7 +12,7 @@ import type { BackedUpShard } from '../../shared/backup/backup-format';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardBackupState } from '../../shared/shard/shard-backup';
 import type { PatchOperation, UpsertOperation } from '../../shared/shard/shard-client';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { Pace } from '../../shared/time/pace';
 import { MemoryTarget } from '../support/memory-target';
 import { LogMemory, NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';

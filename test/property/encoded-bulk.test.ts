@@ -36,7 +36,7 @@ const limits = {
 const PADDING = ' '.repeat(64 * 1024);
 
 const turns = new Turns();
-const codec = openVectorCodec({ bounds: limits, turns });
+const codec = openVectorCodec(limits);
 const reader = new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock: systemClock });
 const body: JsonBody = { type: 'json', required: true, example: null, ...bulkUpsertBody(limits) };
 const longWay: JsonBody = { ...body, list: { ...body.list!, encodes: undefined } };

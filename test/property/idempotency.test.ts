@@ -5,7 +5,7 @@ import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import type { RunningService } from '../../coordinator/service-factory';
 import { NO_VERSION, type ShardClient } from '../../shared/shard/shard-client';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
 import { type KeywordIndex, slotName } from '../../node/keyword/keyword-index';
-import { PlainKeywordIndex } from '../../node/keyword/plain-keyword-index';
+import { PlainKeywordIndex } from '../support/models/plain-keyword-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeywordStatistics } from '../../shared/shard/shard-read';

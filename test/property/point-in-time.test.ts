@@ -23,7 +23,7 @@ import { operationsToBytes, stampMoment } from '../../shared/shard/operation-cod
 import { ANY_VERSION, NO_TERM, NO_VERSION, PLAIN_STEP, type WriteOperation } from '../../shared/shard/shard-client';
 import { shardOf } from '../../shared/shard/shard-of';
 import type { StoredItem } from '../../shared/shard/shard-read';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { Pace } from '../../shared/time/pace';
 import { PowerLossStore } from '../support/power-loss-store';
 import { runSeed, seededRandom } from '../support/random';

@@ -7,7 +7,7 @@ import { operationsToBytes, stampMoment } from '../../shared/shard/operation-cod
 import { METADATA_PLACES } from '../../shared/shard/metadata-place';
 import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import type { ReplicaPurge } from '../../shared/shard/shard-purge';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { Pace } from '../../shared/time/pace';
 import { eventually } from '../support/eventually';
 import { filesWith } from '../support/files-below';

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
 import type { RateDecision } from '../../coordinator/limits/rate-limiter';
 import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
-import { type Clock, ManualClock } from '../../shared/time/clock';
+import type { Clock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { runSeed } from '../support/random';
 
 const seed = runSeed('rate-limiter');

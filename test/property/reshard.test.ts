@@ -4,7 +4,7 @@ import { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { shardOf } from '../../coordinator/routing/shard-router';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { silentLogger } from '../../shared/logs/logger';

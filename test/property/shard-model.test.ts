@@ -6,7 +6,7 @@ import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type Shard
 import type { Expiring } from '../../shared/shard/expiry';
 import type { Hit, StoredItem, VectorSearchResult } from '../../shared/shard/shard-read';
 import { ShardViews } from '../../node/shard/shard-views';
-import { ManualClock } from '../../shared/time/clock';
+import { ManualClock } from '../support/manual-clock';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
 import { NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';

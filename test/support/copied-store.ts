@@ -1,4 +1,4 @@
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from './models/memory-key-value-store';
 
 /** What a store holds now, in another one, to be put back later. */
 export async function copiedStore(store: MemoryKeyValueStore): Promise<MemoryKeyValueStore> {

@@ -1,7 +1,7 @@
 import type { ShardReading } from '../../coordinator/collections/shard-reading';
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { ShardStatus } from '../../shared/shard/shard-read';
-import type { ManualClock } from '../../shared/time/clock';
+import type { ManualClock } from './manual-clock';
 
 /** What a shard with something in every field says of itself. */
 export const STATUS: ShardStatus = {

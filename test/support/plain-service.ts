@@ -11,7 +11,7 @@ import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-clu
 import type { OpenTarget } from '../../shared/backup/backup-target';
 import { readConfig } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from './models/memory-key-value-store';
 import { type Logger, silentLogger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';

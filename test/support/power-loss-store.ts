@@ -1,4 +1,4 @@
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from './models/memory-key-value-store';
 import { unpackedEntries } from '../../node/kv/packed-entries';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../node/kv/key-value-store';
 

@@ -8,7 +8,7 @@ import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/driving/owned-
 import type { NewRestore, RestoreView } from '../../coordinator/service';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from './models/memory-key-value-store';
 import { FolderTarget } from '../../shared/backup/folder-target';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { ShardClient } from '../../shared/shard/shard-client';

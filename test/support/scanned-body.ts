@@ -1,16 +1,24 @@
 import { type BodyScanner, flawError, type JudgedBody, type ListPlace, type ScanBounds } from '../../coordinator/http/body/body-scanner';
 import { openVectorCodec, type VectorCodec } from '../../coordinator/http/body/vector-codec';
 import { Turns } from '../../coordinator/http/turns';
+import { PlainBodyScanner } from './models/plain-body-scanner';
+import { formatVectorPlainly } from './models/plain-vector-format';
 
 /** Bounds that no body of a test meets unless it is about them. */
 export const WIDE_BOUNDS: ScanBounds = { vectorDimMax: 64, jsonDepthMax: 1000, jsonValuesMax: 1_000_000, jsonKeysMax: 1_000_000, requestBytesMax: 1_000_000 };
 
+/** The codec that the service has, with the plain models in place of the addon's scanner and its text of vectors. */
+export function openPlainCodec(bounds: ScanBounds): VectorCodec {
+  const codec = openVectorCodec(bounds);
+  return { ...codec, scanner: new PlainBodyScanner({ bounds, turns: new Turns() }), formats: { ...codec.formats, array: formatVectorPlainly } };
+}
+
 /** Both codecs by name. */
-export function openCodecs(bounds: Partial<ScanBounds> = {}): [string, VectorCodec][] {
-  const parts = { bounds: { ...WIDE_BOUNDS, ...bounds }, turns: new Turns() };
+export function openCodecs(bounds: Partial<ScanBounds> = {}): ['plain' | 'native', VectorCodec][] {
+  const all = { ...WIDE_BOUNDS, ...bounds };
   return [
-    ['plain', openVectorCodec(parts, null)],
-    ['native', openVectorCodec(parts)],
+    ['plain', openPlainCodec(all)],
+    ['native', openVectorCodec(all)],
   ];
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
 import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
-import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from './models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { LocalShardClient } from '../../node/shard/local-shard-client';
 import { ShardHost } from '../../node/shard/shard-host';
@@ -12,7 +12,7 @@ import type { RestOptions } from '../../node/shard/shard-rests';
 import type { ShardLogger, ShardOptions } from '../../node/shard/shard-options';
 import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
-import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
+import { PlainVectorIndex } from './models/plain-vector-index';
 import { type Clock, systemClock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
 

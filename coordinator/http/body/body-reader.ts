@@ -85,7 +85,7 @@ export class BodyReader {
 
   private async readAside(body: Buffer, expected: JsonBody, options: ReadOptions): Promise<unknown> {
     const { list = null } = expected;
-    const encoded = list?.encodes === undefined ? null : ((await this.scanner.encodeAside?.(body, list, list.encodes, options.isGone)) ?? null);
+    const encoded = list?.encodes === undefined ? null : await this.scanner.encodeAside(body, list, list.encodes, options.isGone);
     if (list !== null && encoded !== null) return this.encoded(encoded, list.name, expected, options);
     return this.scanned(await this.scanner.scanAside(body, list, options.isGone), body, expected, options);
   }

@@ -4,9 +4,8 @@ import type { HttpLimits } from '../http-limits';
 
 /**
  * Checks JSON bodies before anything is built from them: UTF-8, the grammar (JSON.parse accepts whatever passes) and
- * the bounds on depth, values and sizes. Implementations: the native one, which also extracts vectors as float32, and a
- * plain one for when the addon isn't built. They refuse the same bodies at the same bytes;
- * test/property/http-fuzz-body-parser compares them.
+ * the bounds on depth, values and sizes. The service has the native one, which also extracts vectors as float32;
+ * test/property/http-fuzz-body-parser compares it with a plain model, which refuses the same bodies at the same bytes.
  */
 export interface BodyScanner {
   /** For a small body: blocks the thread until it is done. */
@@ -18,10 +17,10 @@ export interface BodyScanner {
   scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan>;
   /**
    * The list of a large body as encoded upserts, made on another thread, where the body passes the scan and all elements are items that
-   * hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has to tell. Absent without the
-   * addon. `body` must not change. Once `isGone()` is true, it may reject with ClientGone.
+   * hold what nearly all hold, and are valid. null: not so, as far as is known, and a scan has to tell. `body` must
+   * not change. Once `isGone()` is true, it may reject with ClientGone.
    */
-  encodeAside?(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
+  encodeAside(body: Buffer, list: ListPlace, items: ItemBounds, isGone: () => boolean): Promise<EncodedBody | null>;
 }
 
 /** What an item may hold. */

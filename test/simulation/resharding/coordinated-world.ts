@@ -1,5 +1,5 @@
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../support/models/memory-key-value-store';
 import { CONTROLLER_PATH } from '../../../shared/cluster/members';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import type { ShardClient, ShardId, ShardSpec } from '../../../shared/shard/shard-client';

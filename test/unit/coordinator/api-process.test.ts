@@ -4,7 +4,7 @@ import { ONLY_DRIVER } from '../../../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../../../coordinator/limits/process-limiter';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
-import { MemoryKeyValueStore } from '../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../support/models/memory-key-value-store';
 import type { RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 import { readConfig } from '../../../shared/config/config';

@@ -1,6 +1,6 @@
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import type { ShardStatus } from '../../../shared/shard/shard-read';
-import { ManualClock } from '../../../shared/time/clock';
+import { ManualClock } from '../../support/manual-clock';
 
 const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [], index: null });
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { prepareDataFolder } from '../../../node/data-folder';
-import { MemoryKeyValueStore } from '../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../support/models/memory-key-value-store';
 import { recordToBytes } from '../../../node/records/record-codec';
 import { itemKey, SPEC_KEY } from '../../../node/records/record-keys';
 import { RecordStore } from '../../../node/records/record-store';

@@ -5,7 +5,7 @@ import { BackupRepository } from '../../../../coordinator/backup/backup-reposito
 import { newBackupRecord } from '../../../../coordinator/backup/backup-requests';
 import { collectionPath, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { type BackupManifest, contentOf, sealedText } from '../../../../shared/backup/backup-format';
 import type { ClusterStore, Guard, StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import type { OpenTarget } from '../../../../shared/backup/backup-target';
@@ -13,7 +13,7 @@ import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import type { ShardBackupState } from '../../../../shared/shard/shard-backup';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { Pace } from '../../../../shared/time/pace';
 import { eventually } from '../../../support/eventually';
 import { OTHER_SEALS, TEST_SEALS } from '../../../support/test-seals';

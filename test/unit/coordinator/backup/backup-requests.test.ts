@@ -2,12 +2,12 @@ import { TEST_SEALS } from '../../../support/test-seals';
 import { backupFromEntry, backupPath, restorePath, type RestoreRecord } from '../../../../coordinator/backup/backup-record';
 import { BackupRequests, newBackupRecord } from '../../../../coordinator/backup/backup-requests';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
 import type { BackupTarget, OpenTarget } from '../../../../shared/backup/backup-target';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** What may be asked for beside what is under way. */
 

@@ -3,10 +3,10 @@ import { newBackupRecord } from '../../../../coordinator/backup/backup-requests'
 import { BackupSchedule } from '../../../../coordinator/backup/backup-schedule';
 import { Cron } from '../../../../coordinator/backup/cron';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** When scheduled backups begin, whatever clocks say. */
 

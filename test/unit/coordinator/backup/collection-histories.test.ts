@@ -3,12 +3,12 @@ import { ShippedLogs } from '../../../../coordinator/backup/shipped-logs';
 import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { type ReshardRecord, reshardPath, reshardToValue } from '../../../../coordinator/collections/reshard/reshard-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { sealedText } from '../../../../shared/backup/backup-format';
 import { type CollectionHistory, headsKey, type LogHead, stageKey } from '../../../../shared/backup/log-format';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { headsToBytes } from '../../../../shared/backup/log-heads';
 import { MemoryTarget } from '../../../support/memory-target';
 

@@ -7,14 +7,14 @@ import { parseKeepRule } from '../../../../coordinator/backup/kept-backups';
 import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../coordinator/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { backupId, type BackupManifest, sealedText } from '../../../../shared/backup/backup-format';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import type { ShardBackupOrder, ShardBackupState } from '../../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { MemoryTarget } from '../../../support/memory-target';
 import { OTHER_SEALS } from '../../../support/test-seals';
 

@@ -6,13 +6,13 @@ import { ReshardRequests } from '../../../../coordinator/collections/reshard/res
 import { collectionToValue, type CollectionRecord, dropPath, type DropIntent } from '../../../../coordinator/collections/collection-record';
 import { ONLY_DRIVER, OwnedEntry } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { beingFilled } from '../../../../shared/shard/shard-backup';
 import type { ShardClient } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** What a restore does with the shards that it has made. */
 

@@ -2,9 +2,9 @@ import { restoreKeys } from '../../../../coordinator/backup/restored-keys';
 import { KEYS_PREFIX } from '../../../../coordinator/keys/key-record';
 import { StoreKeysService } from '../../../../coordinator/keys/store-keys-service';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** Keys that come back from a backup work at once, as what they were. */
 

@@ -6,12 +6,12 @@ import { collectionPath, collectionToValue, type CollectionRecord } from '../../
 import { reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../coordinator/collections/reshard/reshard-record';
 import { HealthReading } from '../../../../coordinator/operations/health-reading';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { CONTROLLER_PATH, GONE_NODES_PREFIX, KNOWN_NODES_PREFIX, NODES_PREFIX } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import type { Guard } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { eventually } from '../../../support/eventually';
 
 const COLLECTION: CollectionRecord = {

@@ -1,6 +1,6 @@
 import { Election } from '../../../../coordinator/cluster/election';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import type { SessionStore, StoreSession } from '../../../../shared/cluster-store/session-store';
 import { eventually } from '../../../support/eventually';

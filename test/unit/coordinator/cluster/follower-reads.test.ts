@@ -3,7 +3,7 @@ import type { NodeLinks } from '../../../../coordinator/cluster/node-links';
 import type { OpenCall } from '../../../../coordinator/cluster/open-calls';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { ANY_REPLICA } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** Which replica is asked, by what is under way at their nodes, and what a follower's answer leads to. */
 

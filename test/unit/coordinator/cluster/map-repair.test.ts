@@ -5,13 +5,13 @@ import { MapRepair } from '../../../../coordinator/cluster/map-repair';
 import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
 import { reportsOf } from '../../../../coordinator/cluster/node-reports';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { CONTROLLER_PATH, LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX } from '../../../../shared/cluster/members';
 import type { NodeReport } from '../../../../shared/cluster/node-report';
 import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import type { ClusterStore, Guard } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 

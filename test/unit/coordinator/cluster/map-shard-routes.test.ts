@@ -1,11 +1,11 @@
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { KNOWN_NODES_PREFIX, knownOf, NODES_PREFIX } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue } from '../../../../shared/cluster/shard-assignment';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 

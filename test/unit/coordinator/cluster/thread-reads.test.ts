@@ -1,6 +1,6 @@
 import { ThreadReads } from '../../../../coordinator/cluster/thread-reads';
 import type { RpcChannel, StreamEnd } from '../../../../shared/rpc/rpc-channel';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const GONE: StreamEnd = { isRefused: false, reason: 'gone' };
 

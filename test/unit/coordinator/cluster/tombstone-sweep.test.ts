@@ -2,12 +2,12 @@ import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { TombstoneSweep } from '../../../../coordinator/cluster/tombstone-sweep';
 import { dropPath, dropToValue } from '../../../../coordinator/collections/collection-record';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { CONTROLLER_PATH } from '../../../../shared/cluster/members';
 import { tombstonePath, TOMBSTONES_PREFIX } from '../../../../shared/cluster/tombstones';
 import type { Guard } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const DAY_MS = 24 * 3_600_000;
 

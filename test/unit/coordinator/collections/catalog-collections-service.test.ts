@@ -1,6 +1,6 @@
 import type { CatalogCollectionsService } from '../../../../coordinator/collections/catalog-collections-service';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, newCollection, plainService } from '../../../support/plain-service';

@@ -2,7 +2,7 @@ import type { Once } from '../../../../coordinator/idempotency/write-mark';
 import type { KeyWriter } from '../../../../coordinator/keys/quota/key-quota';
 import { ANY_VERSION, NO_VERSION } from '../../../../shared/shard/shard-client';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
 import { fetched } from '../../../support/whole-pages';

@@ -3,8 +3,9 @@ import { CREATIONS_PATH } from '../../../../coordinator/collections/collection-r
 import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { ManualClock, systemClock } from '../../../../shared/time/clock';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
+import { systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { item, newCollection, plainService } from '../../../support/plain-service';

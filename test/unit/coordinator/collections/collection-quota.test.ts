@@ -4,7 +4,7 @@ import { COLLECTIONS_PREFIX, dropFromEntry } from '../../../../coordinator/colle
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import type { NodeMember } from '../../../../shared/cluster/members';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 import { PlainShardClient } from '../../../support/plain-shard-client';
 import { newCollection, plainService } from '../../../support/plain-service';

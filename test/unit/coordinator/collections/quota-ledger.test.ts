@@ -3,7 +3,7 @@ import { QuotaLedger } from '../../../../coordinator/collections/quota-ledger';
 import { ScatterGather } from '../../../../coordinator/routing/scatter-gather';
 import { shardOf } from '../../../../coordinator/routing/shard-router';
 import type { ShardClient } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { runSeed, seededRandom } from '../../../support/random';
 
 const SHARDS = 2;

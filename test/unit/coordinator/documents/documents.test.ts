@@ -4,7 +4,7 @@ import { DocumentService } from '../../../../coordinator/documents/document-serv
 import { storedFileName } from '../../../../coordinator/documents/text-file';
 import type { CollectionView, VectorInput } from '../../../../coordinator/service';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';

@@ -1,7 +1,7 @@
 import { type OpenUpload, UploadJournal } from '../../../../coordinator/documents/upload-journal';
 import { UploadRecovery } from '../../../../coordinator/documents/upload-recovery';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';

@@ -1,7 +1,7 @@
 import { OwnedEntry } from '../../../../coordinator/driving/owned-entry';
 import { ONLY_DRIVER } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 
 async function owned() {
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });

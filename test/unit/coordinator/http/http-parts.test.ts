@@ -1,5 +1,5 @@
 import { hitJson, hitListsPieces, listPieces, scoreJson, timingMember, vectorJson } from '../../../../coordinator/http/answer-json';
-import { formatVectorPlainly } from '../../../../coordinator/http/body/vector-format';
+import { formatVectorPlainly } from '../../../support/models/plain-vector-format';
 import { defineEndpoint } from '../../../../coordinator/http/define-endpoint';
 import { EndpointMatcher } from '../../../../coordinator/http/endpoint-matcher';
 import { publicError } from '../../../../coordinator/http/envelope';
@@ -7,7 +7,7 @@ import { EventLoopLag } from '../../../../coordinator/http/event-loop-lag';
 import { OverloadGate } from '../../../../coordinator/http/overload-gate';
 import { decodeSegment, parseQuery, parseTarget } from '../../../../coordinator/http/request-target';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { z } from 'zod';
 
 describe('request targets', () => {

@@ -1,7 +1,7 @@
 import { profileOf, shortProfile } from '../../../../coordinator/http/profile';
 import { SlowWatch } from '../../../../coordinator/http/slow-watch';
 import { CallNotes } from '../../../../shared/shard/call-notes';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const NAMES = { requestId: 'r', traceId: null };
 

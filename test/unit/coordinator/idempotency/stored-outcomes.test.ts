@@ -1,8 +1,8 @@
 import { type StoreMark, outcomeFromEntry, outcomePath, OUTCOMES_PREFIX, outcomeToValue } from '../../../../coordinator/idempotency/store-mark';
 import { StoredOutcomes } from '../../../../coordinator/idempotency/stored-outcomes';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { ManualClock } from '../../../../shared/time/clock';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
+import { ManualClock } from '../../../support/manual-clock';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 
 /** What is forgotten of requests that were done, and when. */

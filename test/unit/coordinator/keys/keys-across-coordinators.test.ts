@@ -1,8 +1,8 @@
 import { StoreKeysService } from '../../../../coordinator/keys/store-keys-service';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import type { KeyValueStore } from '../../../../node/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { ManualClock } from '../../../../shared/time/clock';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
+import { ManualClock } from '../../../support/manual-clock';
 import { eventually } from '../../../support/eventually';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 

@@ -1,6 +1,6 @@
 import { AdmissionWindow } from '../../../../coordinator/limits/admission-window';
 import { SlidingWindowLimiter } from '../../../../coordinator/limits/sliding-window-limiter';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 function limiterOf(limit: number, subjectsMax?: number): { clock: ManualClock; limiter: SlidingWindowLimiter } {
   const clock = new ManualClock(1000);

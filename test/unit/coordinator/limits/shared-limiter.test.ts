@@ -1,7 +1,7 @@
 import { rendezvousOwner, SharedLimiter } from '../../../../coordinator/limits/shared-limiter';
 import { SlidingWindowLimiter } from '../../../../coordinator/limits/sliding-window-limiter';
 import { subjectWithLimit } from '../../../../coordinator/limits/subject';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** Coordinators of one cluster, each with a limiter of its own; `unreachable` answers nobody. */
 function cluster(ids: string[], limit: number) {

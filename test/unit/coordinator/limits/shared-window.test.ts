@@ -5,7 +5,7 @@ import type { RateDecision } from '../../../../coordinator/limits/rate-limiter';
 import { SharedWindow, WINDOW_MS } from '../../../../coordinator/limits/shared-window';
 import { WindowLimiter } from '../../../../coordinator/limits/window-limiter';
 import { WindowTable } from '../../../../coordinator/limits/window-table';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const THREADS = 3;
 

@@ -1,5 +1,6 @@
 import { DeepReads } from '../../../../coordinator/routing/deep-reads';
-import { ManualClock, systemClock } from '../../../../shared/time/clock';
+import { systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** How many deep reads run at once, and that small ones never wait for them. */
 

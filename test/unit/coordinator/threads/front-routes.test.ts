@@ -5,7 +5,7 @@ import type { ShardRoute } from '../../../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../../../coordinator/threads/front-routes';
 import { ThreadPeer } from '../../../../shared/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX, shardKey } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue } from '../../../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';

@@ -2,7 +2,8 @@ import { MessageChannel } from 'node:worker_threads';
 import { FrontShards } from '../../../../coordinator/threads/front-shards';
 import { outcomesToBytes, versionsToBytes } from '../../../../shared/rpc/outcome-codec';
 import { HandedBack, ThreadPeer } from '../../../../shared/threads/thread-peer';
-import { ManualClock, systemClock } from '../../../../shared/time/clock';
+import { systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 
 const ID = { collectionUid: 'c', shard: 0 };

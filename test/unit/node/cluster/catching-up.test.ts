@@ -5,7 +5,7 @@ import { CATCH_UP_MAX_MS, CatchingUp } from '../../../../node/cluster/catching-u
 import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
 import { KnownAssignments } from '../../../../node/cluster/known-assignments';
 import { NodeAgent } from '../../../../node/cluster/node-agent';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { memberFromEntry, type NodeMember, NODES_PREFIX, storeOf } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
@@ -13,7 +13,8 @@ import { WatchedEntries } from '../../../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { OpsServer, type Readiness } from '../../../../shared/process/ops-server';
-import { ManualClock, systemClock } from '../../../../shared/time/clock';
+import { systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 

@@ -10,7 +10,7 @@ import { LATER_ASSIGNMENTS_PREFIX } from '../../../../shared/cluster/members';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
 import type { ClusterStore, StoreEvent } from '../../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';
 import { assignmentOf } from '../../../support/assignment';

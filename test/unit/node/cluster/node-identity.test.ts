@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mustBelongTo, readClusterId, readStoreId } from '../../../../node/cluster/node-identity';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { clusterIdOf } from '../../../../node/cluster/cluster-identity';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ReplicaOpening } from '../../../../node/cluster/replica-opening';
 import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
 import { StoreNotes } from '../../../../node/kv/store-notes';
 import type { KeyValueEntry } from '../../../../node/kv/key-value-store';

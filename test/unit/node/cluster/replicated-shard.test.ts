@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
 import { itemKey } from '../../../../node/records/record-keys';
 import type { ReplicaSurroundings } from '../../../../node/replication/replica';

@@ -1,4 +1,4 @@
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { MarkStore } from '../../../../node/records/mark-store';
 import { MarkTable } from '../../../../node/shard/mark-table';
 

@@ -4,7 +4,7 @@ import type { LogEntry } from '../../../../node/replication/core/replica-state';
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { momentOf, operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 import { MemoryReplicaStorage } from '../../../support/memory-replica-storage';

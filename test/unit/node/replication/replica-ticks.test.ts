@@ -1,5 +1,5 @@
 import { ReplicaTicks, type Ticking } from '../../../../node/replication/replica-ticks';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** One timer for all: each is called once at the time that it set last. */
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Shard } from '../../../../node/shard/shard';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import type { StageOperation } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { eventually } from '../../../support/eventually';
 import { LogMemory, openMemoryStore, plainFactories } from '../../../support/shard-node';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Shard } from '../../../../node/shard/shard';
 import { WriteBudget } from '../../../../node/shard/write-queue';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { LogMemory, openMemoryStore, plainFactories } from '../../../support/shard-node';
 
 const TTL_MS = 60_000;

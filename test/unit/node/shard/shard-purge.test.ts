@@ -8,7 +8,7 @@ import { Shard } from '../../../../node/shard/shard';
 import type { ShardIndexes } from '../../../../node/shard/shard-indexes';
 import { ShardPurge } from '../../../../node/shard/shard-purge';
 import { WriteBudget } from '../../../../node/shard/write-queue';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { eventually } from '../../../support/eventually';
 import { LogMemory, openMemoryStore, plainFactories } from '../../../support/shard-node';
 

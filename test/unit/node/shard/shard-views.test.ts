@@ -9,7 +9,7 @@ import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../sha
 import { hitsFromBytes, hitsToBytes } from '../../../../shared/rpc/hit-codec';
 import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 import type { ShardStage } from '../../../../shared/shard/shard-stage';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { METRICS } from '../../../../shared/vector/metric';
 import { eventually } from '../../../support/eventually';
 import { filterOf, metadataOf } from '../../../support/inline-story';

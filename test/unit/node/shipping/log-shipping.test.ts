@@ -4,7 +4,7 @@ import type { LogView, ShippableLog } from '../../../../node/shipping/shippable-
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import type { Logger } from '../../../../shared/logs/logger';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { Pace } from '../../../../shared/time/pace';
 import { LogMemory } from '../../../support/shard-node';
 

@@ -1,5 +1,5 @@
 import { OTHER_SEALS, TEST_SEALS } from '../../../support/test-seals';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { RecordStore } from '../../../../node/records/record-store';
 import { OwnLog } from '../../../../node/shard/backup/own-log';
 import { ShardShipper } from '../../../../node/shipping/shard-shipper';
@@ -21,7 +21,7 @@ import {
 } from '../../../../shared/backup/log-format';
 import { operationsToBytes } from '../../../../shared/shard/operation-codec';
 import type { StageOperation } from '../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { Pace } from '../../../../shared/time/pace';
 import { copiedStore } from '../../../support/copied-store';
 import { earlierOperations } from '../../../support/earlier-operations';

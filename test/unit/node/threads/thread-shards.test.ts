@@ -8,7 +8,8 @@ import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { ShardNote } from '../../../../shared/shard/call-notes';
 import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 import { ThreadPeer, type ThreadPort } from '../../../../shared/threads/thread-peer';
-import { ManualClock, systemClock } from '../../../../shared/time/clock';
+import { systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const ID = { collectionUid: 'c', shard: 0 };
 const HERE: VectorSearchResult = { hits: [{ externalId: 'here', score: 1, metadata: '{}' }], vectorCount: 1 };

@@ -1,5 +1,5 @@
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import type { ClusterStore, StoreEvent } from '../../../../shared/cluster-store/cluster-store';
 import { SealedClusterStore, type SealRule } from '../../../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';

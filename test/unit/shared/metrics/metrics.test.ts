@@ -5,7 +5,7 @@ import { RequestMetrics } from '../../../../coordinator/metrics/request-metrics'
 import type { ShardReading } from '../../../../coordinator/collections/shard-reading';
 import { EtcdMetrics } from '../../../../shared/metrics/etcd-metrics';
 import { StepHistogram } from '../../../../shared/metrics/step-histogram';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { metricsOfProcess, reading, samples, STATUS } from '../../../support/metrics-of-process';
 
 describe('the metrics of a process', () => {

@@ -1,5 +1,5 @@
 import { SharedScrape } from '../../../../shared/metrics/shared-scrape';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** One scrape for all who ask: how many are built, and who waits for the next one. */
 

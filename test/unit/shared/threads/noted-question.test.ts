@@ -1,6 +1,6 @@
 import { ShardNote } from '../../../../shared/shard/call-notes';
 import { answerNoted, askNoted } from '../../../../shared/threads/noted-question';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 const about = (clock: ManualClock) => ({ kind: 'search', shard: 0, clock });
 

@@ -1,5 +1,5 @@
 import { SearchTurns } from '../../../../shared/threads/search-turns';
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 /** Turns of searches that take so long each, by a clock that only they advance, and in which round of the event loop each was done. */
 function turnsOf(searchMs: number) {

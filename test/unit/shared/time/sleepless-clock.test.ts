@@ -1,5 +1,6 @@
 import { bootTimeMs } from '../../../../node/kv/boot-time';
-import { ManualClock, sleeplessClock, systemClock } from '../../../../shared/time/clock';
+import { sleeplessClock, systemClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 
 test('time that the machine slept is counted, once, although the monotonic clock stood still', () => {
   const monotonic = new ManualClock(1000);

@@ -1,4 +1,4 @@
-import { ManualClock } from '../../../../shared/time/clock';
+import { ManualClock } from '../../../support/manual-clock';
 import { deadlineTimer, inTime } from '../../../../shared/time/deadline';
 import { Waiters } from '../../../../shared/time/waiters';
 

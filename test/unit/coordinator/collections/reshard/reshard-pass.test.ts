@@ -4,12 +4,12 @@ import { ReshardPass } from '../../../../../coordinator/collections/reshard/resh
 import { NOTHING_COPIED, reshardFromEntry, type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
 import { ONLY_DRIVER } from '../../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../../shared/logs/logger';
 import type { ShardClient, ShardId, WriteOperation } from '../../../../../shared/shard/shard-client';
 import type { ShardStage } from '../../../../../shared/shard/shard-stage';
-import { ManualClock } from '../../../../../shared/time/clock';
+import { ManualClock } from '../../../../support/manual-clock';
 
 /** One pass of a driver over shards of which only the stages are real. */
 

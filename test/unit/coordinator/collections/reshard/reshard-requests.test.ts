@@ -3,10 +3,10 @@ import { collectionPath, collectionToValue } from '../../../../../coordinator/co
 import { reshardFromEntry, reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
 import { ReshardRequests } from '../../../../../coordinator/collections/reshard/reshard-requests';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import type { ShardClient } from '../../../../../shared/shard/shard-client';
-import { ManualClock } from '../../../../../shared/time/clock';
+import { ManualClock } from '../../../../support/manual-clock';
 
 /** Requests for reshards beside those that are under way. */
 

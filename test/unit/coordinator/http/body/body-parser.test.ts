@@ -9,11 +9,11 @@ const ITEMS = { name: 'items', lengthMax: 1000 };
 const codecs = openCodecs();
 
 test('the addon is built', () => {
-  expect(loadBodyScanner()).not.toBeNull();
-  expect(codecs.map(([, { kind }]) => kind)).toEqual(['plain', 'native']);
+  expect(loadBodyScanner()).toHaveProperty('scan');
+  expect(codecs.map(([kind]) => kind)).toEqual(['plain', 'native']);
 });
 
-describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
+describe.each(codecs)('the %s body scanner', (kind, { scanner }) => {
   const parse = (text: string): any => parseScanned(scanner, Buffer.from(text), ITEMS);
   const flawOf = (text: string | Buffer, list: typeof ITEMS | null = ITEMS): unknown => scanner.scan(Buffer.from(text), list);
   const vectorOf = (numbers: string): Float32Array => parse(`{"vector":[${numbers}]}`).vector;

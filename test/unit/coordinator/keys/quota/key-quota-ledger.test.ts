@@ -3,10 +3,10 @@ import { type KeyQuota, type KeyWriter, NOTHING_WRITTEN, periodAt, resetOf, type
 import { grantOf } from '../../../../../coordinator/keys/quota/quota-entry';
 import { UploadCharges } from '../../../../../coordinator/keys/quota/upload-charges';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
-import { ManualClock } from '../../../../../shared/time/clock';
+import { ManualClock } from '../../../../support/manual-clock';
 import { eventually } from '../../../../support/eventually';
 import { seededRandom } from '../../../../support/random';
 

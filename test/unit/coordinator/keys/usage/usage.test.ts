@@ -2,8 +2,8 @@ import { StoreKeysService } from '../../../../../coordinator/keys/store-keys-ser
 import { type CountedKeys, StoreKeyUsage } from '../../../../../coordinator/keys/usage/store-key-usage';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
-import { ManualClock } from '../../../../../shared/time/clock';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { ManualClock } from '../../../../support/manual-clock';
 import { eventually } from '../../../../support/eventually';
 import { InterceptedClusterStore } from '../../../../support/intercepted-cluster-store';
 import { runSeed, seededRandom } from '../../../../support/random';

@@ -1,4 +1,4 @@
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { seedChanges } from '../../../../../node/records/seed-position';
 import { RecordStore } from '../../../../../node/records/record-store';
 import { LOGGED_KEY, writeKey } from '../../../../../node/records/record-keys';
@@ -8,7 +8,7 @@ import { WriteBudget } from '../../../../../node/shard/write-queue';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ManualClock } from '../../../../../shared/time/clock';
+import { ManualClock } from '../../../../support/manual-clock';
 import { Pace } from '../../../../../shared/time/pace';
 import { copiedStore } from '../../../../support/copied-store';
 import { LogMemory, openRocksStore, plainFactories } from '../../../../support/shard-node';

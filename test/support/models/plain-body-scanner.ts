@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { Turns } from '../turns';
-import { type BodyScan, type BodyScanner, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from './body-scanner';
-import { ClientGone } from './client-gone';
+import type { Turns } from '../../../coordinator/http/turns';
+import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from '../../../coordinator/http/body/body-scanner';
+import { ClientGone } from '../../../coordinator/http/body/client-gone';
 import { PlainScan } from './plain-scan';
 
 /** Bytes scanned in one turn: about four milliseconds. */
 const BYTES_A_TURN = 256 * 1024;
 
 /**
- * The scanner without the addon: the reference for the native one, and the fallback if that isn't built. Vectors stay
- * in the text, so their numbers are rounded twice (decimal to double to float32). That differs from rounding once only
- * for decimals of more than about 17 digits that lie very near the middle between two float32 numbers.
+ * The scanner without the addon: the model that the native one is compared with. Vectors stay in the text, so their
+ * numbers are rounded twice (decimal to double to float32). That differs from rounding once only for decimals of more
+ * than about 17 digits that lie very near the middle between two float32 numbers.
  */
 export class PlainBodyScanner implements BodyScanner {
   private readonly bounds: ScanBounds;
@@ -35,6 +35,11 @@ export class PlainBodyScanner implements BodyScanner {
       if (isGone()) throw new ClientGone();
     }
     return this.judged(body, scan);
+  }
+
+  /** It encodes no list: a scan has to tell. */
+  encodeAside(): Promise<EncodedBody | null> {
+    return Promise.resolve(null);
   }
 
   private judged(body: Buffer, scan: PlainScan): BodyScan {

@@ -1,0 +1,54 @@
+import { handWrittenCode } from '../support/tracked-files';
+
+/** One word for one idea: what was once called so and is called otherwise now. */
+const RETIRED: Record<string, string> = {
+  BodyParser: 'BodyScanner, BodyReader',
+  DeepSearches: 'DeepReads',
+  FrontCredentials: 'ThreadCredentials',
+  JsonBodyParser: 'BodyReader',
+  NativeBodyParser: 'NativeBodyScanner',
+  ReadCall: 'AnyRead',
+  ReadResult: 'ReadAnswer',
+};
+
+/**
+ * The places that use a word, as `path:line`. A word with a capital is a name, met as a whole; one without is met as any
+ * word of a name (`noted` in `NotedShards`, `noted_shards`) and of a text, but not in a comment.
+ */
+function uses(word: string, files: { path: string; text: string }[]): string[] {
+  const isName = /[A-Z]/.test(word);
+  const [first, rest] = [word[0], word.slice(1)];
+  const asWord = isName ? new RegExp(`\\b${word}\\b`) : new RegExp(`(?<![a-z])${word}(?![a-z])|(?<![A-Z])${first.toUpperCase()}${rest}(?![a-z])|(?<![A-Za-z])${word.toUpperCase()}(?![A-Za-z])`);
+  return files.flatMap(({ path, text }) => {
+    if (!asWord.test(text)) return [];
+    const lines = (isName ? text : withoutComments(text)).split('\n');
+    return lines.flatMap((line, i) => (asWord.test(line) ? [`${path}:${i + 1}`] : []));
+  });
+}
+
+/** Comments are blank lines then, so that lines keep their numbers. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, '')).replace(/^\s*(?:\/\/|#).*$/gm, '');
+}
+
+test('a word is met in names, in messages and in constants, and not within another word or in a comment', () => {
+  const text = [
+    'class NotedShards {}',
+    'const askNoted = 1;',
+    'noted_shards();',
+    "throw new Error('it was noted twice');",
+    'NOTED_MAX',
+    'denoted();',
+    'unnotedly();',
+    '// noted here',
+    '/* noted\n noted */',
+  ].join('\n');
+  expect(uses('noted', [{ path: 'a', text }])).toEqual(['a:1', 'a:2', 'a:3', 'a:4', 'a:5']);
+  expect(uses('NotedShards', [{ path: 'a', text: 'class NotedShards {}\nNotedShardsOfNode' }])).toEqual(['a:1']);
+});
+
+test('words that are retired stay so', () => {
+  const files = handWrittenCode().filter(({ path }) => path !== 'test/unit/house-words.test.ts');
+  const found = Object.entries(RETIRED).flatMap(([word, instead]) => uses(word, files).map((place) => `${place} says ${word}; say ${instead}`));
+  expect(found).toEqual([]);
+});
