@@ -30,6 +30,7 @@ export class EmptyState implements Reads {
       },
       async *scan() {
         assertKept();
+        yield* [];
       },
       free: () => void (isFree = true),
     };
@@ -37,6 +38,7 @@ export class EmptyState implements Reads {
 
   async *scan(_range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     this.assertOpen();
+    yield* [];
   }
 
   async sizeBytes(): Promise<number> {
