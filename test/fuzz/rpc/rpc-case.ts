@@ -2,16 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { silentLogger } from '../../../shared/logs/logger';
+import { FRAME_TYPES, frameOf } from '../../../shared/rpc/frame-link';
+import { FramesChannel } from '../../../shared/rpc/frames-channel';
 import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
 import { MemberHandshake } from '../../../shared/rpc/member-handshake';
 import { MemberSession } from '../../../shared/rpc/member-session';
+import { NODES_GREETING } from '../../../shared/rpc/reads-greeting';
 import { MemberProof, NONCE_BYTES } from '../../../shared/secret/member-proof';
 
 /** Who calls: a member, somebody with another secret, or somebody without. */
 export type Standing = 'member' | 'wrong' | 'none';
 
-/** One stream of gRPC, or one connection of bare bytes. Bytes are base64. */
-export type RpcCase = { kind: 'call'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] } | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
+/** One stream of gRPC or, `framed`, of a connection that carries frames between nodes; or one connection of bare bytes. Bytes are base64. */
+export type RpcCase = { kind: 'call' | 'framed'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] } | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
 
 /** A stream is looked at for this long after its last frame: a bad frame is answered at once or never. */
 const LISTEN_MS = 60;
@@ -20,7 +23,8 @@ const CALL_DEADLINE_MS = 10_000;
 
 /** Sends the case to a port; answers what is wrong with what came back. */
 export function runRpcCase(port: number, secret: string, given: RpcCase): Promise<string[]> {
-  return given.kind === 'bytes' ? sendBytes(port, given.pieces) : call(port, secret, given);
+  if (given.kind === 'bytes') return sendBytes(port, given.pieces);
+  return given.kind === 'call' ? call(port, secret, given) : framed(port, secret, given);
 }
 
 /** What a stream is opened with: by a session of a member's, with a proof that proves nothing, or without any. */
@@ -37,7 +41,7 @@ async function metadataFor(standing: Standing, path: string, session: MemberSess
   return metadataOf({ version: HANDSHAKE_VERSION, name: 'stranger', nonce: randomBytes(NONCE_BYTES), serverNonce: randomBytes(NONCE_BYTES), number: '1', proof: randomBytes(32) });
 }
 
-async function call(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { kind: 'call' }>): Promise<string[]> {
+async function call(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { frames: string[] }>): Promise<string[]> {
   const address = `127.0.0.1:${port}`;
   const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   const session = new MemberSession({ connect: () => client, handshake: new MemberHandshake({ address, name: 'the-fuzzer', proof: new MemberProof({ secret }), log: silentLogger }) });
@@ -64,6 +68,41 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
       finish();
     });
     for (const frame of frames) stream.write(Buffer.from(frame, 'base64'));
+  });
+}
+
+/** Who is no member sends its messages without a hello. */
+function framed(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { frames: string[] }>): Promise<string[]> {
+  if (standing !== 'member')
+    return sendBytes(
+      port,
+      [NODES_GREETING, ...frames.map((frame) => frameOf(FRAME_TYPES.message, Buffer.from(frame, 'base64')))].map((piece) => piece.toString('base64')),
+    );
+  const channel = new FramesChannel({ address: `127.0.0.1:${port}`, credentials: { secret, name: 'the-fuzzer', tls: null }, greeting: NODES_GREETING });
+  return new Promise((done) => {
+    const faults: string[] = [];
+    const finish = (): void => {
+      clearTimeout(timer);
+      channel.close();
+      done(faults);
+    };
+    let timer = setTimeout(finish, CALL_DEADLINE_MS);
+    const asIs = (bytes: Buffer): Buffer => bytes;
+    const stream = channel.open<Buffer, Buffer>(
+      { path, requestSerialize: asIs, responseDeserialize: asIs },
+      {
+        ready: () => {
+          for (const frame of frames) stream.write(Buffer.from(frame, 'base64'), () => undefined);
+          clearTimeout(timer);
+          timer = setTimeout(finish, LISTEN_MS);
+        },
+        frame: () => undefined,
+        ended: ({ reason }) => {
+          if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(reason) || reason.includes(secret)) faults.push(`leak: ${reason.slice(0, 300)}`);
+          finish();
+        },
+      },
+    );
   });
 }
 

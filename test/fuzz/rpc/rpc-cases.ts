@@ -1,4 +1,5 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
+import { exchangeFrames } from '../../../node/replication/exchange-frames';
 import { replicationDefinition } from '../../../node/replication/replication-definition';
 import { administrationDefinition } from '../../../shared/cluster/administration';
 import { loadService, readsDefinition, writesDefinition } from '../../../shared/rpc/protocol';
@@ -10,6 +11,7 @@ import { mutateJson } from '../json-mutation';
 import type { RpcCase, Standing } from './rpc-case';
 
 interface KnownMethod {
+  kind: 'call' | 'framed';
   to: 'node' | 'coordinator';
   path: string;
   serialize: (message: never) => Buffer;
@@ -19,7 +21,13 @@ interface KnownMethod {
 
 function methodOf(definition: ServiceDefinition, name: string, to: KnownMethod['to'], frames: object[]): KnownMethod {
   const { path, requestSerialize } = definition[name];
-  return { to, path, serialize: requestSerialize as KnownMethod['serialize'], frames };
+  return { kind: 'call', to, path, serialize: requestSerialize as KnownMethod['serialize'], frames };
+}
+
+/** The form of protobuf. */
+function framedOf({ path }: { path: string }, frames: object[]): KnownMethod {
+  const { serialize } = methodOf(replicationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', []);
+  return { kind: 'framed', to: 'node', path, serialize: (message) => Buffer.concat([Buffer.of(0), serialize(message)]), frames };
 }
 
 function base64(bytes: Buffer | Uint8Array): string {
@@ -82,7 +90,7 @@ export class RpcCases {
         { requests: [write], parts: [{ id: 1, payload: base64(payload) }], cancelledIds: [] },
         { requests: [{ ...write, payloadBytes: payload.length * 2 }], parts: [{ id: 1, payload: base64(payload) }] },
       ]),
-      methodOf(replicationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', [
+      framedOf(exchangeFrames, [
         { node: 'node-9', pieces: [{ payloadId: 1, bytes: base64(payload) }], appends: [append] },
         { node: 'node-0', pieces: [], appends: [{ ...append, epoch: 3, entries: [{ ...entry, epoch: 3 }] }] },
       ]),
@@ -104,7 +112,7 @@ export class RpcCases {
     const method = pick(random, this.methods);
     const standing = pick<Standing>(random, ['member', 'member', 'member', 'wrong', 'none']);
     const frames = Array.from({ length: 1 + below(random, 4) }, () => this.frame(random, method).toString('base64'));
-    return { kind: 'call', to: method.to, path: method.path, standing, frames };
+    return { kind: method.kind, to: method.to, path: method.path, standing, frames };
   }
 
   private frame(random: () => number, method: KnownMethod): Buffer {
