@@ -52,6 +52,8 @@ export interface Output {
   /** Paths of the metadata that hits carry (chosen-metadata.ts); undefined: all. */
   fields?: readonly string[] | undefined;
   texts: boolean;
+  /** Whether the answer says how many items pass the filter. */
+  total?: boolean | undefined;
   /** Whether hits of fused lists carry their places in these. */
   explain?: boolean | undefined;
   /** Whether the hits may come as bytes (packedHitsOf in shared/rpc/hit-codec.ts). */

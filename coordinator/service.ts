@@ -352,6 +352,12 @@ export interface FoundHits extends OfTexts {
   later?: LaterContents;
 }
 
+/** What one of several searches found. */
+export interface FoundList extends FoundHits {
+  /** As in SearchAnswer. */
+  totalMatches?: number | undefined;
+}
+
 /** Completes hits as they are taken. */
 export interface LaterContents {
   /**
@@ -366,6 +372,8 @@ export interface SearchAnswer extends FoundHits {
   packedHits?: Buffer | undefined;
   /** Vectors in the collection, whatever the filter; null: the search did not come to know it. */
   totalCount: number | null;
+  /** Items that pass the filter; undefined: nobody asked. */
+  totalMatches?: number | undefined;
   timing: SearchTiming;
 }
 
@@ -386,7 +394,9 @@ export interface SearchService {
   /** What is found without waiting is answered at once; errors are thrown, or in the promise. Errors: not_found, also of an item; dimension_mismatch. */
   search(collection: string, request: SearchRequest, hold?: AnswerHold): SearchAnswer | Promise<SearchAnswer>;
   /** Several at once. All texts are embedded in one call; `cut` names requests by their places. */
-  searchAll(collection: string, requests: readonly SearchRequest[], hold?: AnswerHold): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }>;
+  searchAll(collection: string, requests: readonly SearchRequest[], hold?: AnswerHold): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }>;
+  /** How many items pass a filter (null: all there are), exactly. Errors: not_found. */
+  count(collection: string, filter: Filter | null): Promise<number>;
   /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
   similarity(collection: string, id1: string, id2: string): Promise<number>;
 }

@@ -23,7 +23,7 @@ const LIST_CONTENT_BYTES = 512 * 1024;
 
 /** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
 const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left' };
-const PACKED_OUTPUT: FieldTable<Output> = { fields: 'left', texts: 'left', explain: 'left', packed: 'heeded' };
+const PACKED_OUTPUT: FieldTable<Output> = { fields: 'left', texts: 'left', total: 'heeded', explain: 'left', packed: 'heeded' };
 const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
 const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
 

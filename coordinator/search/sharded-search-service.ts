@@ -1,3 +1,4 @@
+import type { Filter } from '../../shared/filter/filter';
 import type { SearchesAtOnce } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
@@ -78,7 +79,7 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name);
     const { source } = request.query;
-    if (collection === null || source.type !== 'nearest' || source.to.vector === undefined) return this.searchLater(name, request, hold, call, startMs);
+    if (collection === null || source.type !== 'nearest' || source.to.vector === undefined || request.output.total === true) return this.searchLater(name, request, hold, call, startMs);
     const vector = givenVector(collection, request.query);
     this.noteStep(call, 'route', startMs);
     return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
@@ -92,9 +93,13 @@ export class ShardedSearchService implements SearchService {
     const places = requests.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
     const contentBytes = contentBytesOf(requests.length * collection.shards, places);
     await hold.reserve(requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0));
-    const ranked = await Promise.all(requests.map(async (request, i) => this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i))));
+    const [ranked, totals] = await Promise.all([
+      Promise.all(requests.map(async (request, i) => this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i)))),
+      Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
+    ]);
     const lists = ranked.map(({ hits }, i) => ({ hits: atLeast(hits, requests[i].page.minScore), filter: requests[i].query.filter, texts: requests[i].output.texts }));
-    return { results: foundLists(lists, this.laterParts(collection, hold)), timing: this.timingFrom(times), cut };
+    const results = foundLists(lists, this.laterParts(collection, hold)).map((found, i) => (totals[i] === undefined ? found : { ...found, totalMatches: totals[i] }));
+    return { results, timing: this.timingFrom(times), cut };
   }
 
   async similarity(name: string, id1: string, id2: string): Promise<number> {
@@ -104,11 +109,27 @@ export class ShardedSearchService implements SearchService {
     return scoreOf('cosine', first.vector, second.vector);
   }
 
+  async count(name: string, filter: Filter | null): Promise<number> {
+    const call = this.scatter.begin();
+    return this.countIn(this.catalog.known(name) ?? (await this.catalog.find(name)), filter, call);
+  }
+
+  /** What a request is to say of how many items pass its filter. */
+  private async matchesOf(collection: CollectionRecord, { query, output }: SearchRequest, call: CallOptions): Promise<number | undefined> {
+    return output.total === true ? this.countIn(collection, query.filter, call) : undefined;
+  }
+
+  private async countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
+    const request = filter === null ? null : { filter };
+    const counts = await this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'count', request, call)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
   private async searchLater(name: string, request: SearchRequest, hold: AnswerHold, call: CallOptions, startMs: number): Promise<SearchAnswer> {
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { vectors, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
-    const answer = await this.listed(collection, request, vectors[0], hold, call, times);
-    return cut.length === 0 ? answer : { ...answer, cut };
+    const [answer, totalMatches] = await Promise.all([this.listed(collection, request, vectors[0], hold, call, times), this.matchesOf(collection, request, call)]);
+    return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
   }
 
   /** The list, its page and what the answer has of it. */

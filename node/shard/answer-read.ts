@@ -1,5 +1,6 @@
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus, ShardTransfer } from '../../shared/shard/shard-read';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Filter } from '../../shared/filter/filter';
 import type { RecordStore } from '../records/record-store';
 import type { ShardBackups } from './backup/shard-backups';
 import type { ShardIndexes } from './shard-indexes';
@@ -35,7 +36,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   scan: ({ items }, request) => items.scan(request),
   sample: (reader, request) => drawSample(reader, request),
   fields: ({ indexes }, question) => fieldFacts(indexes, question),
-  count: ({ indexes }) => indexes.directory.liveCount,
+  count: ({ indexes }, request) => (request === null ? indexes.directory.liveCount : countOf(indexes, request.filter)),
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();
@@ -57,6 +58,11 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
 /** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
 export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
   return ANSWERS[kind](reader, request);
+}
+
+async function countOf({ filters }: ShardIndexes, filter: Filter): Promise<number> {
+  await filters.prepare(filter);
+  return filters.resolve(filter).size;
 }
 
 async function transferOf({ records, indexes, counters, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {

@@ -183,9 +183,12 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
   },
   count: {
-    requestToProto: () => ({}),
-    requestFromProto: () => null,
-    requestBytes: () => 0,
+    requestToProto: (request) => (request === null ? {} : { filter: filterToProto(request.filter) }),
+    requestFromProto: ({ filter: text }) => {
+      const filter = filterFromProto(text);
+      return filter === null ? null : { filter };
+    },
+    requestBytes: (request) => filterBytes(request?.filter ?? null),
     answerToProto: (count) => ({ message: { count }, bytes: 0 }),
     answerFromProto: ({ count }) => count,
   },

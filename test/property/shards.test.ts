@@ -62,6 +62,7 @@ async function answers(service: RunningService, work: Workload): Promise<unknown
     const source = work.below(3) === 0 ? { text: work.text() } : { vector: work.vector() };
     const { hits, totalCount } = await search.search('c', nearest({ source, k, offset, filter, effort: { type: 'exact' } }));
     told.push(hits, totalCount);
+    told.push(await search.count('c', filter));
     const vector = work.below(2) === 0 ? work.vector() : undefined;
     const alpha = [0, 0.3, 0.5, 1][work.below(4)];
     told.push((await search.search('c', fused({ queryText: work.text(), vector, k, offset, alpha, filter }))).hits);

@@ -281,6 +281,12 @@ export class QuiverCollection<Meta extends object = Metadata> {
     return this.ask<api.RecommendAnswer>(`recommend/${encodeURIComponent(id)}`, request, options);
   }
 
+  /** How many items pass the filters, exactly; without filters, all. */
+  async count(request: api.CountRequest = {}, options?: CallOptions): Promise<number> {
+    const { count } = await this.transport.data<api.CountAnswer>({ method: 'POST', path: `${this.path}/count`, json: fieldsBody(request), isRepeatable: true }, options);
+    return count;
+  }
+
   /** The cosine of two stored vectors. */
   async similarity(id1: ExternalId, id2: ExternalId, options?: CallOptions): Promise<api.SimilarityAnswer> {
     const query = { id1: idText(id1, 'id1'), id2: idText(id2, 'id2') };

@@ -1,8 +1,8 @@
 import { packedCount } from '../../../shared/rpc/hit-codec';
 import type { SearchRequest } from '../../search-request';
-import type { ScoredHit, SearchAnswer, SearchService } from '../../service';
+import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service';
 import { foundPieces, hitJson, hitListsPieces, hitWriter, scoreJson, textHitJson, timingMember } from '../answer-json';
-import { defineEndpoint } from '../define-endpoint';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Answer, Endpoint, EndpointCall } from '../endpoint';
 import { FilterDoubts } from '../filter-doubts';
 import type { HttpLimits } from '../http-limits';
@@ -31,8 +31,9 @@ interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'>
 function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCall) => Answer | Promise<Answer> {
   return ({ collection, search: request, includeTiming, before = '{"results":', members, hit = hitJson, hold, profile, warnings }) => {
     const answer = (found: SearchAnswer): Answer => {
-      const { packedHits, timing } = found;
-      const behind = `${members === undefined ? '' : members(found)}${timingMember(timing, includeTiming)}${profile()}}`;
+      const { packedHits, timing, totalMatches } = found;
+      const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
+      const behind = `${members === undefined ? '' : members(found)}${total}${timingMember(timing, includeTiming)}${profile()}}`;
       if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
       return { type: 'pieces', pieces: foundPieces(before, found, hitWriter(request.output, hit), behind), worked: timing };
     };
@@ -48,6 +49,12 @@ function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCal
     const found = search.search(collection, request, hold);
     return found instanceof Promise ? found.then(looked) : looked(found);
   };
+}
+
+/** The member `total_matches` of several searches, with a comma before it; empty if none of them was to say it. */
+function totalsMember(results: readonly FoundList[]): string {
+  if (results.every(({ totalMatches }) => totalMatches === undefined)) return '';
+  return `,"total_matches":${JSON.stringify(results.map(({ totalMatches = null }) => totalMatches))}`;
 }
 
 export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
@@ -110,7 +117,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
             '{"results":',
             results,
             body.queries.map(({ output }) => hitWriter(output)),
-            `${timingMember(timing, body.include_timing)}${profile()}}`,
+            `${totalsMember(results)}${timingMember(timing, body.include_timing)}${profile()}}`,
           ),
           worked: timing,
         };
@@ -165,6 +172,23 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { k, offset } = request.page;
         const members = `,"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)},"k":${k},"offset":${offset}`;
         return answered({ collection: path.name, search: request, includeTiming: body.include_timing, hold, profile, warnings, members: () => members });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/count',
+      access: 'readonly',
+      tag,
+      summary: 'Count the items that pass filters',
+      description: 'Exact. Without filters it is the number of all items.',
+      path: collectionParameters,
+      body: { type: 'json', required: false, schema: schemas.countBody(limits), example: { filters: { topic: 'rivers' } } },
+      answer: { type: 'data', schema: schemas.countAnswer },
+      errors: [404],
+      handle: async ({ path, body: { filters: filter }, warnings }) => {
+        const count = await search.count(path.name, filter);
+        await doubts.look({ collection: path.name, filter, hasHits: count > 0 }, warnings);
+        return dataAnswer({ count });
       },
     }),
     defineEndpoint({

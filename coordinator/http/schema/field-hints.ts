@@ -29,6 +29,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   query: ['text', 'question', 'query_text', 'q'],
   query_text: ['text', 'query', 'keywords', 'q'],
   text: ['query', 'query_text', 'document', 'q', 'page_content', 'body', 'chunk'],
+  total: ['with_total', 'track_total_hits', 'count', 'include_total'],
   top_k: ['k', 'limit', 'top', 'n_results', 'size', 'num_results', 'max_results'],
   vector: ['values', 'embedding', 'embeddings', 'vectors', 'query_vector', 'query_embeddings'],
   vector_format: ['format', 'encoding', 'encoding_format'],

@@ -48,6 +48,9 @@ function optionsOf(limits: HttpLimits) {
     include_text: option(withDefault(z.boolean(), false).meta({ description: 'Results also carry their text; "" where an item has none.' }), ({ output }, texts) => {
       output.texts = texts;
     }),
+    total: option(withDefault(z.boolean(), false).meta({ description: 'The answer also has `total_matches`: how many items pass the filters, exactly.' }), ({ output }, total) => {
+      output.total = total;
+    }),
     min_score: option(
       optional(z.number()).meta({
         description: 'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',

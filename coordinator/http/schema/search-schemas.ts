@@ -153,16 +153,30 @@ export function queryBody(limits: HttpLimits) {
     });
 }
 
+const totalMatches = z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' });
+
+export function countBody(limits: HttpLimits) {
+  return z.object({ filters: searchFields(limits).options.filters });
+}
+
+export const countAnswer = z.object({ count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }) });
+
 export const searchAnswer = z.object({
   results: z.array(hitAnswer),
   total_count: z.int().meta({ description: 'Vectors in the collection, before filtering.' }),
   k: z.int(),
   offset: z.int(),
+  total_matches: totalMatches,
   timing_ms: searchTiming.optional(),
   profile: searchProfile.optional(),
 });
-export const bulkSearchAnswer = z.object({ results: z.array(z.array(hitAnswer)), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
-export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const bulkSearchAnswer = z.object({
+  results: z.array(z.array(hitAnswer)),
+  total_matches: z.array(z.int().nullable()).optional().meta({ description: 'For each query how many items pass its filters, null where its total is not true; present if one is.' }),
+  timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
+});
+export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), total_matches: totalMatches, timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
 export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
 export const recommendAnswer = z.object({
   results: z.array(hitAnswer),
@@ -178,6 +192,7 @@ export const queryAnswer = z.object({
   query: z.string(),
   collection: z.string(),
   results: z.array(textHitAnswer),
+  total_matches: totalMatches,
   timing_ms: searchTiming.optional(),
   profile: searchProfile.optional(),
 });

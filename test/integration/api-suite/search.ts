@@ -268,6 +268,51 @@ export function searchSuite(context: SuiteContext): void {
       });
     });
 
+    describe('counts', () => {
+      const count = async (body?: unknown) => dataOf(await post('count', body)).count as number;
+
+      test('are of all, or of those that pass the filters, as they are now', async () => {
+        expect([await count(), await count({}), await count({ filters: null }), await count({ filters: {} })]).toEqual([4, 4, 4, 4]);
+        expect(await count({ filters: { kind: 'axis' } })).toBe(3);
+        expect(await count({ filters: { $or: [{ n: { $gt: 3 } }, { tags: 'a' }] } })).toBe(2);
+        expect(await count({ filters: { n: { $gt: 99 } } })).toBe(0);
+        const other = await context.collection({ shards: 3 });
+        const ask = async (endpoint: string, body: object) => dataOf(await context.api.post(`/v1/collections/${other}/${endpoint}`, body));
+        expect(await ask('count', { filters: { n: 1 } })).toEqual({ count: 0 });
+        await ask('bulk_upsert', { items: Array.from({ length: 60 }, (_, i) => ({ external_id: `i${i}`, vector: [1, 0, i], metadata: { n: i % 3 } })) });
+        expect(await ask('count', { filters: { n: 1 } })).toEqual({ count: 20 });
+        await ask('delete_batch', { external_ids: ['i1', 'i4', 'i0'] });
+        expect([await ask('count', { filters: { n: 1 } }), await ask('count', {})]).toEqual([{ count: 18 }, { count: 57 }]);
+      });
+
+      test('tell of fields that no item has', async () => {
+        const answer = await post('count', { filters: { knd: 'axis' } });
+        expect(dataOf(answer).count).toBe(0);
+        expect(JSON.stringify(answer)).toContain('did you mean');
+      });
+
+      test('come with a search that asks for them', async () => {
+        const filters = { kind: 'axis' };
+        const totalOf = async (endpoint: string, body: object) => dataOf(await post(endpoint, body)).total_matches as unknown;
+        const vector = [1, 0, 0];
+        expect(await totalOf('search', { vector, filters, k: 1, total: true })).toBe(3);
+        expect(await totalOf('search', { vector, k: 1, min_score: 0.9, total: true })).toBe(4);
+        expect(await totalOf('hybrid_search', { query_text: 'rivers', vector, filters, k: 1, total: true })).toBe(3);
+        expect(await totalOf('recommend/east', { filters, k: 1, total: true })).toBe(3);
+        expect(await totalOf('bulk_search', { queries: [{ vector, filters, k: 1, total: true }, { vector }, { vector, k: 2, total: true }] })).toEqual([3, null, 4]);
+        expect(await totalOf('bulk_search', { queries: [{ vector }, { vector, total: false }] })).toBeUndefined();
+        expect(await totalOf('search', { vector, filters, total: false })).toBeUndefined();
+      });
+
+      test.each([
+        [{ filters: 'kind' }, 422, 'filters'],
+        [{ filters: { kind: { $near: 1 } } }, 422, '$near'],
+      ])('refuse %j', async (body, code, named) => {
+        expect(errorOf(await post('count', body), code)).toContain(named);
+        expect(errorOf(await post('search', { vector: [1, 0, 0], total: 1 }), 422)).toContain('total');
+      });
+    });
+
     test('min_score leaves out what scores less, whatever the page', async () => {
       const vector = [1, 0.5, 0];
       const all = dataOf(await post('search', { vector })).results;

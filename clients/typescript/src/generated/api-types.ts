@@ -1214,6 +1214,8 @@ export interface Operations {
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
       include_text?: boolean;
+      /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
+      total?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1225,6 +1227,8 @@ export interface Operations {
       total_count: number;
       k: number;
       offset: number;
+      /** Items that pass the filters; present if total is true. */
+      total_matches?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1260,6 +1264,8 @@ export interface Operations {
         fields?: string[];
         /** Results also carry their text; "" where an item has none. Default: false. */
         include_text?: boolean;
+        /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
+        total?: boolean;
         /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
         min_score?: number;
       }>;
@@ -1268,6 +1274,8 @@ export interface Operations {
     };
     answer: {
       results: SearchResult[][];
+      /** For each query how many items pass its filters, null where its total is not true; present if one is. */
+      total_matches?: Array<number | null>;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1306,6 +1314,8 @@ export interface Operations {
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
       include_text?: boolean;
+      /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
+      total?: boolean;
       /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
       min_score?: number;
       /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
@@ -1315,6 +1325,8 @@ export interface Operations {
     };
     answer: {
       results: HybridResult[];
+      /** Items that pass the filters; present if total is true. */
+      total_matches?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
@@ -1384,6 +1396,8 @@ export interface Operations {
       fields?: string[];
       /** Results also carry their text; "" where an item has none. Default: false. */
       include_text?: boolean;
+      /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
+      total?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1397,6 +1411,25 @@ export interface Operations {
       offset: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
+    };
+  };
+  /**
+   * Count the items that pass filters: POST /v1/collections/{name}/count
+   *
+   * Exact. Without filters it is the number of all items.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_count: {
+    body: {
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+    };
+    answer: {
+      /** Items that pass the filters, exactly; without filters, all. */
+      count: number;
     };
   };
   /**
@@ -1449,6 +1482,8 @@ export interface Operations {
       fields?: string[];
       /** false leaves the texts out of results. Default: true. */
       include_text?: boolean;
+      /** The answer also has `total_matches`: how many items pass the filters, exactly. Default: false. */
+      total?: boolean;
       /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
       min_score?: number;
       /** Default: false. */
@@ -1458,6 +1493,8 @@ export interface Operations {
       query: string;
       collection: string;
       results: QueryResult[];
+      /** Items that pass the filters; present if total is true. */
+      total_matches?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };

@@ -80,9 +80,11 @@ export interface BackupObject__Output {
 }
 
 export interface Count {
+  'filter'?: (string);
 }
 
 export interface Count__Output {
+  'filter': (string);
 }
 
 export interface Fetch {

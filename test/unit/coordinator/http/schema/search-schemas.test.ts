@@ -3,7 +3,7 @@ import { searchBody, searchWithVector } from '../../../../../coordinator/http/sc
 
 const limits = { vectorDimMax: 4, searchTextLengthMax: 100, kMax: 100, offsetMax: 100, searchEffortMax: 100, filterConditionsMax: 9, filterValuesMax: 9, filterDepthMax: 9 } as unknown as HttpLimits;
 /** A body with every field but the text, which stands in the place of the vector. */
-const BODY = { vector: [1, 2], k: 7, offset: 3, filters: { a: 1 }, ef: 50, exact: false, fields: ['a', 'b.c'], include_text: true, min_score: 0.5, include_timing: true };
+const BODY = { vector: [1, 2], k: 7, offset: 3, filters: { a: 1 }, ef: 50, exact: false, fields: ['a', 'b.c'], include_text: true, total: true, min_score: 0.5, include_timing: true };
 
 test('a body that is remembered keeps every field when it gets another vector', () => {
   const schema = searchBody(limits);

@@ -80,6 +80,7 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.hybridSearch({ query_text: 'what' });
   await collection.rerank({ vector: [1, 2], candidates: ['x'] });
   await collection.recommend('x/y');
+  await collection.count({ filters: { a: 1 } });
   await collection.similarity('x', 'y');
   await keys.create({ name: 'reader', role: 'readonly' });
   await keys.list();
