@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import type { StoreBudget } from '../node/kv/store-budget';
 import type { StoreNotes } from '../node/kv/store-notes';
-import { isDamage } from '../node/shard/noted-opening';
-import { QuiverError } from '../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../shared/errors/quiver-error';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 
 /** What the data folder of the embedded form holds: the collections and keys, the shards, and what is noted of both. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { inPool } from '../coordinator/collections/call-pool';
 import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
-import { collectionFromEntry, type CollectionRecord, COLLECTIONS_PREFIX, collectionToValue, dropFromEntry, DROPS_PREFIX } from '../coordinator/collections/collection-record';
-import { shardSetsOfReshards } from '../coordinator/collections/reshard/sets-of-reshards';
+import { collectionFromEntry, type CollectionRecord, collectionToValue } from '../coordinator/collections/collection-record';
+import { presentSets } from '../coordinator/collections/reshard/present-sets';
 import { readSmallFiles } from '../node/kv/small-files';
 import { COLLECTION_NOTE } from '../node/shard/shard-host';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
@@ -105,9 +105,8 @@ export class CollectionNotes {
 
 /** Those folders of shards (`uids`) that belong to no collection, not even to one that is made or dropped; while nothing changes. Errors: those of the store. */
 export async function unknownShards(dataDir: string, uids: readonly string[], store: ClusterStore): Promise<string[]> {
-  const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
-  const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
-  const known = new Set([...collections, ...drops, ...(await shardSetsOfReshards(store))].map(({ uid }) => uid));
+  const { collections, others } = await presentSets(store);
+  const known = new Set([...collections, ...others].map(({ uid }) => uid));
   return uids.filter((uid) => !known.has(uid)).map((uid) => join(dataDir, SHARDS_FOLDER, uid));
 }
 

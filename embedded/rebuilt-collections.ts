@@ -5,8 +5,8 @@ import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { RecordStore } from '../node/records/record-store';
 import { GATE_KEY } from '../node/records/record-keys';
 import { gateToBytes } from '../node/records/shard-gate';
-import { isDamage } from '../node/shard/noted-opening';
-import { isBlank } from '../node/shard/rest-note';
+import { blankSpec } from '../node/shard/rest-note';
+import { isDamage } from '../shared/errors/quiver-error';
 import { shardOf } from '../shared/shard/shard-of';
 import type { Language } from '../shared/text/language';
 import type { Metric } from '../shared/vector/metric';
@@ -64,7 +64,7 @@ async function missingShards(dataDir: string, { uid, shards }: CollectionRecord)
 export async function openGates(dataDir: string, { uid }: CollectionRecord): Promise<number[]> {
   const damaged: number[] = [];
   for (const shard of await shardFolders(dataDir, uid)) {
-    if (isBlank(join(dataDir, SHARDS_FOLDER, uid, String(shard)))) continue;
+    if (blankIn(dataDir, uid, shard) !== null) continue;
     const open = opened(dataDir, uid, shard, async (records, store) => {
       const gate = await records.gate();
       if (gate.stage === 'open') return;
@@ -88,6 +88,11 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
   let stored = '';
   let items = 0;
   for (const shard of numbers) {
+    const blank = blankIn(dataDir, uid, shard);
+    if (blank !== null) {
+      stored = blank;
+      continue;
+    }
     const found = await opened(dataDir, uid, shard, async (records) => {
       const { stage } = await records.gate();
       const ids: string[] = [];
@@ -126,6 +131,11 @@ async function collectionOfShards(dataDir: string, uid: string, nowIso: string):
     embeddingModel: null,
     state: 'ready',
   };
+}
+
+/** The specification of a shard that nobody has written to; null: it is none. */
+function blankIn(dataDir: string, uid: string, shard: number): string | null {
+  return blankSpec(join(dataDir, SHARDS_FOLDER, uid, String(shard)));
 }
 
 async function opened<Found>(dataDir: string, uid: string, shard: number, look: (records: RecordStore, store: KeyValueStore) => Promise<Found>): Promise<Found> {

@@ -8,10 +8,9 @@ import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
 import { StoreBudget } from '../node/kv/store-budget';
 import { shardNoteName, StoreNotes } from '../node/kv/store-notes';
 import { readStoreStamp } from '../node/kv/store-stamp';
-import { isDamage } from '../node/shard/noted-opening';
-import { isBlank } from '../node/shard/rest-note';
+import { blankSpec } from '../node/shard/rest-note';
 import { readConfig } from '../shared/config/config';
-import { isQuiverError, QuiverError } from '../shared/errors/quiver-error';
+import { isDamage, isQuiverError, QuiverError } from '../shared/errors/quiver-error';
 import { syncFolder } from '../shared/files/stable-folder';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 import { CLUSTER_FOLDER, CLUSTER_NOTE, collectionFolders, closeClusterFolder, NOTES_FOLDER, openClusterFolder, SHARDS_FOLDER } from './cluster-folder';
@@ -88,7 +87,7 @@ async function lossOf({ dataDir, notes }: Folder, { uid }: CollectionRecord, sha
   const name = shardNoteName({ collectionUid: uid, shard });
   if (await notes.isLossAccepted(name)) return null;
   const records = join(dataDir, SHARDS_FOLDER, uid, String(shard), 'records');
-  if ((await readStoreStamp(records)) === null) return isBlank(dirname(records)) && !notes.isKnown(name) ? null : 'its data are gone';
+  if ((await readStoreStamp(records)) === null) return blankSpec(dirname(records)) !== null && !notes.isKnown(name) ? null : 'its data are gone';
   try {
     await notes.mustNotBeEarlier(name, records);
     return null;

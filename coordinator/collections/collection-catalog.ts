@@ -18,7 +18,7 @@ import {
   type DropIntent,
 } from './collection-record';
 import { LostAnswers } from './lost-answers';
-import { shardSetsOfReshards } from './reshard/sets-of-reshards';
+import { presentSets } from './reshard/present-sets';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
@@ -270,8 +270,7 @@ export class CollectionCatalog {
     // Nothing was made since by anybody, so there is no more than there was: only where that is too much all are counted.
     const isSame = counted !== null && counted.quota === quota && counted.revision === creations?.revision && counted.uid === creations.value;
     if (isSame && fits(quota, counted, record)) return counted;
-    const collections = (await this.listAll()).map((found) => found.record);
-    const present = countPresent(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] });
+    const present = countPresent(quota, await presentSets(this.store, (entry) => this.recordOf(entry)));
     checkQuota(quota, present, record);
     return present;
   }

@@ -23,9 +23,9 @@ export interface PresentCount {
  * Counts what the quota is about. Collections that are being created count, and so do shards that are still to be dropped,
  * because they still use their resources.
  */
-export function countPresent(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[] }): PresentCount {
+export function countPresent(quota: CollectionQuota, present: { collections: CollectionRecord[]; others: DropIntent[] }): PresentCount {
   // A collection that is deleted between the two listings is in both. There may be thousands, of which few are being dropped.
-  const drops = new Map(present.drops.map((drop) => [drop.uid, drop]));
+  const drops = new Map(present.others.map((drop) => [drop.uid, drop]));
   let taken = 0;
   for (const drop of drops.values()) taken += quota.shardsOf(drop);
   for (const one of present.collections) if (drops.size === 0 || !drops.has(one.uid)) taken += quota.shardsOf(one);

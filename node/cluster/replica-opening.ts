@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { shardKey } from '../../shared/cluster/members';
 import { isSameReplica, mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../kv/store-notes';
-import { type ClosedShard, isDamage } from '../shard/noted-opening';
+import type { ClosedShard } from '../shard/noted-opening';
 import type { ReplicatedShard } from './replicated-shard';
 import type { ShardStores } from './shard-stores';
 

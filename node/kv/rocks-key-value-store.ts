@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../../shared/errors/quiver-error';
 import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
@@ -284,6 +284,7 @@ export class RocksKeyValueStore implements KeyValueStore {
   }
 
   private async change(start: (database: DatabaseHandle) => Promise<void>): Promise<void> {
+    if (isDamage(this.failure)) throw this.failure;
     if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
     try {
       await this.call('write', start);

@@ -97,14 +97,15 @@ export class RecordStore {
   }
 
   write(batch: RecordBatch, writing: BatchWriting): Promise<void> {
-    if (this.before === null) return this.writeNow(batch, writing);
     const { before } = this;
-    this.before = null;
+    if (before === null) return this.writeNow(batch, writing);
     // What is done then may note by what the store will be known.
     return this.store
       .takeChanges()
-      .then(before)
-      .catch(() => undefined)
+      .then(() => {
+        this.before = null;
+        return before().catch(() => undefined);
+      })
       .then(() => this.writeNow(batch, writing));
   }
 

@@ -1,6 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { shardNoteName, type StoreNotes } from '../kv/store-notes';
 import { readStoreStamp } from '../kv/store-stamp';
@@ -25,7 +25,7 @@ export class NotedOpening {
   ) {}
 
   /**
-   * Opens the shard in `folder`, or makes it where it never was and need not be. Errors: as of Shard.open; storage_damaged with
+   * Opens the shard in `folder`, or makes it where it never was and need not be. Errors: as of Shard.open, storage_failed where the file system fails; storage_damaged with
    * the ways out for one that is gone, damaged or an earlier copy.
    */
   async open(folder: string, spec: ShardSpec, mustExist: boolean, surroundings: ShardSurroundings): Promise<Shard> {
@@ -37,6 +37,8 @@ export class NotedOpening {
       const isNoted = this.notes.isKnown(note) && spec.seed === undefined;
       return await this.openAndNote(folder, spec, { ...surroundings, mustExist: mustExist || isNoted });
     } catch (error) {
+      // Of the file system, in words of its own.
+      if ((error as NodeJS.ErrnoException).syscall !== undefined) throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, { cause: error, details: { folder } });
       if (!isDamage(error)) throw error;
       const what = (await readStoreStamp(join(folder, 'records'))) === null ? 'its data are gone' : error.message;
       this.options.logger.error({ error, ...idOf(spec), folder }, `a shard is not opened, because ${what}; nothing is made in their place`);
@@ -117,10 +119,6 @@ async function putAside(folder: string): Promise<string | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-export function isDamage(error: unknown): error is QuiverError {
-  return isQuiverError(error) && error.kind === 'storage_damaged';
 }
 
 function idOf({ collectionUid, shard }: ShardId): ShardId {

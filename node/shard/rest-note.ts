@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import { replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
@@ -81,23 +82,26 @@ export function readRest(folder: string, spec: ShardSpec): RestNote | null {
   }
 }
 
-/** Removes what was noted, durably: before anything is stored in records that were made just now. Errors: those of the file system. */
+/** Removes what was noted, durably: before anything is stored in records that were made just now. Errors: storage_failed. */
 export async function forgetRest(folder: string): Promise<void> {
   try {
-    await rm(join(folder, REST_NAME));
+    await rm(join(folder, REST_NAME)).catch((error: NodeJS.ErrnoException) => {
+      // It may have been removed by one who could not sync that.
+      if (error.code !== 'ENOENT') throw error;
+    });
+    await syncFolder(folder);
   } catch (error) {
-    // It may have been removed by one who could not sync that.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new QuiverError('storage_failed', `${join(folder, REST_NAME)} can't be removed: ${(error as Error).message}`, { cause: error });
   }
-  await syncFolder(folder);
 }
 
-/** Whether nobody has written to the shard in this folder, so that it has no records. */
-export function isBlank(folder: string): boolean {
+/** The specification (`specText`) of the shard in this folder, to which nobody has written, so that it has no records; null: it is none of these. */
+export function blankSpec(folder: string): string | null {
   try {
-    return noteIn(folder).files === null;
+    const { spec, files } = noteIn(folder);
+    return files === null ? spec : null;
   } catch {
-    return false;
+    return null;
   }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
@@ -13,13 +13,14 @@ import { removeTrialFiles } from '../files/trial-files';
 import { diskTakesWrites } from '../kv/disk-room';
 import { shardNoteName, StoreNotes } from '../kv/store-notes';
 import type { KeptLog, ShippableLog } from '../shipping/shippable-log';
-import { isDamage, keptAside, NotedOpening } from './noted-opening';
+import { keptAside, NotedOpening } from './noted-opening';
 import type { Shard } from './shard';
 import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
-import { forgetRest, readRest } from './rest-note';
+import { blankSpec, forgetRest, readRest } from './rest-note';
+import type { RestingShard } from './resting-shards';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { type RestOptions, ShardRests } from './shard-rests';
 import { WriteBudget } from './write-queue';
@@ -265,9 +266,7 @@ export class ShardHost implements ShardPublications {
     if (note === null) return;
     const { facts, isBlank } = note;
     const stored = shardNoteName(spec);
-    const holds = isBlank ? this.isBlank(spec) : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation);
-    if (!holds && isBlank) await forgetRest(this.folderOf(spec));
-    if (!holds) return;
+    if (!(isBlank ? this.isBlank(spec) : await this.notes.isWhole(stored, join(this.folderOf(spec), 'records'), facts.status.lastOperation))) return;
     if (this.closing !== null || this.places.has(name) || this.leaving.has(name) || this.rests.resting.get(name) !== undefined) return;
     this.rests.resting.put(name, { spec: { ...spec }, facts, isNoted: true, isStable: true, isBlank, closed: Promise.resolve() });
   }
@@ -301,21 +300,24 @@ export class ShardHost implements ShardPublications {
     if (resting.get(name) !== found) return this.shard(found.spec);
     if (this.places.size >= this.options.openShardsMax) throw tooMany(this.options.openShardsMax, 'overloaded');
     resting.delete(name);
-    const place = this.placeFor(name, found.spec, true, found.isStable);
+    const place = this.placeFor(name, found.spec, true, found);
     this.places.set(name, place);
     try {
-      const shard = await place.ready;
-      this.rests.wasResting(shard, found);
-      return shard;
+      return await place.ready;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, isStable: false, closed: place.end('closed').catch(() => undefined) });
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) {
+        // Of a blank one nothing was opened, so that its note holds.
+        const isNoted = found.isBlank && found.isNoted;
+        resting.put(name, { ...found, isNoted, isStable: false, closed: place.end('closed').catch(() => undefined) });
+      }
       throw notOpenedNow(error);
     }
   }
 
-  /** `isStable`: all of its records are on stable storage, as long as nobody has opened them. */
-  private placeFor(name: string, spec: ShardSpec, mustExist: boolean, isStable = false): ShardPlace<Shard> {
+  /** `resting`: what is known of one that was closed. Its records are all on stable storage, where it says so, as long as nobody has opened them. */
+  private placeFor(name: string, spec: ShardSpec, mustExist: boolean, resting: RestingShard | null = null): ShardPlace<Shard> {
     const { logger } = this.options;
+    let isStable = resting?.isStable === true;
     const takeStable = (): boolean => {
       const was = isStable;
       isStable = false;
@@ -323,8 +325,10 @@ export class ShardHost implements ShardPublications {
     };
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
       pausesFirst: false,
-      open: (ended) =>
-        this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
+      open: async (ended) => {
+        // A store that is noted is never blank again, should its note be lost.
+        if (this.notes.isKnown(shardNoteName(spec)) && blankSpec(this.folderOf(spec)) !== null) await forgetRest(this.folderOf(spec));
+        return this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
           isStable: takeStable(),
           isVerified: this.rests.isVerified(name),
@@ -336,11 +340,16 @@ export class ShardHost implements ShardPublications {
             place.reopen();
           },
           onWriteFailed: (error) => {
-            logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
-            void this.awaitDisk(name, place);
+            const isDamaged = isDamage(error);
+            logger.error({ error, shard: name }, isDamaged ? 'the first change of a shard found other records than were read; it is opened anew' : 'a shard could not write to its disk; it takes no writes until the disk does');
+            if (isDamaged) place.reopen();
+            else void this.awaitDisk(name, place);
           },
           onDamaged: (error) => logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
-        }),
+        });
+      },
+      // However many attempts it took.
+      onOpened: (shard) => resting !== null && this.rests.wasResting(shard, resting),
       onFailed: (error, retryMs) => {
         // What a disk that fails or is full keeps from being opened at a start, as well: nobody else asks for it again.
         const mayPass = mustExist && !isDamage(error) && !(error instanceof LaterFormatError);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 
@@ -50,7 +50,7 @@ export class ShardPlace<Held extends Closable> {
   failure: unknown = null;
   /**
    * That of the attempt under way, or of the last: resolves with what it opened. The first attempt after a failure begins
-   * with closing what failed. Errors: those of `open` as long as it never was open, unavailable later on.
+   * with closing what failed. Errors: those of `open` as long as it never was open; later on storage_damaged, and unavailable for all else.
    */
   ready!: Promise<Held>;
   private readonly pauses: RetryBackoff;
@@ -117,7 +117,8 @@ export class ShardPlace<Held extends Closable> {
       held = await this.surroundings.open(this.ended);
     } catch (error) {
       if (!this.ended.aborted) this.fail(error);
-      if (!this.wasOpen) throw error;
+      // Calls are told of what an operator has to see to; all else may pass.
+      if (!this.wasOpen || isDamage(error)) throw error;
       throw new QuiverError('unavailable', 'the shard is being brought back from its records; the call may be retried', { cause: error });
     }
     if (this.ended.aborted) return held;

@@ -230,9 +230,10 @@ export class ShardRests {
     if (isSmall && shard.isSaved) resting.isNoted = this.isStillNoted(shard) || (await this.note(place.spec, resting.facts));
   }
 
-  /** What was noted before it was opened holds, because it was only read. */
+  /** What was noted before it was opened holds, because it was only read. That a shard is blank stays noted until its records are made. */
   private isStillNoted(shard: Shard): boolean {
-    return shard.isOnlyRead && this.known.get(shard)?.isNoted === true;
+    const known = this.known.get(shard);
+    return shard.isOnlyRead && (known?.isNoted === true || known?.isBlank === true);
   }
 
   /** Whether that could be done. */

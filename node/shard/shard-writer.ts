@@ -1,5 +1,5 @@
 import { type MarkOperation, NO_TERM, type WriteResult } from '../../shared/shard/shard-client';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isDamage, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
 import { recordRoom } from '../records/record-codec';
@@ -132,6 +132,12 @@ export class ShardWriter {
       pack.free();
       if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
     } catch (error) {
+      // Nothing was written yet. Whether what is missing was ever promised, an opening tells.
+      if (isDamage(error) && records.isOnlyRead) {
+        this.broken = new QuiverError('unavailable', 'the records are not what was read when the shard was opened, so it is opened anew; the call may be retried', { cause: error });
+        this.parts.onWriteFailed(error);
+        throw this.broken;
+      }
       this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
       this.parts.onWriteFailed(error as Error);
       throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });

@@ -68,3 +68,8 @@ export class QuiverError extends Error {
 export function isQuiverError(error: unknown): error is QuiverError {
   return error instanceof QuiverError;
 }
+
+/** Whether stored data are gone, or are not what was written. */
+export function isDamage(error: unknown): error is QuiverError {
+  return isQuiverError(error) && error.kind === 'storage_damaged';
+}

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/command-run';
 import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
@@ -87,6 +87,32 @@ test('the command line lists them, and says what is missing', async () => {
   expect(output).toMatch(/bad +unknown/);
   expect(output).toMatch(/good +5/);
   expect(messages).toMatch(/bad: shard 1 does not answer: /);
+});
+
+test('damage that the first write after a start finds is told by the name of the collection, with what to do', async () => {
+  const other = new EmbeddedProcess();
+  try {
+    await other.start();
+    await other.data('POST', '/v1/collections', { name: 'rested', dim: 2 });
+    await other.data('POST', '/v1/collections/rested/upsert', { external_id: 'a', vector: [1, 2] });
+    await other.stop();
+    await other.start();
+    expect(await other.data('POST', '/v1/collections/rested/search', { vector: [1, 2], k: 1 })).toMatchObject({ results: [{ external_id: 'a' }] });
+    const shards = join(other.dataDir, 'node/shards');
+    const records = join(shards, readdirSync(shards)[0], '0/records');
+    const log = join(
+      records,
+      readdirSync(records).find((name) => name.endsWith('.log'))!,
+    );
+    truncateSync(log);
+    const told = async (): Promise<Envelope> => other.call('POST', '/v1/collections/rested/upsert', { external_id: 'b', vector: [1, 2] });
+    // Nothing is known of it yet but that the records have changed.
+    expect((await told()).error!.message).toContain('"rested" is unavailable');
+    await eventually('it was opened anew', async () => !(await told()).error!.message.includes('is unavailable'));
+    expect((await told()).error!.message).toMatch(/^shard 0 of 1 of collection "rested": .*damaged.*quiver repair.*docs\/operations\.md/);
+  } finally {
+    await other.destroy();
+  }
 });
 
 test('others are used, made, resharded, optimized, purged and deleted, and then the damaged one is', async () => {

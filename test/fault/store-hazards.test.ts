@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,39 @@ test('close while reads, writes and cursors run: each is answered or fails as cl
     assert.throws(() => store.readCached(again, [key(1)], snapshots[19]), (error) => error.code === 'INVALID_ARGUMENT');
     for (const snapshot of snapshots) { store.freeSnapshot(snapshot); store.freeSnapshot(snapshot); }
   `);
+});
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('a snapshot that ends while its database is opened for changes ends in the one that takes changes', async () => {
+  const library = join(folder, 'slow-switch.so');
+  const { status, stderr } = spawnSync(process.env.CC ?? 'cc', ['-shared', '-fPIC', '-O1', join(__dirname, '../support/native/slow-switch.c'), '-o', library, '-ldl'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([0, '']);
+  await tellStory(
+    `${PROLOGUE}
+    (async () => {
+      const made = await open('a');
+      await fill(made, 10);
+      await store.close(made);
+      const database = await store.open(budget, join(process.env.FOLDER, 'a'), true, true);
+      const snapshots = Array.from({ length: 5000 }, () => store.newSnapshot(database));
+      let isTaken = false;
+      const taking = store.takeChanges(database).finally(() => (isTaken = true));
+      const rest = new Int32Array(new SharedArrayBuffer(4));
+      while (!isTaken) {
+        store.freeSnapshot(snapshots.pop());
+        Atomics.wait(rest, 0, 0, 1);
+        await new Promise((next) => setImmediate(next));
+      }
+      await taking;
+      // Some were there at the switch, and one ended beside it.
+      assert(snapshots.length > 100, String(snapshots.length));
+      for (const snapshot of snapshots) store.freeSnapshot(snapshot);
+      assert.equal(store.property(database, 'rocksdb.num-snapshots'), 0);
+      await store.close(database);
+    })()`,
+    { folder, before: `export LD_PRELOAD='${library}'; ` },
+  );
 });
 
 test('use after close fails as closed, whatever is called', async () => {

@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, promises, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BackupRepository } from '../../coordinator/backup/backup-repository';
 import { specText, specTextLike } from '../../node/records/shard-format';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
 import type { ShardStatus } from '../../shared/shard/shard-read';
 import { Pace } from '../../shared/time/pace';
@@ -136,6 +137,59 @@ test('a crash at any moment of its first use leaves a shard that has what was ac
     expect(await countIn(other, 0)).toBe(1);
     expect(existsSync(join(pathOf(0, place), 'rest.json'))).toBe(false);
   }
+});
+
+test.each(['its indexes can not be opened at first', 'its records can not be made at first'])('one that a crash left with records begun stays blank, though %s', async (what) => {
+  let fails = 0;
+  const failing = async <Done>(act: () => Promise<Done>): Promise<Done> => {
+    if (fails-- > 0) throw new QuiverError('storage_failed', 'the disk is full');
+    return act();
+  };
+  const isIndexes = what.startsWith('its indexes');
+  const factories = isIndexes ? { ...nativeFactories, openVectorIndex: (...call: Parameters<typeof nativeFactories.openVectorIndex>) => failing(() => nativeFactories.openVectorIndex(...call)) } : nativeFactories;
+  const openStore: typeof openRocksStore = isIndexes ? openRocksStore : (...call) => failing(() => openRocksStore(...call));
+  const node = new ShardNode({ factories, openStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 } });
+  nodes.push(await node.start());
+  await node.client.make(specOf(0));
+  mkdirSync(join(pathOf(0), 'records'));
+  writeFileSync(join(pathOf(0), 'records', 'IDENTITY'), 'begun');
+  fails = 1;
+  if (isIndexes) await expect(countIn(node, 0)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('the disk is full') });
+  else await expect(node.client.write(specOf(0), [upsert('a')], NO_HURRY)).rejects.toMatchObject({ kind: 'commit_unknown' });
+  await eventually('it is read', () => countIn(node, 0).then((count) => count === 0, () => false));
+  await node.host.restUnused(0);
+  expect(node.host.restingShards).toBe(1);
+  await node.restart();
+  await node.client.open(specOf(0));
+  expect(await countIn(node, 0)).toBe(0);
+  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+  await node.host.restUnused(0);
+  await node.restart();
+  await node.client.open(specOf(0));
+  expect(await countIn(node, 0)).toBe(1);
+});
+
+test('a note of a blank one that can not be removed, where the store is noted, keeps it closed in plain words until it can', async () => {
+  const node = await started();
+  await node.client.make(specOf(0));
+  const note = readFileSync(join(pathOf(0), 'rest.json'));
+  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+  await node.stop();
+  writeFileSync(join(pathOf(0), 'rest.json'), note);
+  const { rm } = promises;
+  let fails = 1;
+  const remove = jest.spyOn(promises, 'rm').mockImplementation(async (path, options) => {
+    if (String(path).endsWith('rest.json') && fails-- > 0) throw Object.assign(new Error('EIO: i/o error, unlink'), { code: 'EIO' });
+    return rm(path, options);
+  });
+  try {
+    await node.start();
+    await expect(node.client.open(specOf(0))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringMatching(/rest\.json can't be removed: EIO/) });
+  } finally {
+    remove.mockRestore();
+  }
+  await eventually('it is opened', () => countIn(node, 0).then((count) => count === 1, () => false));
+  expect(existsSync(join(pathOf(0), 'rest.json'))).toBe(false);
 });
 
 test('uses that come at once make one store, and find it', async () => {

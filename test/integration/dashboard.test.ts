@@ -466,7 +466,7 @@ describe('the map', () => {
       expect(byGraphicsProcessor / plain).toBeLessThan(1.4);
     }));
 
-  test('of 50,000 points moves at 20 frames a second and more, drawn in software', async () => {
+  test('of 50,000 points is drawn once a frame, however often it moved, and not while it rests, in software', async () => {
     await server.data('POST', '/v1/collections', { name: 'many', dim: 8 });
     for (let from = 0; from < 50_000; from += 1000) {
       const items = Array.from({ length: 1000 }, (_, i) => {
@@ -479,21 +479,31 @@ describe('the map', () => {
     await onPage('#/collections/many/map', async (page) => {
       await page.locator('canvas.map-canvas').waitFor({ timeout: 60_000 });
       await page.getByText('50,000 items').waitFor();
-      // The best of many short spans: what else the machine does meanwhile is not the page's doing.
-      const best = await page.evaluate<number>(`(async () => {
+      // What a frame costs does not depend on the machine: one picture, in the memory of the one before.
+      const drawn = await page.evaluate<number[]>(`(async () => {
         const canvas = document.querySelector('canvas.map-canvas');
-        let most = 0;
-        for (let span = 0; span < 40 && most < 20; span++) {
-          const from = performance.now();
-          for (let i = 0; i < 8; i++) {
-            canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: span % 2 === 0 ? -30 : 30, cancelable: true }));
-            await new Promise((done) => requestAnimationFrame(done));
-          }
-          most = Math.max(most, 8000 / (performance.now() - from));
-        }
-        return most;
+        const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+        const { prototype } = CanvasRenderingContext2D;
+        let pictures = 0;
+        const images = new Set();
+        const put = prototype.putImageData;
+        prototype.putImageData = function (image, ...rest) {
+          pictures += 1;
+          images.add(image);
+          return put.call(this, image, ...rest);
+        };
+        const drawnIn = async (events) => {
+          const before = pictures;
+          for (let i = 0; i < events; i++) canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: i % 3 === 0 ? 30 : -30, cancelable: true }));
+          await frame();
+          return pictures - before;
+        };
+        await frame();
+        const counts = [await drawnIn(1), await drawnIn(8), await drawnIn(0), await drawnIn(3)];
+        prototype.putImageData = put;
+        return [...counts, images.size];
       })()`);
-      expect(best).toBeGreaterThanOrEqual(20);
+      expect(drawn).toEqual([1, 1, 0, 1, 1]);
     });
   });
 });

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KeyRange, KeyValueEntry, KeyValueStore, StoreSnapshot } from '../../node/kv/key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import { type SnapshotHandle, storeBinding } from '../../node/kv/store-binding';
+import { storeBinding } from '../../node/kv/store-binding';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import { eventually } from '../support/eventually';
 import { NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
 
 /** Stores that are opened to be read alone, until they are changed. */
@@ -166,6 +167,32 @@ test.each([
   await expect(open()).rejects.toMatchObject({ kind: 'storage_damaged' });
 });
 
+test('a shard that its first change finds damaged says so from then on, with what to do', async () => {
+  const spec: ShardSpec = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' };
+  const upsert: UpsertOperation = { type: 'upsert', externalId: 'a', vector: Float32Array.of(1, 2), stamp: 5, metadata: '{}', text: undefined };
+  const node = new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, rests: { afterMs: 3_600_000, openMax: 4 } });
+  try {
+    await node.start();
+    await node.client.make(spec);
+    await node.client.write(spec, [upsert], NO_HURRY);
+    await node.host.restUnused(0);
+    expect(await node.client.read(spec, 'count', null, NO_HURRY)).toBe(1);
+    const records = join(folder, 'shards', 'c', '0', 'records');
+    truncateSync(logIn(records), statSync(logIn(records)).size - 10);
+    const before = readFileSync(logIn(records));
+    const write = (): Promise<unknown> => node.client.write(spec, [{ ...upsert, externalId: 'b' }], NO_HURRY);
+    await expect(write()).rejects.toMatchObject({ kind: 'unavailable' });
+    const ended = async (call: Promise<unknown>): Promise<string> => call.then(() => 'done', ({ kind, message }) => `${kind}: ${message}`);
+    let told = '';
+    await eventually('it is opened anew', async () => (told = await ended(write())).includes('docs/operations.md'));
+    expect(told).toMatch(/^storage_damaged: .*quiver repair --accept-loss/);
+    expect(await ended(node.client.read(spec, 'count', null, NO_HURRY))).toBe(told);
+    expect(readFileSync(logIn(records))).toEqual(before);
+  } finally {
+    await node.stop();
+  }
+});
+
 test('one that can neither be opened for changes nor locked again is closed for good, and says why', async () => {
   await make();
   const store = await open();
@@ -204,26 +231,6 @@ test('a mark that cannot be written is not kept open, however often it is tried'
   expect(targets).not.toContain('/dev/full');
   expect(binding.isOnlyRead(database)).toBe(true);
   await binding.close(database);
-});
-
-test('snapshots that end while a store is opened for changes', async () => {
-  await make();
-  const binding = storeBinding();
-  const budget = binding.newBudget(1 << 20, 1 << 20);
-  for (let round = 0; round < 20; round += 1) {
-    const database = await binding.open(budget, folder, true, true);
-    const snapshots: SnapshotHandle[] = Array.from({ length: 2_000 }, () => binding.newSnapshot(database));
-    let isTaken = false;
-    const taking = binding.takeChanges(database).finally(() => (isTaken = true));
-    while (!isTaken) {
-      for (const snapshot of snapshots.splice(0, 20)) binding.freeSnapshot(snapshot);
-      if (snapshots.length === 0) for (let more = 0; more < 500; more += 1) snapshots.push(binding.newSnapshot(database));
-      await new Promise((next) => setImmediate(next));
-    }
-    await taking;
-    for (const snapshot of snapshots) binding.freeSnapshot(snapshot);
-    await binding.close(database);
-  }
 });
 
 test('what a kill left in the memory of the system alone is on stable storage before anything is answered by it', async () => {

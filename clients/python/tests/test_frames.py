@@ -163,6 +163,42 @@ def test_numbers_of_32_bits_are_the_shortest_decimals_in_every_table() -> None:
         assert found == [{"n": 0.1, "list": [0.1, 0.3]}, {"n": 2.7, "list": [0.1, 0.3]}, {"list": [0.1, 0.3]}]
 
 
+def test_numbers_of_32_bits_within_others_are_the_shortest_decimals() -> None:
+    value = {"n": 0.1, "list": [0.3, None], "double": 1.1}
+    pa = pytest.importorskip("pyarrow")
+    single, lists = pa.float32(), pa.list_(pa.float32())
+    struct = pa.struct([("n", single), ("list", lists), ("double", pa.float64())])
+    of_arrow = {
+        "struct": (pa.array([value], struct), value),
+        "structs": (pa.array([[value, None]], pa.large_list(struct)), [value, None]),
+        "lists": (pa.array([[[0.1], None]], pa.list_(lists)), [[0.1], None]),
+        "map": (pa.array([[("k", 0.1)]], pa.map_(pa.string(), single)), {"k": 0.1}),
+        "words": (pa.array([0.1], single).dictionary_encode(), 0.1),
+        "list": (pa.array([[0.1]], lists), [0.1]),
+        "large": (pa.array([[0.1]], pa.large_list(single)), [0.1]),
+        "fixed": (pa.array([[0.1]], pa.list_(single, 1)), [0.1]),
+        "double": (pa.array([[0.1]], pa.list_(pa.float64())), [0.1]),
+    }
+    table = pa.table({"id": ["a"], **{name: array for name, (array, _) in of_arrow.items()}})
+    expected = {name: wanted for name, (_, wanted) in of_arrow.items()}
+    pandas = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for one in (table, pandas):
+        found = [metadata_body(row["metadata"]) for row in items_of(one, text="id", vector=False, metadata=list(of_arrow))]
+        assert found == [expected]
+    category = pd.DataFrame({"id": ["a"], "n": pd.Categorical(np.array([0.1], dtype=np.float32))})
+    pl = pytest.importorskip("polars")
+    polars = pl.DataFrame(
+        {"id": ["a"], "n": [value], "lists": [[[0.1]]]},
+        schema_overrides={
+            "n": pl.Struct({"n": pl.Float32, "list": pl.List(pl.Float32), "double": pl.Float64}),
+            "lists": pl.List(pl.List(pl.Float32)),
+        },
+    )
+    assert [one["metadata"] for one in items_of(category, text="id", vector=False, metadata=["n"])] == [{"n": 0.1}]
+    found = items_of(polars, text="id", vector=False, metadata=["n", "lists"])
+    assert [metadata_body(one["metadata"]) for one in found] == [{"n": value, "lists": [[0.1]]}]
+
+
 def arrays(*given: Any, **more: Any) -> list[dict[str, Any]]:
     rows = rows_of_arrays(*given, **{"texts": None, "metadata": None, **more})
     rows.check()

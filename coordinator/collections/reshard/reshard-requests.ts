@@ -6,12 +6,12 @@ import type { Clock } from '../../../shared/time/clock';
 import { besides, mustBeFirst, type StoreMark } from '../../idempotency/store-mark';
 import { collectionNotFound } from '../../routing/collection-not-found';
 import type { ReshardView } from '../../service';
-import { checkQuota, type CollectionQuota, countPresent, type PresentCount } from '../collection-quota';
-import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord } from '../collection-record';
+import { checkQuota, type CollectionQuota, countPresent } from '../collection-quota';
+import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, type CollectionRecord } from '../collection-record';
 import { isCancellable, isUnderWay, NOTHING_COPIED, type ReshardRecord, reshardFromEntry, reshardPath, RESHARDS_PREFIX, reshardToValue, type RestoredSet, type ShardSet } from './reshard-record';
 import { mustHoldNothing } from './empty-shards';
+import { presentSets } from './present-sets';
 import { reshardView, shownReshards } from './reshard-view';
-import { shardSetsOfReshards } from './sets-of-reshards';
 import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
 
 const UID_BYTES = 16;
@@ -93,7 +93,7 @@ export class ReshardRequests {
     const before = present === null ? null : reshardFromEntry(present);
     mustNotBeUnderWay(before);
     const replicas = restored?.replicas ?? record.replicas;
-    checkQuota(quota, await this.presentSets(), { ...record, ...to, replicas }, { isReshard: true });
+    checkQuota(quota, countPresent(quota, await presentSets(store)), { ...record, ...to, replicas }, { isReshard: true });
     const reshard: ReshardRecord = {
       id: to.uid,
       identity: record.identity,
@@ -175,14 +175,6 @@ export class ReshardRequests {
   private async presentOf(identity: string): Promise<ReshardRecord | null> {
     const entry = await this.options.store.get(reshardPath(identity));
     return entry === null ? null : reshardFromEntry(entry);
-  }
-
-  /** Everything that takes room. */
-  private async presentSets(): Promise<PresentCount> {
-    const { store, quota } = this.options;
-    const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
-    const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
-    return countPresent(quota, { collections, drops: [...drops, ...(await shardSetsOfReshards(store))] });
   }
 
   /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */

@@ -110,10 +110,15 @@ def _of_level(name: str, values: Any) -> Column:
 
 
 def _of_series(name: str, series: Any) -> Column:
+    arrow = getattr(series.dtype, "pyarrow_dtype", None)
+    if arrow is not None and str(arrow) != "float" and _shortener(arrow) is not None:
+        # pandas makes objects of Python of them, whose numbers have 64 bits.
+        return _of_arrow(name, series.array.__arrow_array__())
     kind = getattr(series.dtype, "kind", "O")
     is_numpy = type(series.dtype).__module__.startswith("numpy")
     array = (lambda start, stop: series.iloc[start:stop].to_numpy()) if is_numpy and kind in "fiu" else None
-    take = _taken(series.dtype, lambda start, stop: series.iloc[start:stop].tolist())
+    categories = getattr(series.dtype, "categories", None)
+    take = _taken(getattr(categories, "dtype", series.dtype), lambda start, stop: series.iloc[start:stop].tolist())
     return Column(name, len(series), take, is_checked=kind in "fiubM", array=array)
 
 
@@ -147,6 +152,34 @@ def _shortest(values: Sequence[Any]) -> list[Any]:
     return [one if is_nothing(one) else shortest_float(one) for one in values]
 
 
+def _shortener(kind: Any) -> Callable[[Any], Any] | None:
+    """Makes numbers of 32 bits within values of a type of Arrow or polars the shortest decimals; None where it has none."""
+    if str(kind) in ("float", "Float32"):
+        return lambda one: one if is_nothing(one) else shortest_float(one)
+    # In Arrow, the storage of an extension, the values of a dictionary, and of lists; in polars, those of lists and arrays.
+    within = next((getattr(kind, name) for name in ("storage_type", "item_type", "value_type", "inner") if hasattr(kind, name)), None)
+    if hasattr(kind, "item_type"):
+        key, item = _shortener(kind.key_type) or _same, _shortener(within) or _same
+        has_any = key is not _same or item is not _same
+        return (lambda pairs: None if pairs is None else [(key(name), item(one)) for name, one in pairs]) if has_any else None
+    if within is not None:
+        shorten = _shortener(within)
+        if shorten is None or str(kind).startswith(("dictionary<", "run_end_encoded<", "extension<")):
+            return shorten
+        return lambda values: None if values is None else [shorten(one) for one in values]
+    fields = list(kind) if str(kind).startswith("struct<") else getattr(kind, "fields", None)
+    if not isinstance(fields, (list, tuple)):
+        return None
+    by_name = {field.name: found for field in fields if (found := _shortener(getattr(field, "dtype", None) or field.type)) is not None}
+    if not by_name:
+        return None
+    return lambda one: None if one is None else {name: by_name.get(name, _same)(value) for name, value in one.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
 def _of_polars(name: str, series: Any) -> Column:
     is_number = series.dtype.is_numeric() or series.dtype.is_temporal()
     if str(series.dtype) == "Float32":
@@ -161,6 +194,9 @@ def _of_polars(name: str, series: Any) -> Column:
     if getattr(series.dtype, "time_unit", None) == "ns":
         # Python's own moments end at microseconds.
         return Column(name, len(series), lambda start, stop: list(series.slice(start, stop - start).to_numpy()), is_checked=True)
+    shorten = _shortener(series.dtype)
+    if shorten is not None:
+        return Column(name, len(series), lambda start, stop: [shorten(one) for one in series.slice(start, stop - start).to_list()])
     return Column(name, len(series), lambda start, stop: series.slice(start, stop - start).to_list(), is_checked=is_number)
 
 
@@ -171,14 +207,16 @@ def _of_arrow(name: str, column: Any) -> Column:
     if kind.startswith(("list<", "large_list<", "fixed_size_list<")) and _is_of_numbers(column):
         # Arrays of their own type, and not lists of Python's numbers.
         return Column(name, len(column), lambda start, stop: list(column.slice(start, stop - start).to_numpy(zero_copy_only=False)))
+    shorten = _shortener(column.type)
+
+    def listed(start: int, stop: int) -> list[Any]:
+        values = column.slice(start, stop - start).to_pylist()
+        return values if shorten is None else [shorten(one) for one in values]
+
     if kind.startswith("map<"):
         # As lists of pairs otherwise.
-        return Column(
-            name,
-            len(column),
-            lambda start, stop: [None if one is None else dict(one) for one in column.slice(start, stop - start).to_pylist()],
-        )
-    return Column(name, len(column), lambda start, stop: column.slice(start, stop - start).to_pylist())
+        return Column(name, len(column), lambda start, stop: [None if one is None else dict(one) for one in listed(start, stop)])
+    return Column(name, len(column), listed)
 
 
 def _is_of_numbers(column: Any) -> bool:
