@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -93,6 +93,11 @@ export async function forgetRest(folder: string): Promise<void> {
   } catch (error) {
     throw new QuiverError('storage_failed', `${join(folder, REST_NAME)} can't be removed: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** Whether nothing is noted in the folder of a shard, which is there. */
+export function hasNoRest(folder: string): boolean {
+  return existsSync(folder) && !existsSync(join(folder, REST_NAME));
 }
 
 /** The specification (`specText`) of the shard in this folder, to which nobody has written, so that it has no records; null: it is none of these. */

@@ -19,7 +19,7 @@ import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
-import { blankSpec, forgetRest, readRest } from './rest-note';
+import { blankSpec, forgetRest, hasNoRest, readRest } from './rest-note';
 import type { RestingShard } from './resting-shards';
 import { allEnded, lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { type RestOptions, ShardRests } from './shard-rests';
@@ -326,13 +326,18 @@ export class ShardHost implements ShardPublications {
     const place: ShardPlace<Shard> = new ShardPlace(spec, {
       pausesFirst: false,
       open: async (ended) => {
+        const folder = this.folderOf(spec);
+        const isBlank = this.isBlank(spec);
+        const isStableNow = takeStable();
         // A store that is noted is never blank again, should its note be lost.
-        if (this.notes.isKnown(shardNoteName(spec)) && blankSpec(this.folderOf(spec)) !== null) await forgetRest(this.folderOf(spec));
-        return this.opening.open(this.folderOf(spec), spec, mustExist || this.places.get(name)?.wasOpen === true, {
+        if (this.notes.isKnown(shardNoteName(spec)) && blankSpec(folder) !== null) await forgetRest(folder);
+        // Nor is one of which a note was removed, by whoever was killed before that was synced.
+        else if (!isBlank && !isStableNow && hasNoRest(folder)) await forgetRest(folder);
+        return this.opening.open(folder, spec, mustExist || this.places.get(name)?.wasOpen === true, {
           ended,
-          isStable: takeStable(),
+          isStable: isStableNow,
           isVerified: this.rests.isVerified(name),
-          isBlank: this.isBlank(spec),
+          isBlank,
           budget: this.budget,
           publisher: this.publisher,
           onDiverged: (error) => {
@@ -341,7 +346,10 @@ export class ShardHost implements ShardPublications {
           },
           onWriteFailed: (error) => {
             const isDamaged = isDamage(error);
-            logger.error({ error, shard: name }, isDamaged ? 'the first change of a shard found other records than were read; it is opened anew' : 'a shard could not write to its disk; it takes no writes until the disk does');
+            logger.error(
+              { error, shard: name },
+              isDamaged ? 'the first change of a shard found other records than were read; it is opened anew' : 'a shard could not write to its disk; it takes no writes until the disk does',
+            );
             if (isDamaged) place.reopen();
             else void this.awaitDisk(name, place);
           },

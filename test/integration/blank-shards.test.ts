@@ -146,7 +146,9 @@ test.each(['its indexes can not be opened at first', 'its records can not be mad
     return act();
   };
   const isIndexes = what.startsWith('its indexes');
-  const factories = isIndexes ? { ...nativeFactories, openVectorIndex: (...call: Parameters<typeof nativeFactories.openVectorIndex>) => failing(() => nativeFactories.openVectorIndex(...call)) } : nativeFactories;
+  const factories = isIndexes
+    ? { ...nativeFactories, openVectorIndex: (...call: Parameters<typeof nativeFactories.openVectorIndex>) => failing(() => nativeFactories.openVectorIndex(...call)) }
+    : nativeFactories;
   const openStore: typeof openRocksStore = isIndexes ? openRocksStore : (...call) => failing(() => openRocksStore(...call));
   const node = new ShardNode({ factories, openStore, folder: join(folder, 'node'), rests: { afterMs: 3_600_000, openMax: 4 } });
   nodes.push(await node.start());
@@ -156,7 +158,12 @@ test.each(['its indexes can not be opened at first', 'its records can not be mad
   fails = 1;
   if (isIndexes) await expect(countIn(node, 0)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('the disk is full') });
   else await expect(node.client.write(specOf(0), [upsert('a')], NO_HURRY)).rejects.toMatchObject({ kind: 'commit_unknown' });
-  await eventually('it is read', () => countIn(node, 0).then((count) => count === 0, () => false));
+  await eventually('it is read', () =>
+    countIn(node, 0).then(
+      (count) => count === 0,
+      () => false,
+    ),
+  );
   await node.host.restUnused(0);
   expect(node.host.restingShards).toBe(1);
   await node.restart();
@@ -188,8 +195,31 @@ test('a note of a blank one that can not be removed, where the store is noted, k
   } finally {
     remove.mockRestore();
   }
-  await eventually('it is opened', () => countIn(node, 0).then((count) => count === 1, () => false));
+  await eventually('it is opened', () =>
+    countIn(node, 0).then(
+      (count) => count === 1,
+      () => false,
+    ),
+  );
   expect(existsSync(join(pathOf(0), 'rest.json'))).toBe(false);
+});
+
+test('that a note was removed is on stable storage before its records take more, though a kill came before it was synced', async () => {
+  const node = await started();
+  await node.client.make(specOf(0));
+  await node.client.write(specOf(0), [upsert('a')], NO_HURRY);
+  await node.stop();
+  // As it is then: the note is gone for all that look, and comes back with a loss of power.
+  rmSync(join(pathOf(0), 'rest.json'));
+  const opened = jest.spyOn(promises, 'open');
+  try {
+    await node.start();
+    await node.client.open(specOf(0));
+    expect(opened).toHaveBeenCalledWith(pathOf(0), 'r');
+  } finally {
+    opened.mockRestore();
+  }
+  expect(await countIn(node, 0)).toBe(1);
 });
 
 test('uses that come at once make one store, and find it', async () => {

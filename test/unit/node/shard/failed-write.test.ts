@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import { Shard } from '../../../../node/shard/shard';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import { silentLogger } from '../../../../shared/logs/logger';

@@ -3,14 +3,29 @@ import { collectionPath, collectionToValue, dropPath, dropToValue } from '../../
 import { presentSets } from '../../../../../coordinator/collections/reshard/present-sets';
 import { dropChanges, type ReshardRecord, type ReshardState, reshardPath, reshardToValue } from '../../../../../coordinator/collections/reshard/reshard-record';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import type { StoreChange } from '../../../../../shared/cluster-store/cluster-store';
 
 /** What there is, counted while reshards end and collections are deleted. */
 
 const quota: CollectionQuota = { collectionsMax: 9, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: 99, source: '' }) };
 const collection = (uid: string, shards: number): string =>
-  collectionToValue({ uid, identity: 'c', name: 'c', shards, replicas: 1, minInSync: 1, dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' });
+  collectionToValue({
+    uid,
+    identity: 'c',
+    name: 'c',
+    shards,
+    replicas: 1,
+    minInSync: 1,
+    dim: 2,
+    metric: 'cosine',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    createdAt: '',
+    embeddingModel: null,
+    state: 'ready',
+  });
 const reshard = (state: ReshardState): ReshardRecord => ({
   id: 'r',
   identity: 'c',
