@@ -305,11 +305,7 @@ export class ShardHost implements ShardPublications {
     try {
       return await place.ready;
     } catch (error) {
-      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) {
-        // Of a blank one nothing was opened, so that its note holds.
-        const isNoted = found.isBlank && found.isNoted;
-        resting.put(name, { ...found, isNoted, isStable: false, closed: place.end('closed').catch(() => undefined) });
-      }
+      if (!isDamage(error) && !this.places.has(name) && !this.leaving.has(name)) resting.put(name, { ...found, isNoted: false, isStable: false, closed: place.end('closed').catch(() => undefined) });
       throw notOpenedNow(error);
     }
   }
