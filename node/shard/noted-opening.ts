@@ -38,7 +38,8 @@ export class NotedOpening {
       return await this.openAndNote(folder, spec, { ...surroundings, mustExist: mustExist || isNoted });
     } catch (error) {
       // Of the file system, in words of its own.
-      if ((error as NodeJS.ErrnoException).syscall !== undefined) throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, { cause: error, details: { folder } });
+      if ((error as NodeJS.ErrnoException).syscall !== undefined)
+        throw new QuiverError('storage_failed', `the shard can't be opened: ${(error as Error).message}`, { cause: error, details: { folder } });
       if (!isDamage(error)) throw error;
       const what = (await readStoreStamp(join(folder, 'records'))) === null ? 'its data are gone' : error.message;
       this.options.logger.error({ error, ...idOf(spec), folder }, `a shard is not opened, because ${what}; nothing is made in their place`);

@@ -182,7 +182,11 @@ test('a shard that its first change finds damaged says so from then on, with wha
     const before = readFileSync(logIn(records));
     const write = (): Promise<unknown> => node.client.write(spec, [{ ...upsert, externalId: 'b' }], NO_HURRY);
     await expect(write()).rejects.toMatchObject({ kind: 'unavailable' });
-    const ended = async (call: Promise<unknown>): Promise<string> => call.then(() => 'done', ({ kind, message }) => `${kind}: ${message}`);
+    const ended = async (call: Promise<unknown>): Promise<string> =>
+      call.then(
+        () => 'done',
+        ({ kind, message }) => `${kind}: ${message}`,
+      );
     let told = '';
     await eventually('it is opened anew', async () => (told = await ended(write())).includes('docs/operations.md'));
     expect(told).toMatch(/^storage_damaged: .*quiver repair --accept-loss/);
