@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import type { QuiverError } from '../../shared/errors/quiver-error';
 import { runSeed, seededRandom } from '../support/random';
@@ -13,6 +13,8 @@ import { runSeed, seededRandom } from '../support/random';
 
 const ENTRIES = 400;
 const ROUNDS = 60;
+/** Of the file SYNCED (node/kv/native/manifest_mark.h). */
+const MANIFEST_MARK_AT = 2 * 4096;
 const random = seededRandom(runSeed('store-damage'));
 const folders: string[] = [];
 /** A store that a SIGKILL ended: half of its entries in a table, the other half in the log. */
@@ -159,6 +161,27 @@ test.each([
     told += 1;
   }
   expect(told).toBeGreaterThan(ROUNDS * 0.8);
+});
+
+test('a manifest that is cut anywhere, or has zeros from there on, is told: tables that it lists no more would be removed, and later changes in the log hide that', async () => {
+  const [manifest] = filesOf(sound, '').filter((path) => path.includes('MANIFEST'));
+  const whole = readFileSync(manifest);
+  for (let size = 0; size < whole.length; size++) {
+    const cut = await harmed(basename(manifest), (path) => truncateSync(path, size));
+    expect(cut.verdict).toMatchObject({ told: 'open', place: expect.stringContaining('MANIFEST') });
+    // As who has it open makes it, and goes on behind the cut.
+    const zeros = await harmed(basename(manifest), (path) => writeFileSync(path, Buffer.from(whole).fill(0, size)));
+    if (!whole.subarray(size).every((byte) => byte === 0)) expect(zeros.verdict).toMatchObject({ told: 'open', place: expect.stringContaining('MANIFEST') });
+  }
+});
+
+test('a manifest of which a sync is not marked, as after a loss of power, is as good as before', async () => {
+  const { verdict } = await harmed('SYNCED', (path) => {
+    const bytes = readFileSync(path);
+    // What was marked by then is the start of the manifest.
+    writeFileSync(path, bytes.fill(0, MANIFEST_MARK_AT));
+  });
+  expect(verdict).toBe('harmless');
 });
 
 test('files that are gone are told', async () => {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "entries.h"
+#include "manifest_mark.h"
 #include "whole_files.h"
 
 namespace quiver {
@@ -32,7 +33,6 @@ constexpr int kOpenFilesMax = 100;
 constexpr size_t kReadAheadBytes = 256u << 10;
 // The values of a read are cached for the next one only if it asks for at most this many keys.
 constexpr size_t kCachedKeysMax = 32;
-constexpr const char* kMarkName = "/SYNCED";
 // One of more is opened for writing at once: while it is read alone, all of its tables are open, and what is in its logs is in
 // memory.
 constexpr size_t kReadTablesMax = 8;
@@ -137,6 +137,7 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   if (!must_exist) require(env.CreateDirIfMissing(folder));
   // Nobody may write to the log while it is examined.
   database->lock();
+  refuse_changed_manifest(folder);
   database->synced_ = SyncedMark::read(folder + kMarkName);
   const bool stays = must_exist && reading && is_small(env, folder);
   std::unique_ptr<rocksdb::DB> found;
@@ -211,6 +212,7 @@ void Database::take_changes() {
   }
   const rocksdb::Options options = options_for(*budget_, log_, true);
   // What was damaged or removed since it was opened would be dropped for good.
+  refuse_changed_manifest(folder_);
   refuse_lost_changes(options, std::max(synced_, last), false);
   // What is read meanwhile is read from the one that is open.
   std::unique_ptr<rocksdb::DB> db;

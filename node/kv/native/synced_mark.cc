@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "crc32c.h"
 #include "errors.h"
 
 namespace quiver {
 
 namespace {
 
-constexpr off_t kBlockBytes = 4096;
 constexpr uint32_t kMagic = 0x4b52414d;  // "MARK"
 
 struct Slot {
@@ -22,16 +22,6 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 16, "a slot is written as it lies in memory");
 
-// CRC-32C, bit by bit: twelve bytes per write are too few for a table to pay off.
-uint32_t crc32c(const void* data, size_t size) {
-  uint32_t crc = ~0u;
-  for (size_t i = 0; i < size; i++) {
-    crc ^= static_cast<const uint8_t*>(data)[i];
-    for (int bit = 0; bit < 8; bit++) crc = (crc >> 1) ^ (crc & 1 ? 0x82f63b78u : 0);
-  }
-  return ~crc;
-}
-
 uint32_t checksum_of(const Slot& slot) { return crc32c(&slot, offsetof(Slot, checksum)); }
 
 void write_slot(int file, int number, uint64_t change) {
@@ -39,7 +29,7 @@ void write_slot(int file, int number, uint64_t change) {
   slot.checksum = checksum_of(slot);
   ssize_t written;
   do {
-    written = ::pwrite(file, &slot, sizeof slot, number * kBlockBytes);
+    written = ::pwrite(file, &slot, sizeof slot, number * kMarkBlockBytes);
   } while (written < 0 && errno == EINTR);
   if (written != ssize_t(sizeof slot)) throw storage_error("the mark of synced changes cannot be written");
 }
@@ -59,7 +49,7 @@ uint64_t SyncedMark::read(const std::string& path) {
   uint64_t best = 0;
   for (int number = 0; number < 2; number++) {
     Slot slot;
-    const ssize_t got = ::pread(file, &slot, sizeof slot, number * kBlockBytes);
+    const ssize_t got = ::pread(file, &slot, sizeof slot, number * kMarkBlockBytes);
     if (got < 0) {
       const StorageError error = storage_error(path + " cannot be read");
       ::close(file);

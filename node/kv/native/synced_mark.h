@@ -6,6 +6,10 @@
 
 namespace quiver {
 
+// Of the file in the folder of a database that has its marks, each in a block of its own.
+constexpr const char* kMarkName = "/SYNCED";
+constexpr int64_t kMarkBlockBytes = 4096;
+
 /**
  * How far a database has been on stable storage: the number of the last change that a synced write covered, in a file
  * beside RocksDB's own. When a write-ahead log is damaged or cut, RocksDB takes that place for the end of the log; the

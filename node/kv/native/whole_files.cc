@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "crc32c.h"
+#include "manifest_mark.h"
 
 namespace quiver {
 
@@ -44,6 +48,50 @@ class WholeFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
   const uint64_t size_;
 };
 
+// Marks how much of a manifest is on stable storage, by each sync. RocksDB writes it from its start to its end, one call at a time.
+class MarkedManifest : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  MarkedManifest(std::unique_ptr<rocksdb::FSWritableFile>&& file, std::string folder, uint64_t number)
+      : FSWritableFileOwnerWrapper(std::move(file)), folder_(std::move(folder)), mark_{number, 0, 0} {}
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           rocksdb::IODebugContext* context) override {
+    return appended(data, FSWritableFileOwnerWrapper::Append(data, options, context));
+  }
+
+  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
+                           const rocksdb::DataVerificationInfo& verification,
+                           rocksdb::IODebugContext* context) override {
+    return appended(data, FSWritableFileOwnerWrapper::Append(data, options, verification, context));
+  }
+
+  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* context) override {
+    return synced(FSWritableFileOwnerWrapper::Sync(options, context));
+  }
+
+  rocksdb::IOStatus Fsync(const rocksdb::IOOptions& options, rocksdb::IODebugContext* context) override {
+    return synced(FSWritableFileOwnerWrapper::Fsync(options, context));
+  }
+
+ private:
+  rocksdb::IOStatus appended(const rocksdb::Slice& data, rocksdb::IOStatus status) {
+    // After a failed one nobody knows what is there.
+    if (!status.ok()) failed_ = true;
+    mark_.content = crc32c(data.data(), data.size(), mark_.content);
+    mark_.size += data.size();
+    return status;
+  }
+
+  rocksdb::IOStatus synced(rocksdb::IOStatus status) {
+    if (status.ok() && !failed_) mark_manifest(folder_, mark_);
+    return status;
+  }
+
+  const std::string folder_;
+  ManifestMark mark_;
+  bool failed_ = false;
+};
+
 class WholeFileSystem : public rocksdb::FileSystemWrapper {
  public:
   WholeFileSystem() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
@@ -56,7 +104,12 @@ class WholeFileSystem : public rocksdb::FileSystemWrapper {
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* context) override {
     if (path.find("/OPTIONS-") != std::string::npos) return rocksdb::IOStatus::NotSupported("options are not written");
-    return target()->NewWritableFile(path, options, result, context);
+    const rocksdb::IOStatus status = target()->NewWritableFile(path, options, result, context);
+    const size_t name = path.rfind("/MANIFEST-");
+    unsigned long long number = 0;
+    if (!status.ok() || name == std::string::npos || std::sscanf(path.c_str() + name, "/MANIFEST-%llu", &number) != 1) return status;
+    *result = std::make_unique<MarkedManifest>(std::move(*result), path.substr(0, name), number);
+    return status;
   }
 
   rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,

@@ -58,7 +58,12 @@ export const MEMBER_FILES: readonly MemberRow[] = [
 ];
 
 /** Reads and writes go on without etcd; what changes the cluster waits for it, or is refused. */
-const withoutEtcd = right(['served'], { backup: HANDED_OVER, reshard: HANDED_OVER });
+const withoutEtcd = right(['served'], {
+  backup: HANDED_OVER,
+  reshard: HANDED_OVER,
+  // Who leads is decided in etcd: what a node led that stops meanwhile waits for it (docs/operations.md, What failures do).
+  stop: HANDED_OVER,
+});
 export const ETCD_STATES: readonly EtcdRow[] = [
   // A node that starts meanwhile waits for etcd, and others serve for it.
   { kind: 'the only member', state: 'away', right: withoutEtcd },
@@ -71,7 +76,8 @@ export const ETCD_STATES: readonly EtcdRow[] = [
 /** Files of a replica. Damaged records are put aside and copied; the rest is made anew. */
 export const NODE_FILES: readonly NodeFileRow[] = [
   { kind: 'records: table', file: /^node\/shards\/<uid>\/0\/records\/\d+\.sst$/, right: all('copied') },
-  { kind: 'records: write-ahead log', file: /^node\/shards\/<uid>\/0\/records\/\d+\.log$/, right: all('copied') },
+  // All of it is in the log of the replica as well, which alone is synced: what its end lacks is applied again.
+  { kind: 'records: write-ahead log', file: /^node\/shards\/<uid>\/0\/records\/\d+\.log$/, right: { missing: ['copied'], truncated: ['copied', 'served'], flipped: ['copied', 'served'] } },
   { kind: 'records: MANIFEST', file: /^node\/shards\/<uid>\/0\/records\/MANIFEST-\d+$/, right: all('copied') },
   { kind: 'records: CURRENT', file: /^node\/shards\/<uid>\/0\/records\/CURRENT$/, right: all('copied') },
   { kind: 'mark of the log', file: /^node\/shards\/<uid>\/0\/log-mark$/, right: all('served', 'copied') },

@@ -56,8 +56,6 @@ export const SHARD_FILES: readonly KindRow[] = [
   { kind: 'records: write-ahead log', file: /^records\/\d+\.log$/, start: all('refused'), running: whenRead('refused') },
   { kind: 'records: MANIFEST', file: /^records\/MANIFEST-\d+$/, start: all('refused'), running: whenRead('refused') },
   { kind: 'records: CURRENT', file: /^records\/CURRENT$/, start: all('refused'), running: whenRead('refused') },
-  // RocksDB writes it for people and reads it only where it is asked to.
-  { kind: 'records: OPTIONS', file: /^records\/OPTIONS-\d+$/, start: all('served'), running: all('served') },
   // The name of the store: another name is that of another store, which may not take this one's place. RocksDB makes a missing one anew.
   { kind: 'records: IDENTITY', file: /^records\/IDENTITY$/, start: { missing: ['served'], truncated: ['served', 'refused'], flipped: ['refused'] }, running: all('served') },
   // Empty: the lock is that of the kernel.
@@ -93,12 +91,12 @@ export const BESIDE_SHARD_FILES: readonly KindRow[] = [
 /** The folder of an embedded process, without its shards. */
 export const EMBEDDED_FILES: readonly KindRow[] = [
   { kind: 'format of the data folder', file: /^format\.json$/, start: { missing: ['served'], truncated: ['served', 'ends'], flipped: ['served', 'ends'] }, running: all('served') },
-  { kind: 'secret of backups', file: /^backup-secret$/, start: { missing: ['served', 'told'], truncated: ['told'], flipped: ['served', 'told'] }, running: all('served') },
+  // Its last byte is the end of the line, without which it is whole.
+  { kind: 'secret of backups', file: /^backup-secret$/, start: { missing: ['served', 'told'], truncated: ['served', 'told'], flipped: ['served', 'told'] }, running: all('served') },
   { kind: 'collections and keys: table', file: /^cluster\/\d+\.sst$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: write-ahead log', file: /^cluster\/\d+\.log$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: MANIFEST', file: /^cluster\/MANIFEST-\d+$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: CURRENT', file: /^cluster\/CURRENT$/, start: all('ends'), running: whenRead('refused') },
-  { kind: 'collections and keys: OPTIONS', file: /^cluster\/OPTIONS-\d+$/, start: all('served'), running: all('served') },
   { kind: 'collections and keys: IDENTITY', file: /^cluster\/IDENTITY$/, start: all('served'), running: all('served') },
   { kind: 'collections and keys: LOCK', file: /^cluster\/LOCK$/, start: all('served'), running: all('served') },
   { kind: 'collections and keys: SYNCED', file: /^cluster\/SYNCED$/, start: all('served', 'ends'), running: all('served') },

@@ -192,6 +192,9 @@ export class FailingCluster {
       await member.start();
     } else {
       await member.stop();
+      // Another leads, and waits for this one no more: both are decided in etcd.
+      const late = await this.isRight(call, model);
+      if (late !== null) return `no other leads: ${late}`;
       await fault.begin();
       member.spawn();
       const over = await Promise.race([member.ended().then((code) => ({ code })), pause(START_MS).then(() => null)]);

@@ -9,6 +9,8 @@ const AT_ONCE = 8;
 /** Of a backup, a restore or a reshard of a few items, on a machine that has other work. */
 const OVER_DEADLINE_MS = 120_000;
 const LOOK_MS = 100;
+/** What a reshard waits for that others are before. */
+const IN_TURN = 'which are copied first';
 /** A refusal says what to do, or that it goes on by itself. */
 const WAYS_OUT = /restore|repair|backup|tries again|tried again|is opened|put .* back|until|may be retried/;
 
@@ -84,7 +86,11 @@ export async function during(call: Call, moment: Moment, model: CollectionModel,
   }
   if (moment === 'reshard') {
     const begun = await call('POST', `${path}/reshard`, { shards: 2 });
-    if (begun.status === 'error') return named(begun.error?.message);
+    if (begun.status === 'error') {
+      // An earlier one, or this one, may be done though its answer was an error.
+      const { data } = await call('GET', path);
+      return data?.shards === 2 ? null : named(begun.error?.message);
+    }
     const ended = await resharded(call, model.name);
     if (ended === null) return null;
     // What is given up leaves the collection as it was.
@@ -129,7 +135,8 @@ async function resharded(call: Call, name: string): Promise<string | null> {
     // The new shards have taken over, and the old ones go later.
     if (reshard === undefined || reshard.state === 'retiring') return (await call('GET', `/v1/collections/${name}`)).data?.shards === 2 ? null : `the reshard of ${name} is gone`;
     if (reshard.state === 'failed') return `reshard of ${name} failed: ${reshard.error}`;
-    if (reshard.waits_for !== null) return `a reshard waits for ${reshard.waits_for}`;
+    // One is copied after the other; what keeps the first ends it, or is that one's.
+    if (reshard.waits_for !== null && !reshard.waits_for.endsWith(IN_TURN)) return `a reshard waits for ${reshard.waits_for}`;
   }
   return `the reshard is not over after ${OVER_DEADLINE_MS / 1000} s, and nothing says why: ${JSON.stringify(last)}`;
 }
