@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { replaceFile, syncFolder } from '../shared/files/stable-folder';
@@ -8,6 +8,10 @@ import type { Logger } from '../shared/logs/logger';
 const FILE = 'backup-secret';
 const SECRET = /^[0-9a-f]{64}$/;
 const SECRET_BYTES = 32;
+/** Beside it: what it is known by, twice, so that damage of this file is told from damage of the secret. */
+const CHECK_FILE = 'backup-secret.check';
+const CHECK = /^([0-9a-f]{16}) \1$/;
+const CHECK_LENGTH = 16;
 
 /**
  * The secret that seals the backups of an embedded service, out of its data folder; made there if it is missing. It is never in a
@@ -21,7 +25,10 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
       throw error;
     });
     const present = text?.trim() ?? '';
-    if (SECRET.test(present)) return present;
+    if (SECRET.test(present)) {
+      await tellOther(dataDir, present, log).catch((error: unknown) => log.error({ error, path }, 'whether the secret that seals backups is that of before is not known'));
+      return present;
+    }
     if (text !== null) {
       log.error(
         { path, kept: `${path}.damaged` },
@@ -31,6 +38,7 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     }
     const made = randomBytes(SECRET_BYTES).toString('hex');
     await replaceFile(path, `${made}\n`);
+    await replaceFile(join(dataDir, CHECK_FILE), checkOf(made));
     await syncFolder(dataDir);
     log.info(
       { path },
@@ -42,4 +50,27 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
     log.error({ error, path }, 'the secret that seals backups could not be read or kept: backups that are taken until the next start count as not sealed by this service afterwards');
     return randomBytes(SECRET_BYTES).toString('hex');
   }
+}
+
+/** Says so when the secret is another one than at the last start: somebody put it there, or a character of it is damaged. Errors: those of the file system. */
+async function tellOther(dataDir: string, secret: string, log: Pick<Logger, 'error'>): Promise<void> {
+  const path = join(dataDir, CHECK_FILE);
+  const noted = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  const check = checkOf(secret);
+  if (noted === check) return;
+  if (noted.trim() !== check.trim() && CHECK.test(noted.trim())) {
+    log.error(
+      { path: join(dataDir, FILE) },
+      'the secret that seals backups is another one than at the last start: if nobody put it there, it is damaged, and the one of before is to be put back; backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)',
+    );
+  }
+  await replaceFile(path, check);
+}
+
+function checkOf(secret: string): string {
+  const digits = createHash('sha256').update(secret).digest('hex').slice(0, CHECK_LENGTH);
+  return `${digits} ${digits}\n`;
 }

@@ -91,8 +91,9 @@ export const BESIDE_SHARD_FILES: readonly KindRow[] = [
 /** The folder of an embedded process, without its shards. */
 export const EMBEDDED_FILES: readonly KindRow[] = [
   { kind: 'format of the data folder', file: /^format\.json$/, start: { missing: ['served'], truncated: ['served', 'ends'], flipped: ['served', 'ends'] }, running: all('served') },
-  // Its last byte is the end of the line, without which it is whole.
-  { kind: 'secret of backups', file: /^backup-secret$/, start: { missing: ['served', 'told'], truncated: ['served', 'told'], flipped: ['served', 'told'] }, running: all('served') },
+  // Its last byte is the end of the line, without which or with another space in its place it is whole.
+  { kind: 'secret of backups', file: /^backup-secret$/, start: { missing: ['told'], truncated: ['served', 'told'], flipped: ['served', 'told'] }, running: all('served') },
+  { kind: 'check of the secret of backups', file: /^backup-secret\.check$/, start: all('served'), running: all('served') },
   { kind: 'collections and keys: table', file: /^cluster\/\d+\.sst$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: write-ahead log', file: /^cluster\/\d+\.log$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: MANIFEST', file: /^cluster\/MANIFEST-\d+$/, start: all('ends'), running: whenRead('refused') },

@@ -36,7 +36,31 @@ test.each([
   expect(readFileSync(join(folder, 'backup-secret.damaged'), 'utf8')).toBe(text);
   expect(lines[0]).toMatch(/^error .*damaged/);
   expect(await ownBackupSecret(folder, log)).toBe(secret);
-  expect(readdirSync(folder).sort()).toEqual(['backup-secret', 'backup-secret.damaged']);
+  expect(readdirSync(folder).sort()).toEqual(['backup-secret', 'backup-secret.check', 'backup-secret.damaged']);
+});
+
+test('one of which a character changed is told, once, and so is another one; a damaged or missing check says nothing', async () => {
+  const secret = await ownBackupSecret(folder, log);
+  const other = `${secret.startsWith('0') ? '4' : '0'}${secret.slice(1)}`;
+  const check = join(folder, 'backup-secret.check');
+  expect(readFileSync(check, 'utf8')).not.toContain(secret);
+  writeFileSync(join(folder, 'backup-secret'), `${other}\n`);
+  lines.length = 0;
+  expect(await ownBackupSecret(folder, log)).toBe(other);
+  expect(lines).toEqual([expect.stringMatching(/^error .*another one than at the last start/)]);
+  const right = readFileSync(check, 'utf8');
+  for (const text of [right, right.trim(), `x${right.slice(1)}`, right.slice(0, 20), '']) {
+    writeFileSync(check, text);
+    expect(await ownBackupSecret(folder, log)).toBe(other);
+    expect(readFileSync(check, 'utf8')).toBe(right);
+  }
+  rmSync(check);
+  expect(await ownBackupSecret(folder, log)).toBe(other);
+  expect(lines).toHaveLength(1);
+  // The end of its line is no part of it.
+  writeFileSync(join(folder, 'backup-secret'), other);
+  expect(await ownBackupSecret(folder, log)).toBe(other);
+  expect(lines).toHaveLength(1);
 });
 
 test('a folder that can not keep one stops nobody, and is told', async () => {
