@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crc32c.h"
+#include "database.h"
 #include "errors.h"
 #include "synced_mark.h"
 
