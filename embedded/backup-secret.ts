@@ -35,6 +35,8 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
         'the secret that seals backups is damaged: another one is made, and backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)',
       );
       await rename(path, `${path}.damaged`);
+    } else if (CHECK.test((await checkIn(dataDir)).trim())) {
+      log.error({ path }, 'the secret that seals backups is gone: another one is made, and backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)');
     }
     const made = randomBytes(SECRET_BYTES).toString('hex');
     await replaceFile(path, `${made}\n`);
@@ -54,11 +56,7 @@ export async function ownBackupSecret(dataDir: string, log: Pick<Logger, 'info' 
 
 /** Says so when the secret is another one than at the last start: somebody put it there, or a character of it is damaged. Errors: those of the file system. */
 async function tellOther(dataDir: string, secret: string, log: Pick<Logger, 'error'>): Promise<void> {
-  const path = join(dataDir, CHECK_FILE);
-  const noted = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  const noted = await checkIn(dataDir);
   const check = checkOf(secret);
   if (noted === check) return;
   if (noted.trim() !== check.trim() && CHECK.test(noted.trim())) {
@@ -67,7 +65,15 @@ async function tellOther(dataDir: string, secret: string, log: Pick<Logger, 'err
       'the secret that seals backups is another one than at the last start: if nobody put it there, it is damaged, and the one of before is to be put back; backups of before count as not sealed by this service (BACKUP_SECRET_OTHER takes a copy)',
     );
   }
-  await replaceFile(path, check);
+  await replaceFile(join(dataDir, CHECK_FILE), check);
+}
+
+/** '': there is none. Errors: those of the file system. */
+async function checkIn(dataDir: string): Promise<string> {
+  return readFile(join(dataDir, CHECK_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
 }
 
 function checkOf(secret: string): string {

@@ -63,6 +63,14 @@ test('one of which a character changed is told, once, and so is another one; a d
   expect(lines).toHaveLength(1);
 });
 
+test('one that is gone is told, and made anew', async () => {
+  const secret = await ownBackupSecret(folder, log);
+  rmSync(join(folder, 'backup-secret'));
+  lines.length = 0;
+  expect(await ownBackupSecret(folder, log)).not.toBe(secret);
+  expect(lines).toEqual([expect.stringMatching(/^error .*is gone/), expect.stringContaining('keep a copy of it')]);
+});
+
 test('a folder that can not keep one stops nobody, and is told', async () => {
   const secret = await ownBackupSecret(join(folder, 'gone'), log);
   expect(secret).toMatch(/^[0-9a-f]{64}$/);
