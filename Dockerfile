@@ -22,10 +22,11 @@ COPY shared/ shared/
 COPY cli/ cli/
 COPY node/ node/
 COPY coordinator/ coordinator/
+COPY dashboard/ dashboard/
 COPY embedded/ embedded/
 COPY clients/typescript/src/ clients/typescript/src/
 RUN node scripts/setup.mjs
-RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image && node scripts/sbom.mjs npm /opt/image/sbom.json
+RUN npm prune --omit=dev --ignore-scripts && node scripts/make/image-tree.mjs /opt/image && node scripts/make/sbom.mjs npm /opt/image/sbom.json
 
 FROM ${DEBIAN_IMAGE}
 # FAISS is inside its addon; OpenBLAS and OpenMP are what it needs besides the C++ library. The other needs RocksDB.
@@ -39,7 +40,7 @@ COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /opt/image/ /opt/quiver/
 # What is in the image, for who has to know: npm's packages from the build stage, Debian's from here.
 RUN ln -s /opt/quiver/scripts/quiver.cjs /usr/local/bin/quiver \
-    && node /opt/quiver/scripts/sbom.mjs debian /opt/quiver/sbom.json
+    && node /opt/quiver/scripts/make/sbom.mjs debian /opt/quiver/sbom.json
 
 ARG VERSION=0.2.0
 ARG REVISION=unknown

@@ -12,7 +12,7 @@ const SANDBOX_INJECTED_GLOBALS = [
 
 /** Jest over the TypeScript sources: swc strips the types, `tsc --noEmit` (run by scripts/test.mjs) checks them. */
 module.exports = {
-  testEnvironment: '<rootDir>/scripts/test-environment.cjs',
+  testEnvironment: '<rootDir>/scripts/jest/test-environment.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
@@ -23,10 +23,10 @@ module.exports = {
   },
   transformIgnorePatterns: ['/node_modules/(?!jose/)'],
   sandboxInjectedGlobals: SANDBOX_INJECTED_GLOBALS,
-  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fixed-seeds.ts' },
+  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/values/fixed-seeds.ts' },
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
-  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
+  testSequencer: '<rootDir>/scripts/jest/test-sequencer.cjs',
   // On two cores: what starts processes mostly waits for them, and one worker of four computes meanwhile.
   maxWorkers: 4,
-  reporters: ['default', '<rootDir>/scripts/hanging-test-reporter.cjs', '<rootDir>/scripts/closing-line-reporter.cjs'],
+  reporters: ['default', '<rootDir>/scripts/jest/hanging-test-reporter.cjs', '<rootDir>/scripts/jest/closing-line-reporter.cjs'],
 };

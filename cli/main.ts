@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { CommandError, EXIT_CODES } from './command-error';
 import type { CommandContext } from './command-context';
 import { commandErrorFrom } from './connection/service-error';
-import { describeUnknown, unknownClientSettings } from '../shared/config/unknown-settings';
+import { describeUnknown, unknownClientSettings } from '../shared/base/config/unknown-settings';
 import { buildProgram } from './program';
 
 /** They interrupt a command, which leaves everything in order; a second one ends it at once. SIGHUP: its terminal goes away. */

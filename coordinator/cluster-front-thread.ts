@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { RpcChannels } from '../shared/rpc/rpc-channels';
-import { systemClock } from '../shared/time/clock';
-import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
-import { credentialsOfThread, type ThreadCredentials } from '../shared/threads/thread-credentials';
-import { FrontCoordinators } from './threads/front-coordinators';
-import { FrontDeepReads } from './threads/front-deep-reads';
-import { FrontRoutes } from './threads/front-routes';
-import { threadLog } from '../shared/threads/thread-log';
-import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
-import { remote } from '../shared/threads/thread-peer';
+import { RpcChannels } from '../shared/wire/streams/rpc-channels';
+import { systemClock } from '../shared/base/time/clock';
+import { GrpcShardClient, type ShardPlacement } from './cluster/calls/grpc-shard-client';
+import { credentialsOfThread, type ThreadCredentials } from '../shared/wire/handshake/thread-credentials';
+import { FrontCoordinators } from './api/threads/front-coordinators';
+import { FrontDeepReads } from './api/threads/front-deep-reads';
+import { FrontRoutes } from './api/threads/front-routes';
+import { threadLog } from '../shared/base/threads/thread-log';
+import { serveFrontThread, type FrontThreadData } from './api/threads/front-thread';
+import { remote } from '../shared/base/threads/thread-peer';
 
 /** A worker thread that serves the API of a coordinator, over connections of its own to the storage nodes. */
 

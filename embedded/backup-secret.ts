@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile, syncFolder } from '../shared/files/stable-folder';
-import type { Logger } from '../shared/logs/logger';
+import { replaceFile, syncFolder } from '../shared/base/files/stable-folder';
+import type { Logger } from '../shared/base/logs/logger';
 
 /** Of DATA_DIR. Its text is what BACKUP_SECRET would be. */
 const FILE = 'backup-secret';

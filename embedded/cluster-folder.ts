@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
-import type { StoreBudget } from '../node/kv/store-budget';
-import type { StoreNotes } from '../node/kv/store-notes';
-import { isDamage, QuiverError } from '../shared/errors/quiver-error';
+import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
+import type { StoreBudget } from '../node/engine/kv/store-budget';
+import type { StoreNotes } from '../node/engine/kv/store-notes';
+import { isDamage, QuiverError } from '../shared/base/errors/quiver-error';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 
 /** What the data folder of the embedded form holds: the collections and keys, the shards, and what is noted of both. */

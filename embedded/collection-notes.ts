@@ -1,15 +1,15 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { inPool } from '../coordinator/collections/call-pool';
-import type { CollectionCatalog } from '../coordinator/collections/collection-catalog';
-import { collectionFromEntry, type CollectionRecord, collectionToValue } from '../coordinator/collections/collection-record';
-import { presentSets } from '../coordinator/collections/reshard/present-sets';
-import { readSmallFiles } from '../node/kv/small-files';
-import { COLLECTION_NOTE } from '../node/shard/shard-host';
+import { inPool } from '../coordinator/service/collections/call-pool';
+import type { CollectionCatalog } from '../coordinator/service/collections/collection-catalog';
+import { collectionFromEntry, type CollectionRecord, collectionToValue } from '../coordinator/service/collections/collection-record';
+import { presentSets } from '../coordinator/service/collections/present-sets';
+import { readSmallFiles } from '../node/engine/kv/small-files';
+import { COLLECTION_NOTE } from '../node/engine/shard/opening/shard-host';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
-import { replaceFile } from '../shared/files/stable-folder';
-import type { Logger } from '../shared/logs/logger';
+import { replaceFile } from '../shared/base/files/stable-folder';
+import type { Logger } from '../shared/base/logs/logger';
 import { SHARDS_FOLDER } from './cluster-folder';
 
 const FORMAT = 1;

@@ -1,11 +1,11 @@
-import type { Clock } from '../shared/time/clock';
-import { QuiverError } from '../shared/errors/quiver-error';
-import type { NewShardReading } from '../coordinator/collections/reshard/reshard-requests';
-import type { ShardReading } from '../coordinator/collections/shard-reading';
-import type { ReshardView } from '../coordinator/service';
-import { HealthReading } from '../coordinator/operations/health-reading';
-import type { Scoped } from '../coordinator/keys/collection-scope';
-import type { ClusterView, CountedCollection, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/operations/operations-service';
+import type { Clock } from '../shared/base/time/clock';
+import { QuiverError } from '../shared/base/errors/quiver-error';
+import type { NewShardReading } from '../coordinator/jobs/reshard/reshard-requests';
+import type { ShardReading } from '../coordinator/service/collections/shard-reading';
+import type { ReshardView } from '../coordinator/service/service';
+import { HealthReading } from '../coordinator/cluster/operations/health-reading';
+import type { Scoped } from '../coordinator/service/keys/collection-scope';
+import type { ClusterView, CountedCollection, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/cluster/operations/operations-service';
 
 /** What the one process of the embedded form is called. */
 export interface EmbeddedProcess {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { serveFrontThread, type FrontThreadData } from '../coordinator/threads/front-thread';
-import { FrontShards } from '../coordinator/threads/front-shards';
-import { ShardViews } from '../node/shard/shard-views';
-import { systemClock } from '../shared/time/clock';
+import { serveFrontThread, type FrontThreadData } from '../coordinator/api/threads/front-thread';
+import { FrontShards } from '../coordinator/api/threads/front-shards';
+import { ShardViews } from '../node/engine/shard/reading/shard-views';
+import { systemClock } from '../shared/base/time/clock';
 
 /** A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with the main thread. */
 

@@ -1,8 +1,8 @@
-import type { InlineSearches, SearchesAtOnce } from '../shared/shard/inline-search';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../shared/shard/shard-read';
-import { SearchTurns } from '../shared/threads/search-turns';
-import type { Clock } from '../shared/time/clock';
+import type { InlineSearches, SearchesAtOnce } from '../shared/contract/shard/inline-search';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../shared/contract/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf, VectorSearch, VectorSearchResult } from '../shared/contract/shard/shard-read';
+import { SearchTurns } from '../shared/base/threads/search-turns';
+import type { Clock } from '../shared/base/time/clock';
 
 /**
  * Shards whose short searches run on the thread that asks. For a process that has one processor: on another thread, a search

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
-import { type CollectionRecord, defaultMinInSync } from '../coordinator/collections/collection-record';
-import type { KeyValueStore } from '../node/kv/key-value-store';
-import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
-import { RecordStore } from '../node/records/record-store';
-import { GATE_KEY } from '../node/records/record-keys';
-import { gateToBytes } from '../node/records/shard-gate';
-import { blankSpec } from '../node/shard/rest-note';
-import { isDamage } from '../shared/errors/quiver-error';
-import { shardOf } from '../shared/shard/shard-of';
-import type { Language } from '../shared/text/language';
-import type { Metric } from '../shared/vector/metric';
-import { DEFAULT_QUANTIZATION } from '../shared/vector/quantization';
+import { type CollectionRecord, defaultMinInSync } from '../coordinator/service/collections/collection-record';
+import type { KeyValueStore } from '../node/engine/kv/key-value-store';
+import { RocksKeyValueStore } from '../node/engine/kv/rocks-key-value-store';
+import { RecordStore } from '../node/engine/records/record-store';
+import { GATE_KEY } from '../node/engine/records/record-keys';
+import { gateToBytes } from '../node/engine/records/shard-gate';
+import { blankSpec } from '../node/engine/shard/opening/rest-note';
+import { isDamage } from '../shared/base/errors/quiver-error';
+import { shardOf } from '../shared/contract/shard/shard-of';
+import type { Language } from '../shared/base/text/language';
+import type { Metric } from '../shared/contract/vector/metric';
+import { DEFAULT_QUANTIZATION } from '../shared/contract/vector/quantization';
 import { collectionFolders, shardFolders, SHARDS_FOLDER } from './cluster-folder';
 import { type CollectionNote, readCollectionNote } from './collection-notes';
 

@@ -1,21 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { READS_WELCOME } from '../shared/rpc/reads-greeting';
-import { RpcServer } from '../shared/rpc/rpc-server';
-import { credentialsOfThread } from '../shared/threads/thread-credentials';
-import { threadLog } from '../shared/threads/thread-log';
-import { ThreadPeer } from '../shared/threads/thread-peer';
-import { ReadRoom } from '../shared/threads/read-room';
-import { takenConnection } from '../shared/threads/taken-connection';
-import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/threads/thread-state';
-import { systemClock } from '../shared/time/clock';
-import { openTracer } from '../shared/trace/open-tracer';
-import { AnswerBytes } from './rpc/answer-bytes';
-import { threadReads } from './rpc/shard-service';
-import { OperationReports } from './threads/operation-reports';
-import { permitClocks } from './threads/permit-clocks';
-import type { ReadThreadData } from './threads/read-threads';
-import { ReplicaViews } from './threads/replica-views';
-import { ThreadShards } from './threads/thread-shards';
+import { READS_WELCOME } from '../shared/wire/frames/reads-greeting';
+import { RpcServer } from '../shared/wire/streams/rpc-server';
+import { credentialsOfThread } from '../shared/wire/handshake/thread-credentials';
+import { threadLog } from '../shared/base/threads/thread-log';
+import { ThreadPeer } from '../shared/base/threads/thread-peer';
+import { ReadRoom } from '../shared/base/threads/read-room';
+import { takenConnection } from '../shared/base/threads/taken-connection';
+import { THREAD_BEAT_MS, THREAD_STATE } from '../shared/base/threads/thread-state';
+import { systemClock } from '../shared/base/time/clock';
+import { openTracer } from '../shared/base/trace/open-tracer';
+import { AnswerBytes } from './hosting/services/answer-bytes';
+import { threadReads } from './hosting/services/shard-service';
+import { OperationReports } from './hosting/threads/operation-reports';
+import { permitClocks } from './hosting/threads/permit-clocks';
+import type { ReadThreadData } from './hosting/threads/read-threads';
+import { ReplicaViews } from './hosting/threads/replica-views';
+import { ThreadShards } from './hosting/threads/thread-shards';
 
 /** A worker thread of a storage node: it answers the reads of coordinators, on connections that the main thread hands over. */
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
-import { ensureEtcdOrExit } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './make/system-packages.mjs';
 
 const FOLDER = join(ROOT, 'test', 'bench');
 const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');

@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { LocalCluster } from './local-cluster.mjs';
 import { setUpOrExit } from './setup.mjs';
-import { ensureEtcdOrExit } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './make/system-packages.mjs';
 
 const USAGE = `npm run cluster -- [options]
 

@@ -11,7 +11,7 @@
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
-import { ensureEtcdOrExit } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './make/system-packages.mjs';
 
 const require = createRequire(import.meta.url);
 const { values } = parseArgs({

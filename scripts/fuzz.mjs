@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { buildSanitized, sanitizerEnvironment } from './build-sanitized.mjs';
+import { buildSanitized, sanitizerEnvironment } from './make/build-sanitized.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
-import { ensureEtcdOrExit } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './make/system-packages.mjs';
 
 const USAGE = `npm run fuzz -- [options]
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
-import { ensureEtcdOrExit } from './system-packages.mjs';
+import { ensureEtcdOrExit } from './make/system-packages.mjs';
 
 const USAGE = `npm run hostile -- [options]
 

@@ -273,7 +273,7 @@ export class LocalCluster {
 
 /** What people should know of the settings, by what the set-up compiled. */
 function settingNotices() {
-  const compiled = createRequire(join(ROOT, 'dist', 'shared', 'config', 'unknown-settings.js'));
+  const compiled = createRequire(join(ROOT, 'dist', 'shared', 'base', 'config', 'unknown-settings.js'));
   const { describeUnknown, unknownSettings } = compiled('./unknown-settings.js');
   const { SETTINGS } = compiled('./settings.js');
   const limit = Number(process.env.RATE_LIMIT_PER_MINUTE || SETTINGS.rateLimitPerMinute.fallback);

@@ -10,8 +10,8 @@ const { join } = require('node:path');
 const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
-/** What scripts/build-native.mjs makes. */
-const ADDONS = ['node/native/build/vectors.node', 'coordinator/native/build/body-scanner.node', 'node/kv/native/build/store.node'];
+/** What scripts/make/build-native.mjs makes. */
+const ADDONS = ['node/engine/native/build/vectors.node', 'coordinator/api/native/build/body-scanner.node', 'node/engine/kv/native/build/store.node'];
 /** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
@@ -61,11 +61,11 @@ function run([word = '', ...rest]) {
   if (Object.hasOwn(ROLES, word) && rest.length === 0) {
     become(word);
   } else if (word === 'check-config' && !asksForHelp) {
-    require(join(DIST, 'shared', 'config', 'check-config.js'));
+    require(join(DIST, 'shared', 'base', 'config', 'check-config.js'));
   } else if (word === 'repair') {
     require(join(DIST, 'embedded', 'repair.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
-    require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
+    require(join(DIST, 'shared', 'member', 'etcd-users-command.js'));
   } else if (asksForHelp || (!OTHERS.includes(word) && !Object.hasOwn(ROLES, word))) {
     void require(join(DIST, 'cli', 'main.js')).main(word === '' ? [] : [word, ...rest], require('../package.json').version);
   } else {

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { ROOT, setUpOrExit } from './setup.mjs';
-import { ensureChromium } from './system-packages.mjs';
+import { ensureChromium } from './make/system-packages.mjs';
 
 const FOLDER = join(ROOT, 'docs', 'images');
 const KEY = 'a-key-for-screenshots';

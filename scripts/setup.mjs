@@ -8,18 +8,18 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildDashboard } from './build-dashboard.mjs';
-import { buildNative } from './build-native.mjs';
-import { bundlePrograms } from './bundle-programs.mjs';
-import { withSetupLock } from './setup-lock.mjs';
-import { ensureSystemPackages } from './system-packages.mjs';
+import { buildDashboard } from './make/build-dashboard.mjs';
+import { buildNative } from './make/build-native.mjs';
+import { bundlePrograms } from './make/bundle-programs.mjs';
+import { withSetupLock } from './make/setup-lock.mjs';
+import { ensureSystemPackages } from './make/system-packages.mjs';
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULES_STAMP = join(ROOT, 'node_modules', '.quiver-stamp');
 const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
-const DASHBOARD = join(ROOT, 'coordinator', 'dashboard');
+const DASHBOARD = join(ROOT, 'dashboard');
 const DASHBOARD_STAMP = join(ROOT, 'dist', '.ui-stamp');
 const NODE_MINIMUM = [20, 15];
 const SOURCE_FOLDERS = ['cli', 'clients/typescript/src', 'coordinator', 'embedded', 'node', 'shared'];
@@ -69,13 +69,13 @@ async function installAndCompile(log, packagesOnly, stop) {
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
-  const sources = SOURCE_FOLDERS.flatMap((folder) => ['.ts', '.json'].flatMap((ending) => filesUnder(join(ROOT, folder), ending))).filter((file) => !file.startsWith(DASHBOARD + sep));
-  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'bundle-programs.mjs')], [lock]);
+  const sources = SOURCE_FOLDERS.flatMap((folder) => ['.ts', '.json'].flatMap((ending) => filesUnder(join(ROOT, folder), ending)));
+  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'make', 'bundle-programs.mjs')], [lock]);
   if (!isStamped(DIST_STAMP, sourceHash)) {
     log('compiling TypeScript');
     await compile(sourceHash, stop);
   }
-  const dashboardHash = hashOf([...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'build-dashboard.mjs')], [lock]);
+  const dashboardHash = hashOf([...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'make', 'build-dashboard.mjs')], [lock]);
   if (isStamped(DASHBOARD_STAMP, dashboardHash)) return;
   log('building the dashboard');
   await replaceDashboard(dashboardHash);

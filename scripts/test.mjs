@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureHelm } from './helm.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
-import { ensureChromium, ensureEtcd } from './system-packages.mjs';
+import { ensureChromium, ensureEtcd } from './make/system-packages.mjs';
 
 const words = process.argv.slice(2);
 /** The mode comes from package.json, before the arguments for Jest. */
@@ -28,12 +28,7 @@ if (mode === '--all') {
 const checks = [
   [modulePath('oxlint', 'bin', 'oxlint')],
   [modulePath('oxfmt', 'bin', 'oxfmt'), '--check', ROOT],
-  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json', 'coordinator/dashboard/tsconfig.json'].map((file) => [
-    modulePath('typescript', 'bin', 'tsc'),
-    '--noEmit',
-    '-p',
-    join(ROOT, file),
-  ]),
+  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json', 'dashboard/tsconfig.json'].map((file) => [modulePath('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, file)]),
 ];
 const tests = [modulePath('jest', 'bin', 'jest.js'), '--config', join(ROOT, mode === '--all' ? 'jest.config.js' : 'jest.fast.config.js'), ...words];
 for (const step of mode === '--fast' ? [tests] : [...checks, tests]) {

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { nearestName } from '../../shared/text/nearest-name';
+import { nearestName } from '../../shared/base/text/nearest-name';
 import { CommandError, EXIT_CODES } from '../command-error';
 
 /** A service and the key for it. */

@@ -1,6 +1,6 @@
 import { CommandError } from '../command-error';
 import { ByteSource } from './byte-source';
-import { JsonLinesSource } from './json-lines';
+import { JsonLinesSource } from './json/json-lines';
 import type { NpySource } from './npy';
 import type { KnownFields, RecordChunk, RecordSource, SourceRecord } from './record-source';
 import { VECTOR_FIELD } from './vector-files';

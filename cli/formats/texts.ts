@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { TextChunker } from '../../coordinator/documents/chunk';
+import { TextChunker } from '../../coordinator/service/documents/chunk';
 import { CommandError } from '../command-error';
 import { type ByteSource, inUtf8 } from './byte-source';
 import { rowDigest } from './row-digest';
 import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord } from './record-source';
-import { linesOf } from './json-lines';
+import { linesOf } from './json/json-lines';
 
 /** How a text becomes items: overlapping pieces as an upload makes them, its lines, or one item. */
 export type TextSplit = { by: 'chunks'; size: number; overlap: number } | { by: 'lines' } | { by: 'file' };

@@ -1,4 +1,4 @@
-import { parseLossless } from '../formats/lossless-json';
+import { parseLossless } from '../formats/json/lossless-json';
 import type { RecordSource, SourceRecord } from '../formats/record-source';
 import { type ColumnMapping, usedColumns } from './column-mapping';
 import { rowDigest } from '../formats/row-digest';

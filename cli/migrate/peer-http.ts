@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError, EXIT_CODES } from '../command-error';
-import { LARGE_INTEGERS, parseLossless } from '../formats/lossless-json';
+import { LARGE_INTEGERS, parseLossless } from '../formats/json/lossless-json';
 import { Backoff } from '../writing/backoff';
 import type { ItemFindings } from './finding';
 

@@ -14,14 +14,14 @@ import {
   NODES_PREFIX,
   type NodeMember,
   SUSPICIONS_PREFIX,
-} from '../../shared/cluster/members';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { tombstonePath, TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
-import { WatchedEntries } from '../../shared/cluster/watched-entries';
+} from '../../shared/cluster-store/entries/members';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
+import { tombstonePath, TOMBSTONES_PREFIX } from '../../shared/cluster-store/entries/tombstones';
+import { WatchedEntries } from '../../shared/cluster-store/entries/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import type { Logger } from '../../shared/logs/logger';
-import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
-import { getsShards, isUntouched, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
+import type { Logger } from '../../shared/base/logs/logger';
+import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../service/collections/collection-record';
+import { getsShards, isUntouched, reshardedToBe, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../service/collections/reshard-record';
 
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';

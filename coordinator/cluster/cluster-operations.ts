@@ -1,19 +1,19 @@
-import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
-import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
-import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { CONTROLLER_PATH, GONE_NODES_PREFIX, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster-store/entries/members';
+import type { NodeReport, ReplicaReport } from '../../shared/cluster-store/entries/node-report';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { Logger } from '../../shared/logs/logger';
-import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
-import type { HealthReading } from '../operations/health-reading';
-import type { Clock } from '../../shared/time/clock';
-import type { Scoped } from '../keys/collection-scope';
-import { collectionNotFound } from '../routing/collection-not-found';
-import { shownReshards } from '../collections/reshard/reshard-view';
-import { Adoption } from './adoption';
+import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
+import type { Logger } from '../../shared/base/logs/logger';
+import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from './operations/operations-service';
+import type { HealthReading } from './operations/health-reading';
+import type { Clock } from '../../shared/base/time/clock';
+import type { Scoped } from '../service/keys/collection-scope';
+import { collectionNotFound } from '../service/routing/collection-not-found';
+import { shownReshards } from '../service/collections/reshard-view';
+import { Adoption } from './controller/adoption';
 import type { ClusterMap } from './cluster-map';
-import { type AskNode, reportsOf } from './node-reports';
-import type { ReshardView } from '../service';
+import { type AskNode, reportsOf } from './controller/node-reports';
+import type { ReshardView } from '../service/service';
 
 type ReplicaKey = string;
 

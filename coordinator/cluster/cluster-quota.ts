@@ -1,4 +1,4 @@
-import type { CollectionQuota } from '../collections/collection-quota';
+import type { CollectionQuota } from '../service/collections/collection-quota';
 import type { ClusterMap } from './cluster-map';
 
 /**

@@ -1,4 +1,4 @@
-import { everyoneKnows, versionFromFields } from '../../shared/process/member-version';
+import { everyoneKnows, versionFromFields } from '../../shared/base/process/member-version';
 import type { ClusterMap } from './cluster-map';
 
 /** Members of each kind that a message names. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../node/engine/kv/key-value-store';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
 import { StoreDraft } from './store-draft';
 import { StoreState, type Transition } from './store-state';
 import { WatchHub } from './watch-hub';

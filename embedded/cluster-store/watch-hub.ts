@@ -1,5 +1,5 @@
 import type { StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
 import type { Transition } from './store-state';
 
 /** Events remembered for watches that begin in the past: the gap between a list and its watch is milliseconds. */

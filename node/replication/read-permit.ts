@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/time/clock';
+import type { Clock } from '../../shared/base/time/clock';
 
 /** Words of the shared memory. */
 const GRANT = 0;

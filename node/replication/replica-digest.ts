@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ReplicaDigest } from '../../shared/cluster/node-report';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../kv/key-value-store';
-import { contentOfRecordBytes } from '../records/record-codec';
-import { ITEM_RANGE, MARK_RANGES, ORDER_RANGE } from '../records/record-keys';
-import { decodedRecord } from '../records/record-store';
-import type { Pace } from '../../shared/time/pace';
-import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
+import type { ReplicaDigest } from '../../shared/cluster-store/entries/node-report';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { KeyValueStore } from '../engine/kv/key-value-store';
+import { contentOfRecordBytes } from '../engine/records/record-codec';
+import { ITEM_RANGE, MARK_RANGES, ORDER_RANGE } from '../engine/records/record-keys';
+import { decodedRecord } from '../engine/records/record-store';
+import type { Pace } from '../../shared/base/time/pace';
+import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log/log-keys';
 
 const MASK = (1n << 64n) - 1n;
 

@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/time/clock';
-import { deadlineTimer } from '../../shared/time/deadline';
+import type { Clock } from '../../shared/base/time/clock';
+import { deadlineTimer } from '../../shared/base/time/deadline';
 
 /** What is to be done at a time, at most one time at once. `act` gets the time of the clock, the same for all of a moment. */
 export interface Ticking {

@@ -1,8 +1,8 @@
-import type { WriteOutcome, WriteResult } from '../../shared/shard/shard-client';
-import type { WriteSource } from '../../shared/shard/write-source';
-import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
+import type { WriteOutcome, WriteResult } from '../../shared/contract/shard/shard-client';
+import type { WriteSource } from '../../shared/contract/writes/write-source';
+import type { KeyValueChange, KeyValueEntry } from '../engine/kv/key-value-store';
 import type { SettledWrite } from './core/replica-state';
-import { sessionKey, sessionOfKey } from './log-keys';
+import { sessionKey, sessionOfKey } from './log/log-keys';
 
 /**
  * Sessions remembered; the one that has been quiet longest is dropped first. If a write of it is sent again after that, it

@@ -1,12 +1,12 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import { makeStableFolder, syncFolder } from '../../shared/files/stable-folder';
-import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
-import { SPEC_KEY } from '../records/record-keys';
-import { mustBeKnownShard } from '../records/shard-format';
-import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import { makeStableFolder, syncFolder } from '../../shared/base/files/stable-folder';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../engine/kv/key-value-store';
+import { SPEC_KEY } from '../engine/records/record-keys';
+import { mustBeKnownShard } from '../engine/records/shard-format';
+import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log/log-keys';
 
 /**
  * A copy of a shard as a sequence of chunks, all from one consistent view of its store:

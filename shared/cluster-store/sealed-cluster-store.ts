@@ -1,7 +1,7 @@
-import { isQuiverError, QuiverError } from '../errors/quiver-error';
-import type { Logger } from '../logs/logger';
-import { CheckedSeals } from '../secret/checked-seals';
-import type { EntrySeal } from '../secret/entry-seal';
+import { isQuiverError, QuiverError } from '../base/errors/quiver-error';
+import type { Logger } from '../base/logs/logger';
+import { CheckedSeals } from '../base/secret/checked-seals';
+import type { EntrySeal } from '../base/secret/entry-seal';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from './cluster-store';
 import type { SessionStore, StoreSession } from './session-store';
 

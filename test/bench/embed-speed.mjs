@@ -79,8 +79,8 @@ export async function benchEmbed(words) {
 }
 
 async function openService({ model, dtype, threads, cache }) {
-  const { transformersLoader } = fromRoot('./dist/coordinator/embedding/transformers/transformers-loader.js');
-  const { systemClock } = fromRoot('./dist/shared/time/clock.js');
+  const { transformersLoader } = fromRoot('./dist/coordinator/models/transformers/transformers-loader.js');
+  const { systemClock } = fromRoot('./dist/shared/base/time/clock.js');
   let facts;
   const info = (fields, message) => {
     facts = fields;

@@ -98,7 +98,10 @@ async function measure({ rows, dim, place, clusterRows, clusters, queries, exact
   const fail = (error) => {
     throw error;
   };
-  const opener = place === 'disk' ? require(join(DIST, 'node', 'vector', 'disk-vector-index.js')).DiskVectorIndex : require(join(DIST, 'node', 'vector', 'native-vector-index.js')).NativeVectorIndex;
+  const opener =
+    place === 'disk'
+      ? require(join(DIST, 'node', 'engine', 'vector', 'disk-vector-index.js')).DiskVectorIndex
+      : require(join(DIST, 'node', 'engine', 'vector', 'native-vector-index.js')).NativeVectorIndex;
   const index = await opener.open({ folder, dim, metric: 'cosine', recallTarget: 0.99, buildThreads: availableParallelism(), onBackgroundError: fail, onDamaged: fail }, null);
   try {
     const build = await fill(index, rows, generator, nearest);
@@ -168,7 +171,7 @@ function inlineOr(index) {
   const options = { k: K, effort: CALIBRATED, allowed: null };
   const shared = index.share();
   if (shared === null) return (query) => index.search(query, options);
-  const { searchSharedVectors } = require(join(DIST, 'node', 'vector', 'shared-vectors.js'));
+  const { searchSharedVectors } = require(join(DIST, 'node', 'engine', 'vector', 'shared-vectors.js'));
   return (query) => searchSharedVectors(shared, query, { k: K, effort: CALIBRATED, filter: null }) ?? index.search(query, options);
 }
 

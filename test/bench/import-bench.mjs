@@ -13,7 +13,7 @@ import { API_KEY, openQuiver } from './quiver-target.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const QUIVER = join(ROOT, 'scripts/quiver.cjs');
-const { madeVector } = createRequire(import.meta.url)('../support/made-vectors.cjs');
+const { madeVector } = createRequire(import.meta.url)('../support/values/made-vectors.cjs');
 
 const USAGE = 'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check] [--round-trip parquet,jsonl,npy]';
 const BULK_ITEMS = 1000;
@@ -42,7 +42,7 @@ export async function importBench(words) {
   try {
     console.log(`writing ${size.rows} × ${size.dim} as Parquet and as prepared requests`);
     const file = join(folder, 'rows.parquet');
-    const making = spawn(process.execPath, [join(ROOT, 'test/support/made-tables.mjs'), 'parquet', file, String(size.rows), String(size.dim), '{"rowGroupSize":10000,"codec":"UNCOMPRESSED"}'], {
+    const making = spawn(process.execPath, [join(ROOT, 'test/support/values/made-tables.mjs'), 'parquet', file, String(size.rows), String(size.dim), '{"rowGroupSize":10000,"codec":"UNCOMPRESSED"}'], {
       stdio: 'inherit',
     });
     await ended(making);
@@ -95,7 +95,7 @@ function writeBodies(file, { rows, dim }) {
   return places;
 }
 
-/** As test/support/made-tables.mjs makes row i. */
+/** As test/support/values/made-tables.mjs makes row i. */
 function itemOf(i) {
   const metadata = { ...(i % 10 === 3 ? {} : { year: 1900 + (i % 120) }), tags: Array.from({ length: i % 4 }, (_, n) => `t${(i + n) % 7}`) };
   return { ...(i % 5 === 4 ? {} : { text: `text number ${i}` }), metadata };

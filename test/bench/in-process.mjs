@@ -22,7 +22,7 @@ const TIMED_PASSES = 2;
  */
 export const IN_PROCESS = {
   async engine(dataset, report) {
-    const { NativeVectorIndex } = require(join(DIST, 'node', 'vector', 'native-vector-index.js'));
+    const { NativeVectorIndex } = require(join(DIST, 'node', 'engine', 'vector', 'native-vector-index.js'));
     const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-engine-'));
     const onBackgroundError = (error) => {
       throw error;
@@ -35,7 +35,7 @@ export const IN_PROCESS = {
       report(row + slots.length);
     }
     await index.settled();
-    const { searchSharedVectors } = require(join(DIST, 'node', 'vector', 'shared-vectors.js'));
+    const { searchSharedVectors } = require(join(DIST, 'node', 'engine', 'vector', 'shared-vectors.js'));
     const calibrated = { type: 'calibrated' };
     let effort = calibrated;
     // What the next search overwrites.

@@ -17,8 +17,8 @@ const ROUNDING = 1e-9;
 
 /** The index alone on one thread: loading, memory, save and load, and searches beside exhaustive scoring of the same queries. */
 export function measureKeywordIndex({ corpus, count, queries, language }) {
-  const { Bm25KeywordIndex } = require(join(DIST, 'node', 'keyword', 'bm25-keyword-index.js'));
-  const { analyserFor } = require(join(DIST, 'shared', 'text', 'analyser-for.js'));
+  const { Bm25KeywordIndex } = require(join(DIST, 'node', 'engine', 'keyword', 'bm25-keyword-index.js'));
+  const { analyserFor } = require(join(DIST, 'shared', 'base', 'text', 'analyser-for.js'));
   const analyser = analyserFor(language);
   let index = new Bm25KeywordIndex({ analyser });
   const exhaustive = new ExhaustiveScorer();

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 
 const { folder, isMeasured, peers, shards, pauseMs, port } = JSON.parse(process.argv[2]);
 const load = createRequire(join(folder, 'dist', 'index.js'));
-const { GrpcReplicationLinks } = load('./node/replication/grpc-replication-links.js');
-const { ReplicationService } = load('./node/replication/replication-service.js');
-const { silentLogger } = load('./shared/logs/logger.js');
-const { RpcChannels } = load('./shared/rpc/rpc-channels.js');
-const { RpcServer } = load('./shared/rpc/rpc-server.js');
-const { systemClock } = load('./shared/time/clock.js');
+const { GrpcReplicationLinks } = load('./node/replication/links/grpc-replication-links.js');
+const { ReplicationService } = load('./node/replication/links/replication-service.js');
+const { silentLogger } = load('./shared/base/logs/logger.js');
+const { RpcChannels } = load('./shared/wire/streams/rpc-channels.js');
+const { RpcServer } = load('./shared/wire/streams/rpc-server.js');
+const { systemClock } = load('./shared/base/time/clock.js');
 
 /** The measured node is the first. */
 const numbers = Array.from({ length: peers + 1 }, (_, number) => number);

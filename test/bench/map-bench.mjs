@@ -71,8 +71,8 @@ async function measure({ folder, nodes, coordinators, shards, seconds, changes, 
   const members = [];
   try {
     await answers();
-    const { EtcdClusterStore } = (await import(join(folder, 'dist/shared/cluster-store/etcd-cluster-store.js'))).default;
-    const { assignmentPath, assignmentToValue } = (await import(join(folder, 'dist/shared/cluster/shard-assignment.js'))).default;
+    const { EtcdClusterStore } = (await import(join(folder, 'dist/shared/cluster-store/etcd/etcd-cluster-store.js'))).default;
+    const { assignmentPath, assignmentToValue } = (await import(join(folder, 'dist/shared/cluster-store/entries/shard-assignment.js'))).default;
     const store = new EtcdClusterStore({ endpoints: [`${HOST}:${PORT}`] });
     const put = async (list) =>
       store.transact(

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 const [folder, scratch, endpoint, ...ids] = process.argv.slice(2);
 const load = createRequire(join(folder, 'dist', 'index.js'));
-const { EtcdClusterStore } = load('./shared/cluster-store/etcd-cluster-store.js');
-const { silentLogger } = load('./shared/logs/logger.js');
-const { systemClock } = load('./shared/time/clock.js');
+const { EtcdClusterStore } = load('./shared/cluster-store/etcd/etcd-cluster-store.js');
+const { silentLogger } = load('./shared/base/logs/logger.js');
+const { systemClock } = load('./shared/base/time/clock.js');
 
 for (const id of ids) {
   const store = new EtcdClusterStore({ endpoints: [endpoint] });
@@ -33,8 +33,8 @@ function startCoordinator(store) {
 }
 
 async function newNode(nodeId, store) {
-  const { NodeAgent } = load('./node/cluster/node-agent.js');
-  const { KnownAssignments } = load('./node/cluster/known-assignments.js');
+  const { NodeAgent } = load('./node/hosting/replicas/node-agent.js');
+  const { KnownAssignments } = load('./node/hosting/replicas/known-assignments.js');
   const own = join(scratch, nodeId);
   mkdirSync(own);
   const agent = new NodeAgent({

@@ -129,7 +129,7 @@ async function begin({ name, folder, nodes, shards, port }) {
  * another gives its lead away.
  */
 async function make({ load, store, assignments }) {
-  const { assignmentPath, assignmentToValue } = load('./shared/cluster/shard-assignment.js');
+  const { assignmentPath, assignmentToValue } = load('./shared/cluster-store/entries/shard-assignment.js');
   const isOwn = ({ replicas }) => replicas.includes(MEASURED);
   const put = (some) =>
     store.transact(

@@ -12,10 +12,10 @@ export const MEASURED = nodeName(0);
 
 /** The cluster store as members have it. `load` requires a module of the version that is measured. */
 export function sealedStore(load, etcdAt) {
-  const { EtcdClusterStore } = load('./shared/cluster-store/etcd-cluster-store.js');
+  const { EtcdClusterStore } = load('./shared/cluster-store/etcd/etcd-cluster-store.js');
   const { SealedClusterStore } = load('./shared/cluster-store/sealed-cluster-store.js');
-  const { silentLogger } = load('./shared/logs/logger.js');
-  const { EntrySeal } = load('./shared/secret/entry-seal.js');
+  const { silentLogger } = load('./shared/base/logs/logger.js');
+  const { EntrySeal } = load('./shared/base/secret/entry-seal.js');
   return new SealedClusterStore({ store: new EtcdClusterStore({ endpoints: [etcdAt] }), seal: new EntrySeal({ secret: SECRET }), rule: 'required', log: silentLogger, onRefused: () => undefined });
 }
 

@@ -112,7 +112,7 @@ function anonymousBytes() {
 /** Builds an index, and saves it. */
 async function buildIndex({ dataset: name, quantization, ...options }) {
   const dataset = await loadDataset(name, options);
-  const { NativeVectorIndex } = require(join(DIST, 'node', 'vector', 'native-vector-index.js'));
+  const { NativeVectorIndex } = require(join(DIST, 'node', 'engine', 'vector', 'native-vector-index.js'));
   const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-quantization-'));
   const onBackgroundError = (error) => {
     throw error;
@@ -138,7 +138,7 @@ async function buildIndex({ dataset: name, quantization, ...options }) {
 
 /** Opens a saved index, as a service does that is started again, and searches it whenever it is asked to. */
 async function serveIndex({ dataset: name, quantization, folder, save, ...options }) {
-  const { NativeVectorIndex } = require(join(DIST, 'node', 'vector', 'native-vector-index.js'));
+  const { NativeVectorIndex } = require(join(DIST, 'node', 'engine', 'vector', 'native-vector-index.js'));
   const dataset = await loadDataset(name, options);
   process.once('disconnect', () => {
     rmSync(folder, { recursive: true, force: true });

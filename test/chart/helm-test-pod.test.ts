@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { CHART } from '../support/chart/chart-files';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 
 /** The script that `helm test` runs in a pod, run here against a service, with the environment of the pod alone. */
 

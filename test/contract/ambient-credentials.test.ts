@@ -1,12 +1,12 @@
-import { TEST_SEALS } from '../support/test-seals';
+import { TEST_SEALS } from '../support/cluster/test-seals';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AmbientCredentials } from '../../shared/backup/ambient-credentials';
-import { S3Target } from '../../shared/backup/s3-target';
+import { AmbientCredentials } from '../../shared/backup-store/ambient-credentials';
+import { S3Target } from '../../shared/backup-store/s3-target';
 import { eventually } from '../support/eventually';
-import { CredentialServer } from '../support/credential-server';
-import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+import { CredentialServer } from '../support/servers/credential-server';
+import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /**
  * A target in S3 without a key in the configuration, which finds one as programs for AWS do: each way against a server on this

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { TEST_SEALS } from '../support/test-seals';
+import { TEST_SEALS } from '../support/cluster/test-seals';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BackupTarget } from '../../shared/backup/backup-target';
-import { FolderTarget } from '../../shared/backup/folder-target';
-import { type S3Access, S3Target } from '../../shared/backup/s3-target';
-import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+import type { BackupTarget } from '../../shared/backup-store/backup-target';
+import { FolderTarget } from '../../shared/backup-store/folder-target';
+import { type S3Access, S3Target } from '../../shared/backup-store/s3-target';
+import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /**
  * What every backup target promises. A real S3 server takes part where its address is in QUIVER_S3_ENDPOINT, with a bucket

@@ -1,8 +1,8 @@
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
-import type { KeyValueChange } from '../../node/kv/key-value-store';
+import type { KeyValueChange } from '../../node/engine/kv/key-value-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
 
 /** The embedded cluster store when its medium fails or is slow, and what it promises about synced, shared writes. */
 

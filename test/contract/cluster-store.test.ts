@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
-import { silentLogger } from '../../shared/logs/logger';
-import { EntrySeal } from '../../shared/secret/entry-seal';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { EntrySeal } from '../../shared/base/secret/entry-seal';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 import { clusterStoreContract } from './cluster-store.contract';
 
 /** Memory that is still there when the cluster store over it has been closed. */

@@ -1,8 +1,8 @@
-import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
-import type { EmbeddingModel } from '../../coordinator/embedding/embedding-provider';
-import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/embedding/embedding-registry';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { LogFields } from '../../shared/logs/logger';
+import { BuiltinModel } from '../../coordinator/models/builtin-model';
+import type { EmbeddingModel } from '../../coordinator/models/embedding-provider';
+import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/models/embedding-registry';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { LogFields } from '../../shared/base/logs/logger';
 import { ManualClock } from '../support/manual-clock';
 import { eventually } from '../support/eventually';
 

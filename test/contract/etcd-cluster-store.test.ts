@@ -1,8 +1,8 @@
-import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
-import { silentLogger } from '../../shared/logs/logger';
-import { EntrySeal } from '../../shared/secret/entry-seal';
-import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { EntrySeal } from '../../shared/base/secret/entry-seal';
+import { EtcdCluster, EtcdProcess } from '../support/processes/etcd-process';
 import { clusterStoreContract } from './cluster-store.contract';
 
 /** What the stores promise is looked at here, not how quick a machine's disk is that other tests write to. */

@@ -1,4 +1,4 @@
-import { startPlainServer } from '../support/plain-server';
+import { startPlainServer } from '../support/servers/plain-server';
 
 test('items expire as they and their collection say, and a time that is none is refused', async () => {
   const server = await startPlainServer();

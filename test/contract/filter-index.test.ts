@@ -1,9 +1,9 @@
-import { matches } from '../../node/filter/matches';
-import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import type { Filter, JsonObject, JsonValue } from '../../shared/filter/filter';
-import { parseFilter } from '../../shared/filter/parse-filter';
-import { runSeed } from '../support/random';
+import { matches } from '../../node/engine/filter/matches';
+import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { runSeed } from '../support/values/random';
 
 /** The filter index at sizes where its sorted runs, columns and bitmaps come into play, against the plain predicate. */
 

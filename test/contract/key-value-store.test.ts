@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { KeyRange, KeyValueStore } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueStore } from '../../node/engine/kv/key-value-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
-import { PackedEntries } from '../../node/kv/packed-entries';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { PackedEntries } from '../../node/engine/kv/packed-entries';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 
 const folders: string[] = [];
 function newFolder(): string {
@@ -261,7 +261,7 @@ describe('RocksKeyValueStore', () => {
     const folder = newFolder();
     const program = `
       require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
-      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
+      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/engine/kv/rocks-key-value-store.ts'))});
       RocksKeyValueStore.open(${JSON.stringify(folder)}).then(async (store) => {
         await store.write([{ type: 'put', key: Buffer.from('a'), value: Buffer.from('1') }], { sync: true });
         process.kill(process.pid, 'SIGKILL');

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiKeyView, KeyChange, KeysService, NewKey, Role } from '../../coordinator/keys/keys-service';
-import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import type { ApiKeyView, KeyChange, KeysService, NewKey, Role } from '../../coordinator/service/keys/keys-service';
+import { StoreKeysService } from '../../coordinator/service/keys/store-keys-service';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { ManualClock } from '../support/manual-clock';
 

@@ -1,7 +1,7 @@
-import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
-import type { KeywordIndex } from '../../node/keyword/keyword-index';
+import { Bm25KeywordIndex } from '../../node/engine/keyword/bm25-keyword-index';
+import type { KeywordIndex } from '../../node/engine/keyword/keyword-index';
 import { PlainKeywordIndex } from '../support/models/plain-keyword-index';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
 
 /** What every KeywordIndex does. */
 describe.each([

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
 /**
  * The Python client and the service name the same operations: read off the client's table, so that it shows where there is no

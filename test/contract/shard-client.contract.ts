@@ -1,5 +1,5 @@
-import type { Filter } from '../../shared/filter/filter';
-import { parseFilter } from '../../shared/filter/parse-filter';
+import type { Filter } from '../../shared/contract/filter/filter';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
 import {
   NO_VERSION,
   type CallOptions,
@@ -10,12 +10,12 @@ import {
   type ShardSpec,
   type UpsertOperation,
   type WriteOperation,
-} from '../../shared/shard/shard-client';
-import type { MetadataPlace } from '../../shared/shard/metadata-place';
-import type { VectorPlace } from '../../shared/vector/vector-place';
-import { type Hit, LEFT_OUT, type RequestOf, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
-import { sampleKey } from '../../shared/shard/sample-key';
-import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
+} from '../../shared/contract/shard/shard-client';
+import type { MetadataPlace } from '../../shared/contract/shard/metadata-place';
+import type { VectorPlace } from '../../shared/contract/vector/vector-place';
+import { type Hit, LEFT_OUT, type RequestOf, type StoredItem, type VectorSearch } from '../../shared/contract/shard/shard-read';
+import { sampleKey } from '../../shared/contract/shard/sample-key';
+import { METRICS, type Metric, scoreOf } from '../../shared/contract/vector/metric';
 
 /** A client under test, with no shard open. */
 export interface ClientUnderTest {
@@ -39,7 +39,7 @@ function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch 
 }
 
 /**
- * What every ShardClient promises (shared/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
+ * What every ShardClient promises (shared/contract/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
  * writes a second, as all but the plain one do.
  */
 export function describeShardClient(

@@ -1,5 +1,5 @@
-import { PlainShardClient } from '../support/plain-shard-client';
-import { ShardNode, diskFactories, nativeFactories, openMemoryStore, openRocksStore, plainFactories } from '../support/shard-node';
+import { PlainShardClient } from '../support/shards/plain-shard-client';
+import { ShardNode, diskFactories, nativeFactories, openMemoryStore, openRocksStore, plainFactories } from '../support/shards/shard-node';
 import { describeShardClient } from './shard-client.contract';
 
 async function local(parts: ConstructorParameters<typeof ShardNode>[0]) {

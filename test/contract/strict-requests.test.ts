@@ -1,5 +1,5 @@
-import { ApiClient, type ApiAnswer, dataOf } from '../support/api-client';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
+import { ApiClient, type ApiAnswer, dataOf } from '../support/targets/api-client';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
 /** Over every operation of the OpenAPI document: what a request has that is not known is told, and with `strict` refused by name. */
 

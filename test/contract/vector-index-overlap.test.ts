@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NativeVectorIndex } from '../../node/vector/native-vector-index';
+import { NativeVectorIndex } from '../../node/engine/vector/native-vector-index';
 import { PlainVectorIndex } from '../support/models/plain-vector-index';
-import type { SearchEffort } from '../../shared/shard/shard-read';
-import { runSeed, seededRandom } from '../support/random';
+import type { SearchEffort } from '../../shared/contract/shard/shard-read';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /** Searches beside puts: what was there when a search began is found, however much is put while it runs. */
 

@@ -1,20 +1,20 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import type { SlotScores } from '../../node/slots/slot-scores';
-import { nativeBinding } from '../../node/vector/native-binding';
-import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
-import { NativeVectorIndex } from '../../node/vector/native-vector-index';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import type { SlotScores } from '../../node/engine/slots/slot-scores';
+import { nativeBinding } from '../../node/engine/vector/native-binding';
+import { DiskVectorIndex } from '../../node/engine/vector/disk-vector-index';
+import { NativeVectorIndex } from '../../node/engine/vector/native-vector-index';
 import { PlainVectorIndex } from '../support/models/plain-vector-index';
-import type { VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
-import type { SearchEffort } from '../../shared/shard/shard-read';
-import { METRICS, scoreOf, type Metric } from '../../shared/vector/metric';
-import { QUANTIZATIONS } from '../../shared/vector/quantization';
-import { runSeed, seededRandom } from '../support/random';
-import { clusteredVectors } from '../support/vector-clusters';
+import type { VectorIndex, VectorIndexOptions } from '../../node/engine/vector/vector-index';
+import type { SearchEffort } from '../../shared/contract/shard/shard-read';
+import { METRICS, scoreOf, type Metric } from '../../shared/contract/vector/metric';
+import { QUANTIZATIONS } from '../../shared/contract/vector/quantization';
+import { runSeed, seededRandom } from '../support/values/random';
+import { clusteredVectors } from '../support/values/vector-clusters';
 
-/** What every VectorIndex promises (node/vector/vector-index.ts), checked against a map and a sort. */
+/** What every VectorIndex promises (node/engine/vector/vector-index.ts), checked against a map and a sort. */
 
 type Open = (options: VectorIndexOptions, save: string | null) => Promise<VectorIndex>;
 

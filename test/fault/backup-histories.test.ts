@@ -1,4 +1,4 @@
-import { runSeed } from '../support/random';
+import { runSeed } from '../support/values/random';
 import { backupRounds } from './backup-rounds';
 
 const ROUNDS = 5;

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AdminCall, restored } from '../support/backup-calls';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { type AdminCall, restored } from '../support/targets/backup-calls';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { seededRandom } from '../support/random';
-import { contradictionsOf, type RegisterOperation } from '../support/register-history';
-import { RegisterWorkload } from '../support/register-workload';
+import { seededRandom } from '../support/values/random';
+import { contradictionsOf, type RegisterOperation } from '../support/stories/register-history';
+import { RegisterWorkload } from '../support/stories/register-workload';
 
 const COLLECTION = 'ledger';
 const BALLAST = 500;

@@ -1,6 +1,6 @@
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
+import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** A file of vectors that is cut short under the running service: it makes the index anew from the records. */

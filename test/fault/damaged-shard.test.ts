@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../support/command-run';
-import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
+import { runCommand } from '../support/processes/command-run';
+import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** One shard of an embedded process is damaged: what has nothing to do with it goes on, and what does names it. */

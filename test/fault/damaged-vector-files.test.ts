@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { nativeBinding } from '../../node/vector/native-binding';
-import { tellNativeStory } from '../support/native-story';
+import { nativeBinding } from '../../node/engine/vector/native-binding';
+import { tellNativeStory } from '../support/stories/native-story';
 
 /** Files of the vector index that are not what they were. Each story runs in a process of its own: a crash fails the story. */
 
@@ -147,8 +147,18 @@ describe('originals that are cut short under a loaded index', () => {
 
   test('a signal about other memory goes to the handler that was there before, or ends the process', () => {
     const program = join(folder, 'bus-error-chain');
-    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/native/mapped_files.cc'), join(root, 'node/native/common/errors.cc')];
-    execFileSync(process.env.CXX ?? 'g++', ['-std=c++17', '-O1', `-I${join(root, 'node/native/common')}`, ...sources, '-o', program, '-ldl', '-pthread']);
+    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/engine/native/files/mapped_files.cc'), join(root, 'node/engine/native/common/errors.cc')];
+    execFileSync(process.env.CXX ?? 'g++', [
+      '-std=c++17',
+      '-O1',
+      `-I${join(root, 'node/engine/native')}`,
+      `-I${join(root, 'node/engine/native/common')}`,
+      ...sources,
+      '-o',
+      program,
+      '-ldl',
+      '-pthread',
+    ]);
     const run = (story: string) => {
       const { status, signal, stdout } = spawnSync(program, [folder, story], { encoding: 'utf8' });
       return { status, signal, stdout };
@@ -298,7 +308,7 @@ describe('originals in which a byte is another one, with their length as it was'
       assert.equal(searchInline(number, query, 1, 0, 0), null);
       assert.equal(shared.status().damaged, 1);
       await shared.close();
-      const { searchTogether } = require(${JSON.stringify(join(root, 'node/native/build/vectors.node'))});
+      const { searchTogether } = require(${JSON.stringify(join(root, 'node/engine/native/build/vectors.node'))});
       const onDisk = made(true);
       const together = async () => (await Promise.all(searchTogether([onDisk], query, 1, 0, 0, 0, null, 0))).find(({ slots }) => slots.length > 0);
       assert.equal((await together()).slots[0], 3000);

@@ -1,4 +1,4 @@
-import { runSeed } from '../support/random';
+import { runSeed } from '../support/values/random';
 import { runSchedule } from './fault-schedule';
 
 const SECONDS = Number(process.env.SECONDS ?? 20);

@@ -1,6 +1,6 @@
-import { ClusterProcesses } from '../support/cluster-processes';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 import { eventually } from '../support/eventually';
-import type { MemberProcess } from '../support/member-process';
+import type { MemberProcess } from '../support/processes/member-process';
 
 /** How a primary can fail, and how that ends. */
 export const FAILURES: Record<string, (cluster: ClusterProcesses, node: MemberProcess) => { begin(): Promise<void> | void; end(): Promise<void> | void }> = {

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { StartClusterUnderTest } from '../support/cluster-under-test';
-import { startEmbeddedUnderTest } from '../support/embedded-under-test';
+import type { StartClusterUnderTest } from '../support/processes/cluster-under-test';
+import { startEmbeddedUnderTest } from '../support/processes/embedded-under-test';
 import { eventually } from '../support/eventually';
-import { startProcessesUnderTest } from '../support/processes-under-test';
-import { seededRandom } from '../support/random';
+import { startProcessesUnderTest } from '../support/processes/processes-under-test';
+import { seededRandom } from '../support/values/random';
 import { checkHistory } from './history/check-history';
 import { checkAnswered } from './history/check-reads';
 import { History } from './history/history';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { SmallDisk } from '../support/small-disk';
+import { SmallDisk } from '../support/machines/small-disk';
 
 /** A whole process whose disk fills up: it refuses, reads on, takes up writing by itself, and loses nothing it acknowledged. */
 

@@ -1,11 +1,11 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
-import { defaultAnalyser } from '../../shared/text/analyser';
+import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
+import { defaultAnalyser } from '../../shared/base/text/analyser';
 import { eventually } from '../support/eventually';
-import { LoopWatch } from '../support/loop-watch';
-import { seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
+import { LoopWatch } from '../support/threads/loop-watch';
+import { seededRandom } from '../support/values/random';
+import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shards/shard-node';
 
 /** Writes whose analysis takes seconds: they hold up nobody, and nobody sees an item in part. */
 

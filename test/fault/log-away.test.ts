@@ -1,11 +1,11 @@
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient, dataOf } from '../support/api-client';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { StalledPipe } from '../support/output-places';
-import { SmallDisk } from '../support/small-disk';
+import { StalledPipe } from '../support/values/output-places';
+import { SmallDisk } from '../support/machines/small-disk';
 
 /** A log that can't be written, or that nobody reads: the service goes on, says so, and stops when it is asked to. */
 

@@ -2,15 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import { shardOf } from '../../shared/shard/shard-of';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
+import { shardOf } from '../../shared/contract/shard/shard-of';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /**
  * What is gone of a data folder of the embedded form when the service starts, and what becomes of it: a loss is told by name
  * and with the ways out, nothing is made in its place, and what is not lost is served. Losses of the only replica of a shard
- * on a node are in test/unit/node/cluster/replica-opening.test.ts and test/fault/cluster/lose-data.test.ts.
+ * on a node are in test/unit/node/hosting/replicas/replica-opening.test.ts and test/fault/cluster/lose-data.test.ts.
  */
 
 const SHARDS = 3;

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { nativeBinding } from '../../node/vector/native-binding';
-import { NATIVE_PROLOGUE, tellNativeStory } from '../support/native-story';
-import { runSeed } from '../support/random';
+import { nativeBinding } from '../../node/engine/vector/native-binding';
+import { NATIVE_PROLOGUE, tellNativeStory } from '../support/stories/native-story';
+import { runSeed } from '../support/values/random';
 
 /** What may not take the process down. Each story runs in a process of its own: a crash fails the story alone. */
 
@@ -104,7 +104,7 @@ test('the process ends by itself without close, with searches and builds under w
 test('whoever waits for the close of an index sees its end, with a build under way and nothing else that keeps the process alive', async () => {
   await tell(`
     require(${JSON.stringify(join(__dirname, '../support/swc-register.js'))});
-    const { NativeVectorIndex } = require(${JSON.stringify(join(__dirname, '../../node/vector/native-vector-index.ts'))});
+    const { NativeVectorIndex } = require(${JSON.stringify(join(__dirname, '../../node/engine/vector/native-vector-index.ts'))});
     process.exitCode = 4;
     const options = { folder, dim: D, metric: 'cosine', recallTarget: 0.99, buildThreads: 2, onBackgroundError: () => {}, onDamaged: () => {} };
     const index = await NativeVectorIndex.open(options, null);

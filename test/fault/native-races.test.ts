@@ -15,10 +15,10 @@ const root = resolve(__dirname, '../..');
 const BUILD = `
   import { spawnSync } from 'node:child_process';
   import { join } from 'node:path';
-  import { ADDONS, COMPILER, compileFlags, filesOf, foldersOf, linkFlags } from './scripts/build-native.mjs';
+  import { ADDONS, COMPILER, compileFlags, filesOf, foldersOf, linkFlags } from './scripts/make/build-native.mjs';
   const { FOLDER, STORIES } = process.env;
   const addon = ADDONS.find(({ name }) => name === 'vectors');
-  const flags = [...compileFlags(addon), '-O1', '-g1', '-fsanitize=thread', '-Inode/native', '-Inode/native/filter'];
+  const flags = [...compileFlags(addon), '-O1', '-g1', '-fsanitize=thread', '-Inode/engine/native'];
   const forNode = /(?:addon|index_object|index_tasks|index_save|checked_file|filter_calls|arguments|task)\\.cc$/;
   const sources = foldersOf(addon).flatMap((folder) => filesOf(folder, /\\.cc$/)).filter((file) => !forNode.test(file));
   const apart = sources.filter((file) => /(?:kernels_\\w+|codes|row_store|filter_\\w+|heap|posting|dictionary_keys)\\.cc$/.test(file));

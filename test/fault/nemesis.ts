@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ClusterUnderTest, FailingDisk, LinkUnderTest, ProcessUnderTest } from '../support/cluster-under-test';
+import type { ClusterUnderTest, FailingDisk, LinkUnderTest, ProcessUnderTest } from '../support/processes/cluster-under-test';
 import { eventually } from '../support/eventually';
 
 /** A fault that begins, is known to have happened, lasts and ends. */

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** A process whose open files are few: whatever is asked of it, it can still be reached. */

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
-import { StalledPipe } from '../support/output-places';
+import { freePorts } from '../support/servers/free-ports';
+import { StalledPipe } from '../support/values/output-places';
 
 /** Commands whose output has nowhere to go, and a cluster whose terminal goes away: they end when they are asked to, and leave nobody behind. */
 

@@ -1,9 +1,9 @@
-import { ApiClient, dataOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { runSeed, seededRandom } from '../support/random';
-import { contradictionsOf } from '../support/register-history';
-import { RegisterWorkload } from '../support/register-workload';
+import { runSeed, seededRandom } from '../support/values/random';
+import { contradictionsOf } from '../support/stories/register-history';
+import { RegisterWorkload } from '../support/stories/register-workload';
 
 const COLLECTION = 'ledger';
 const BALLAST = 2000;

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AdminCall, takeBackup } from '../support/backup-calls';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { type AdminCall, takeBackup } from '../support/targets/backup-calls';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { runSeed, seededRandom } from '../support/random';
+import { runSeed, seededRandom } from '../support/values/random';
 
 const ITEMS = 3000;
 /** The numbers of shards that each collection is restored into, and most milliseconds from when it is asked for to the kill. */

@@ -1,6 +1,6 @@
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { runSeed, seededRandom } from '../support/random';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /**
  * The promise of durability, seen from outside: a real process is killed with SIGKILL at random moments under

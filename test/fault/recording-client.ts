@@ -1,4 +1,4 @@
-import { ApiClient, type ApiAnswer, type ApiRequest } from '../support/api-client';
+import { ApiClient, type ApiAnswer, type ApiRequest } from '../support/targets/api-client';
 import { outcomeOf } from './history/classify-answer';
 import type { History, OperationEnd } from './history/history';
 import type { Operation, OperationArguments, OperationKind, OperationResult, SeenHit, SeenItem } from './history/operation';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 
 /** Surroundings in which the service can't start: one line that says why, and no harm to the process that runs. */
 

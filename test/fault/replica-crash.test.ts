@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { CRASH_SPEC, entryAt } from '../support/replica-crash-workload';
-import { runSeed, seededRandom } from '../support/random';
-import { replay } from '../support/replayed-log';
-import { StoredReplica } from '../support/stored-replica';
+import { CRASH_SPEC, entryAt } from '../support/processes/replica-crash-workload';
+import { runSeed, seededRandom } from '../support/values/random';
+import { replay } from '../support/shards/replayed-log';
+import { StoredReplica } from '../support/shards/stored-replica';
 
 const CYCLES = Number(process.env.CYCLES ?? 5);
 
@@ -22,7 +22,7 @@ async function writeUntilKilled(folder: string, seed: number, before: Promised, 
   let errors = '';
   let count = 0;
   const enough = 1 + Math.floor(random() * 200);
-  const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/replica-crash-writer.ts'), folder, String(seed)]);
+  const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/processes/replica-crash-writer.ts'), folder, String(seed)]);
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;

@@ -1,8 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { logKey } from '../../node/replication/log-keys';
-import { StoredReplica, writeEntry } from '../support/stored-replica';
+import { logKey } from '../../node/replication/log/log-keys';
+import { StoredReplica, writeEntry } from '../support/shards/stored-replica';
 
 /** What a disk may do to a replica's log while the node is down, and how the next start tells. */
 

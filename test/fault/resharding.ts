@@ -1,4 +1,4 @@
-import { ApiClient } from '../support/api-client';
+import { ApiClient } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
 import type { History } from './history/history';
 import { RecordingClient } from './recording-client';

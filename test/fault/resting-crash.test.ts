@@ -1,5 +1,5 @@
-import { EmbeddedProcess } from '../support/embedded-process';
-import { runSeed, seededRandom } from '../support/random';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /**
  * Shards that nobody uses are closed, and opened by their next use: a process with more collections than may be open is killed at any

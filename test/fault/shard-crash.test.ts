@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseFilter } from '../../shared/filter/parse-filter';
-import type { StoredItem } from '../../shared/shard/shard-read';
-import { SHARD, WORKLOAD, batchOf } from '../support/crash-workload';
-import { PlainShardClient } from '../support/plain-shard-client';
-import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import type { StoredItem } from '../../shared/contract/shard/shard-read';
+import { SHARD, WORKLOAD, batchOf } from '../support/processes/crash-workload';
+import { PlainShardClient } from '../support/shards/plain-shard-client';
+import { runSeed, seededRandom } from '../support/values/random';
+import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shards/shard-node';
 
 const CYCLES = Number(process.env.CYCLES ?? 15);
 const IDS = Array.from({ length: WORKLOAD.writers }, (_, writer) => Array.from({ length: WORKLOAD.idsPerWriter }, (_, i) => `w${writer}-${i}`));
@@ -20,7 +20,14 @@ async function writeUntilKilled(folder: string, seed: number, starts: number[], 
   let count = 0;
   let output = '';
   let errors = '';
-  const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/crash-writer.ts'), folder, String(seed), JSON.stringify(starts)]);
+  const child = spawn(process.execPath, [
+    '-r',
+    resolve(__dirname, '../support/swc-register.js'),
+    resolve(__dirname, '../support/processes/crash-writer.ts'),
+    folder,
+    String(seed),
+    JSON.stringify(starts),
+  ]);
   const killSoon = (): void => {
     setTimeout(() => child.kill('SIGKILL'), random() * 10);
   };

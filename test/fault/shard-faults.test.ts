@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
-import type { IndexFactories } from '../../node/shard/shard-indexes';
-import type { VectorIndex } from '../../node/vector/vector-index';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
+import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
+import type { VectorIndex } from '../../node/engine/vector/vector-index';
 import { eventually } from '../support/eventually';
-import { FailingKeyValueStore, type WriteFault } from '../support/failing-key-value-store';
-import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
+import { FailingKeyValueStore, type WriteFault } from '../support/shards/failing-key-value-store';
+import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shards/shard-node';
 
 const SPEC: ShardSpec = { collectionUid: 'faulty', shard: 0, dim: 2, metric: 'ip' };
 

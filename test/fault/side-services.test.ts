@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
+import { EmbeddedProcess, type Envelope } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /**

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import type { QuiverError } from '../../shared/errors/quiver-error';
-import { runSeed, seededRandom } from '../support/random';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
+import type { QuiverError } from '../../shared/base/errors/quiver-error';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /**
  * What is on the disk of a record store is changed behind its back. Whatever is changed: the open fails and names the
@@ -13,7 +13,7 @@ import { runSeed, seededRandom } from '../support/random';
 
 const ENTRIES = 400;
 const ROUNDS = 60;
-/** Of the file SYNCED (node/kv/native/manifest_mark.h). */
+/** Of the file SYNCED (node/engine/kv/native/manifest_mark.h). */
 const MANIFEST_MARK_AT = 2 * 4096;
 const random = seededRandom(runSeed('store-damage'));
 const folders: string[] = [];
@@ -36,7 +36,7 @@ beforeAll(async () => {
   for (const from of [0, ENTRIES / 2]) {
     const program = `
       require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
-      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
+      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/engine/kv/rocks-key-value-store.ts'))});
       const keyOf = ${keyOf.toString()}; const valueOf = ${valueOf.toString()};
       RocksKeyValueStore.open(${JSON.stringify(sound)}).then(async (store) => {
         for (let i = ${from}; i < ${from + ENTRIES / 2}; i++) await store.write([{ type: 'put', key: keyOf(i), value: valueOf(i) }], { sync: true });
@@ -241,7 +241,7 @@ test.each([2, 3, 10])('tables that are cut to a part of %i while they are open: 
   cpSync(sound, folder, { recursive: true });
   const program = `
     require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
-    const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
+    const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/engine/kv/rocks-key-value-store.ts'))});
     const { statSync, truncateSync } = require('node:fs');
     const told = (work) => work.then(() => 'nothing', (error) => error.kind);
     const scan = async (store) => { for await (const page of store.scan({ from: Buffer.from('key-'), to: Buffer.from('key.') })) void page; };

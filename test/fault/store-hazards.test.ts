@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tellStory } from '../support/hazard-story';
-import { runSeed } from '../support/random';
+import { tellStory } from '../support/stories/hazard-story';
+import { runSeed } from '../support/values/random';
 
 /** What the storage addon may not take the process down by. Each story runs in a process of its own: a crash fails it alone. */
 
-const ADDON = join(__dirname, '../../node/kv/native/build/store.node');
+const ADDON = join(__dirname, '../../node/engine/kv/native/build/store.node');
 
 /** What every story starts with: the addon, and databases that are opened by name. */
 const PROLOGUE = `

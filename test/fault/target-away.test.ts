@@ -2,10 +2,10 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import { restored, takeBackup, type AdminCall } from '../support/backup-calls';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { restored, takeBackup, type AdminCall } from '../support/targets/backup-calls';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { SmallDisk } from '../support/small-disk';
+import { SmallDisk } from '../support/machines/small-disk';
 
 /** A whole process that ships its logs to a target which is away, on a disk that what waits for it would fill. */
 

@@ -1,6 +1,6 @@
-import { ApiClient } from '../support/api-client';
+import { ApiClient } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import { seededRandom } from '../support/random';
+import { seededRandom } from '../support/values/random';
 import type { History } from './history/history';
 import type { Operation } from './history/operation';
 import { GROUPS, VALUE_DIM, WORDS } from './history/written-value';

@@ -1,4 +1,4 @@
-import { seededRandom } from '../support/random';
+import { seededRandom } from '../support/values/random';
 import { type Finding, writeFinding } from './finding';
 import type { FuzzTarget } from './fuzz-target';
 

@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { seededRandom } from '../support/random';
+import { seededRandom } from '../support/values/random';
 import { ATTACKS } from './attacks/catalogue';
 import { type Address, attackWith, type Tally } from './hostile-client';
 import { strangersOn } from './stranger-client';

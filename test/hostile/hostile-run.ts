@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type Attack, DIM, library, LIBRARY } from './attack';
-import { seededRandom } from '../support/random';
+import { seededRandom } from '../support/values/random';
 import { AttackParty } from './attack-party';
 import type { Order } from './attacker';
 import { ATTACKS, attacksNamed, attacksOn } from './attacks/catalogue';

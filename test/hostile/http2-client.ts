@@ -1,6 +1,6 @@
 import { connect, constants } from 'node:http2';
 import { connect as connectSecured } from 'node:tls';
-import { beginning, FLAGS, frameOf, headersOf, resetOf, TYPES } from '../support/http2-frames';
+import { beginning, FLAGS, frameOf, headersOf, resetOf, TYPES } from '../support/http/http2-frames';
 import type { Http2Manner, Shot } from './attack';
 import { type Address, RECONNECT_MS, type Tally } from './hostile-client';
 

@@ -1,11 +1,11 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { seededRandom } from '../support/random';
-import { SecuredClient } from '../support/secured-client';
-import { ApiCertificate } from '../support/secured-process';
+import { API_KEY, ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { seededRandom } from '../support/values/random';
+import { SecuredClient } from '../support/http/secured-client';
+import { ApiCertificate } from '../support/processes/secured-process';
 import { TurnNotes } from './turn-notes';
 import { BOOKS, DIM, type Door, GIANT_ITEMS, GIANT_METADATA_BYTES, GIANT_TEXT_BYTES, GIANT_TEXTS, GIANTS, LIBRARY, randomVector, SCRATCH, words } from './attack';
 

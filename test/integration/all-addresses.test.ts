@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 
 /** The default address, over IPv4 and, where the machine has it, IPv6. */
 

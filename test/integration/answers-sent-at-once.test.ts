@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { packedHitsOf } from '../../shared/rpc/hit-codec';
-import { ApiClient, dataOf } from '../support/api-client';
+import { packedHitsOf } from '../../shared/wire/codecs/hit-codec';
+import { ApiClient, dataOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
 
 /** Answers with hits as bytes, which are given to the system past the stream of their connection: also where it does not take them. */
 

@@ -1,4 +1,4 @@
-import { startCluster, startSmallCluster } from '../support/cluster-target';
+import { startCluster, startSmallCluster } from '../support/targets/cluster-target';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
 

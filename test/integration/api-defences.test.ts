@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
-import { HttpLoad } from '../../coordinator/http/http-load';
-import { readConfig } from '../../shared/config/config';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
+import { openVectorCodec } from '../../coordinator/api/body/vector-codec';
+import { HttpLoad } from '../../coordinator/api/load/http-load';
+import { readConfig } from '../../shared/base/config/config';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
-import { collectionViewOf } from '../support/collection-view';
-import { openPlainCodec } from '../support/scanned-body';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
+import { collectionViewOf } from '../support/targets/collection-view';
+import { openPlainCodec } from '../support/http/scanned-body';
 
 /** What one client may do to the others through the HTTP layer: nothing that they notice. */
 

@@ -1,4 +1,4 @@
-import { startEmbedded, startOnOneProcessor } from '../support/embedded-target';
+import { startEmbedded, startOnOneProcessor } from '../support/targets/embedded-target';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
 

@@ -1,12 +1,12 @@
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { closeHttpServer } from '../../coordinator/http/http-server';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
+import { closeHttpServer } from '../../coordinator/api/http/http-server';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
-import { collectionViewOf } from '../support/collection-view';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
+import { collectionViewOf } from '../support/targets/collection-view';
 
 /** What the wire, clients and failing services may do to the HTTP layer. */
 

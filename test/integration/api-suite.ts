@@ -1,5 +1,5 @@
-import { ApiClient } from '../support/api-client';
-import type { ApiTarget, StartTarget } from '../support/api-target';
+import { ApiClient } from '../support/targets/api-client';
+import type { ApiTarget, StartTarget } from '../support/targets/api-target';
 import { accessSuite } from './api-suite/access';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';

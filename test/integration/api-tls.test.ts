@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CertificateAuthority, replaceFile } from '../support/certificate-authority';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { CertificateAuthority, replaceFile } from '../support/cluster/certificate-authority';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { callByHttp2, firstSession, handshake, SecuredClient } from '../support/secured-client';
+import { callByHttp2, firstSession, handshake, SecuredClient } from '../support/http/secured-client';
 
 /** The API port with TLS, and what is replaced while the process runs, by one thread and by several. */
 

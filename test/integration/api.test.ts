@@ -1,4 +1,4 @@
-import { startPlainServer } from '../support/plain-server';
+import { startPlainServer } from '../support/servers/plain-server';
 import { describeApi } from './api-suite';
 import { describeLimits } from './api-suite/limits';
 

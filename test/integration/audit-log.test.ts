@@ -1,7 +1,7 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** Who did what, in a file of its own, by one thread and by several. */

@@ -1,7 +1,7 @@
-import { CredentialServer } from '../support/credential-server';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { CredentialServer } from '../support/servers/credential-server';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { TinyS3 } from '../support/tiny-s3';
+import { TinyS3 } from '../support/servers/tiny-s3';
 
 /** A process as it is run, which has no key for its backup target and finds a role: as of a pod with EKS Pod Identity. */
 

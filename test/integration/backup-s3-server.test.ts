@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { type AdminCall, restored, takeBackup } from '../support/targets/backup-calls';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
-import { SmallDisk } from '../support/small-disk';
-import { TcpProxy } from '../support/tcp-proxy';
+import { freePorts } from '../support/servers/free-ports';
+import { SmallDisk } from '../support/machines/small-disk';
+import { TcpProxy } from '../support/servers/tcp-proxy';
 
 /**
  * Backups in a real S3 server that fails, is slow and is full half-way. QUIVER_VERSITYGW is the program of VersityGW (`go install

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
+import { type AdminCall, restored, takeBackup } from '../support/targets/backup-calls';
 
 /** Backups and restores of real processes: embedded, a cluster, and from one to the other. */
 

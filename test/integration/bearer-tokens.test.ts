@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { TokenIssuer } from '../support/token-issuer';
+import { TokenIssuer } from '../support/servers/token-issuer';
 
 /** Tokens of a real issuer on every path of a process whose API is served by two threads. */
 

@@ -1,16 +1,16 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, promises, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BackupRepository } from '../../coordinator/backup/backup-repository';
-import { specText, specTextLike } from '../../node/records/shard-format';
-import type { IndexFactories } from '../../node/shard/shard-indexes';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
-import type { ShardStatus } from '../../shared/shard/shard-read';
-import { Pace } from '../../shared/time/pace';
+import { BackupRepository } from '../../coordinator/jobs/backup/backup-repository';
+import { specText, specTextLike } from '../../node/engine/records/shard-format';
+import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
+import type { ShardStatus } from '../../shared/contract/shard/shard-read';
+import { Pace } from '../../shared/base/time/pace';
 import { eventually } from '../support/eventually';
-import { MemoryTarget } from '../support/memory-target';
-import { diskFactories, NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
+import { MemoryTarget } from '../support/targets/memory-target';
+import { diskFactories, NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
 
 /** Shards that nobody has written to are a folder with a note; those with few changes are closed without a checkpoint. */
 

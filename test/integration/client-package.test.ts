@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { findChromium, HeadlessBrowser } from '../support/headless-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { findChromium, HeadlessBrowser } from '../support/machines/headless-browser';
 
 /** The package of the TypeScript client as its users get it: packed, installed where nothing else is, without a network. */
 

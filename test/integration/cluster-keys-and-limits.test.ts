@@ -1,5 +1,5 @@
 import { eventually } from '../support/eventually';
-import { ClusterProcesses } from '../support/cluster-processes';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 
 /** What coordinators have to agree on: keys, their revocation, limits and counts. */
 

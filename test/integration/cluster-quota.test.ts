@@ -1,4 +1,4 @@
-import { ClusterProcesses } from '../support/cluster-processes';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 
 /** Quotas of a whole cluster: five replicas a node, two nodes, two coordinators that create at once. */
 

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { CONTROLLER_PATH, isOfSession, NODES_PREFIX, STATE_PREFIX } from '../../shared/cluster/members';
-import { FIELDS, membersDefinition } from '../../shared/rpc/handshake-metadata';
+import { CONTROLLER_PATH, isOfSession, NODES_PREFIX, STATE_PREFIX } from '../../shared/cluster-store/entries/members';
+import { FIELDS, membersDefinition } from '../../shared/wire/handshake/handshake-metadata';
 import { eventually } from '../support/eventually';
-import { ClusterProcesses, SECRET } from '../support/cluster-processes';
-import type { MemberProcess } from '../support/member-process';
-import { ImpostorNode, relayedHello } from '../support/impostor-node';
+import { ClusterProcesses, SECRET } from '../support/processes/cluster-processes';
+import type { MemberProcess } from '../support/processes/member-process';
+import { ImpostorNode, relayedHello } from '../support/cluster/impostor-node';
 
 /** What somebody can do to a cluster who can write to its etcd, or listens at an address that its members dial. */
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ensureEtcdUsers } from '../../shared/cluster-store/etcd-users';
-import { CertificateAuthority, replaceFile } from '../support/certificate-authority';
+import { ensureEtcdUsers } from '../../shared/cluster-store/etcd/etcd-users';
+import { CertificateAuthority, replaceFile } from '../support/cluster/certificate-authority';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
-import { EtcdProcess } from '../support/etcd-process';
-import { API_KEY, ClusterProcesses, SECRET } from '../support/cluster-processes';
-import { SecuredClient } from '../support/secured-client';
+import { freePorts } from '../support/servers/free-ports';
+import { EtcdProcess } from '../support/processes/etcd-process';
+import { API_KEY, ClusterProcesses, SECRET } from '../support/processes/cluster-processes';
+import { SecuredClient } from '../support/http/secured-client';
 
 const certificate = (name: string): string => resolve(__dirname, '../support/certificates', name);
 

@@ -4,10 +4,10 @@ import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { CommandLine } from '../support/command-line';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { CommandLine } from '../support/processes/command-line';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { madeVector } from '../support/made-vectors.cjs';
+import { madeVector } from '../support/values/made-vectors.cjs';
 
 /** `quiver import` and `quiver export` against a real service. */
 
@@ -49,7 +49,7 @@ const floats = (row: number, dim = DIM): number[] => Array.from(madeVector(row, 
 const asFloats = (vector: number[]): number[] => Array.from(Float32Array.from(vector));
 
 function madeTable(format: string, file: string, rows: number, dim: number, options = {}): void {
-  execFileSync(process.execPath, [resolve(__dirname, '../support/made-tables.mjs'), format, cli.path(file), String(rows), String(dim), JSON.stringify(options)]);
+  execFileSync(process.execPath, [resolve(__dirname, '../support/values/made-tables.mjs'), format, cli.path(file), String(rows), String(dim), JSON.stringify(options)]);
 }
 
 /** Row i of a made table as it must be stored. */

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ApiClient, dataOf } from '../support/api-client';
-import { CommandLine } from '../support/command-line';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { CommandLine } from '../support/processes/command-line';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** The commands that ask and change a service, against a real one. */

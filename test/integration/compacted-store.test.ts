@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyValueChange } from '../../node/kv/key-value-store';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import { storeBinding } from '../../node/kv/store-binding';
-import { StoreBudget } from '../../node/kv/store-budget';
+import type { KeyValueChange } from '../../node/engine/kv/key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
+import { storeBinding } from '../../node/engine/kv/store-binding';
+import { StoreBudget } from '../../node/engine/kv/store-budget';
 
 /** What RocksDB has in its own files of keys that were removed, once all files were rewritten; and how a rewrite ends early. */
 

@@ -1,5 +1,5 @@
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
 /** Pages of other origins in browsers: what they may ask and read. */
 

@@ -1,5 +1,5 @@
-import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
-import { DashboardBrowser, goTo } from '../support/dashboard-browser';
+import { API_KEY, ClusterProcesses } from '../support/processes/cluster-processes';
+import { DashboardBrowser, goTo } from '../support/machines/dashboard-browser';
 
 /** The dashboard over a cluster of real processes. */
 

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gzipSync } from 'node:zlib';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { Http2Door } from '../support/http2-door';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { Http2Door } from '../support/http/http2-door';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
 /** What browsers get at /ui, over the real HTTP layer. */
 

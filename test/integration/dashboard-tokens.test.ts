@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, goTo, seriousFindings } from '../support/dashboard-browser';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { DashboardBrowser, goTo, seriousFindings } from '../support/machines/dashboard-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { TokenIssuer } from '../support/token-issuer';
+import { TokenIssuer } from '../support/servers/token-issuer';
 
 /** The dashboard signed in by tokens of an identity provider: in Chromium, over a real server and a real issuer. */
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
-import { DashboardBrowser, goTo, overflow, seriousFindings } from '../support/dashboard-browser';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { DashboardBrowser, goTo, overflow, seriousFindings } from '../support/machines/dashboard-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** The dashboard at /ui as a person meets it: in Chromium, over a real server. */

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Pace } from '../../shared/time/pace';
+import { Pace } from '../../shared/base/time/pace';
 import { digestOf } from '../../node/replication/replica-digest';
-import { StoredReplica, writeEntry } from '../support/stored-replica';
+import { StoredReplica, writeEntry } from '../support/shards/stored-replica';
 
 /** Digests of a replica as it is after exactly one entry of its log, on RocksDB. */
 

@@ -2,9 +2,9 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type AdminCall, takeBackup } from '../support/backup-calls';
-import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
-import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+import { type AdminCall, takeBackup } from '../support/targets/backup-calls';
+import { API_KEY, ClusterProcesses } from '../support/processes/cluster-processes';
+import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /** The commands of a section of docs/operations.md, as they stand there. */
 function commandsOf(title: string): string {

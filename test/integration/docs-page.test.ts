@@ -1,5 +1,5 @@
-import { EmbeddedProcess } from '../support/embedded-process';
-import { findChromium, HeadlessBrowser } from '../support/headless-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { findChromium, HeadlessBrowser } from '../support/machines/headless-browser';
 
 /* A browser's first page on a busy machine takes its time. */
 /** The explorer at /docs as a person meets it: in a browser, with a key, trying endpoints out. */

@@ -1,9 +1,9 @@
 import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { ModelHub } from '../support/model-hub';
+import { ModelHub } from '../support/servers/model-hub';
 import { writeTinyModel } from '../support/onnx/tiny-model';
 
 /** A service with transformers models, as a process of its own: what clients see of them over restarts. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { type AdminCall, restored, takeBackup } from '../support/targets/backup-calls';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** Collections to which nobody has written take part in all that is done with collections, and can be written to after it. */

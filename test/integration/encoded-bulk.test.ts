@@ -1,4 +1,4 @@
-import { startThreadedServer, type ThreadedServer } from '../support/threaded-server';
+import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
 /** Large bulk writes through real front threads: encoded as they come, and the long way, which an escape in the body makes them go. */
 

@@ -5,11 +5,11 @@ import { join, resolve } from 'node:path';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
-import type { EtcdOptions } from '../../shared/cluster-store/etcd-transport';
-import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-store';
+import type { EtcdOptions } from '../../shared/cluster-store/etcd/etcd-transport';
+import { EtcdCluster, EtcdProcess } from '../support/processes/etcd-process';
 import { eventually } from '../support/eventually';
-import { TcpProxy } from '../support/tcp-proxy';
+import { TcpProxy } from '../support/servers/tcp-proxy';
 
 /** Of calls that are to fail by it; the first of a store, which connects, has to succeed in it on a busy machine. */
 const TIMEOUT_MS = 2_000;
@@ -266,7 +266,7 @@ test.concurrent(
     const etcd = await startEtcd();
     const register = join(resolve(__dirname, '..'), 'support/swc-register.js');
     const program = `
-    const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
+    const { EtcdClusterStore } = require('./shared/cluster-store/etcd/etcd-cluster-store.ts');
     process.on('uncaughtException', (error) => console.log('uncaught', error.message));
     const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}'] });
     let calls = 0;
@@ -469,7 +469,7 @@ test.concurrent(
     const etcd = await startEtcd();
     const register = join(resolve(__dirname, '..'), 'support/swc-register.js');
     const program = `
-    const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
+    const { EtcdClusterStore } = require('./shared/cluster-store/etcd/etcd-cluster-store.ts');
     const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}', '127.0.0.1:1'] });
     store.watch('w/', 0, () => undefined);
     store.openSession({ ttlSeconds: 30 }).catch(() => undefined).then(() => new Promise((wake) => setTimeout(wake, 200))).then(async () => {

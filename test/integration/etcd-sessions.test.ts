@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Election } from '../../coordinator/cluster/election';
-import { RegisteredEntry } from '../../shared/cluster/registered-entry';
-import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { Election } from '../../coordinator/cluster/controller/election';
+import { RegisteredEntry } from '../../shared/cluster-store/entries/registered-entry';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-store';
 import type { StoreSession } from '../../shared/cluster-store/session-store';
-import { EtcdProcess } from '../support/etcd-process';
+import { EtcdProcess } from '../support/processes/etcd-process';
 import { eventually } from '../support/eventually';
-import { TcpProxy } from '../support/tcp-proxy';
+import { TcpProxy } from '../support/servers/tcp-proxy';
 
 /** As members have: an owner that is late by two of them on a busy machine is lost. */
 const TTL_SECONDS = 3;
@@ -420,9 +420,9 @@ test.concurrent(
   'a process with a member entry and a campaign outlives etcd, quietly, and is back with it',
   onStage(async ({ etcd, store, exists, closing }) => {
     const program = `
-    const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
-    const { RegisteredEntry } = require('./shared/cluster/registered-entry.ts');
-    const { Election } = require('./coordinator/cluster/election.ts');
+    const { EtcdClusterStore } = require('./shared/cluster-store/etcd/etcd-cluster-store.ts');
+    const { RegisteredEntry } = require('./shared/cluster-store/entries/registered-entry.ts');
+    const { Election } = require('./coordinator/cluster/controller/election.ts');
     const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}'], callTimeoutMs: ${CALL_MS} });
     const options = { store, value: '1', ttlSeconds: ${TTL_SECONDS} };
     const entry = new RegisteredEntry({ ...options, key: 'members/a' });

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
-import { ensureEtcdUsers } from '../../shared/cluster-store/etcd-users';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-store';
+import { ensureEtcdUsers } from '../../shared/cluster-store/etcd/etcd-users';
 import { eventually } from '../support/eventually';
-import { EtcdProcess } from '../support/etcd-process';
+import { EtcdProcess } from '../support/processes/etcd-process';
 
 /** An etcd in which Quiver's members may do what they have to, and nobody else anything. */
 

@@ -1,12 +1,12 @@
-import { COLLECTIONS_PREFIX } from '../../coordinator/collections/collection-record';
-import { NodeLinks } from '../../coordinator/cluster/node-links';
-import { ANY_REPLICA } from '../../shared/shard/shard-client';
-import { systemClock } from '../../shared/time/clock';
-import { ClusterProcesses, SECRET } from '../support/cluster-processes';
+import { COLLECTIONS_PREFIX } from '../../coordinator/service/collections/collection-record';
+import { NodeLinks } from '../../coordinator/cluster/calls/node-links';
+import { ANY_REPLICA } from '../../shared/contract/shard/shard-client';
+import { systemClock } from '../../shared/base/time/clock';
+import { ClusterProcesses, SECRET } from '../support/processes/cluster-processes';
 import { eventually } from '../support/eventually';
-import { filesWith } from '../support/files-below';
-import { runSeed, seededRandom } from '../support/random';
-import { replicaDigests } from '../support/replica-digests';
+import { filesWith } from '../support/shards/files-below';
+import { runSeed, seededRandom } from '../support/values/random';
+import { replicaDigests } from '../support/shards/replica-digests';
 
 /** Items that expire, and a purge, in a cluster of real processes: one story, because a cluster is dear. */
 

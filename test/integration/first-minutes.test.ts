@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DashboardBrowser, goTo } from '../support/dashboard-browser';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { DashboardBrowser, goTo } from '../support/machines/dashboard-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
 
 /** What somebody sees who starts the service for the first time and meets the usual obstacles. */

@@ -5,13 +5,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { FRONT_STATE } from '../../coordinator/threads/front-state';
-import type { FrontThreads } from '../../coordinator/threads/front-threads';
-import { ApiClient } from '../support/api-client';
-import { CertificateAuthority } from '../support/certificate-authority';
+import { FRONT_STATE } from '../../coordinator/api/threads/front-state';
+import type { FrontThreads } from '../../coordinator/api/threads/front-threads';
+import { ApiClient } from '../support/targets/api-client';
+import { CertificateAuthority } from '../support/cluster/certificate-authority';
 import { eventually } from '../support/eventually';
-import { RawConnection } from '../support/raw-connection';
-import { startThreadedServer, type ThreadedServer } from '../support/threaded-server';
+import { RawConnection } from '../support/http/raw-connection';
+import { startThreadedServer, type ThreadedServer } from '../support/servers/threaded-server';
 
 /** Front threads as real worker threads: what one of them does to the others, and what all of them must know at once. */
 

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { missingModules } from '../support/python-packages';
-import { blocksOf, envelopesOf, type PageBlock, PageShell } from '../support/page-shell';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { missingModules } from '../support/machines/python-packages';
+import { blocksOf, envelopesOf, type PageBlock, PageShell } from '../support/http/page-shell';
 
 /**
  * The guides are run as they stand: the blocks of a page in order, in one shell, against a real process that all pages share.

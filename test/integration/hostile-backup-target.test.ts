@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { backupId } from '../../shared/backup/backup-format';
-import { type LogSegment, openedSegment, segmentKey, segmentOf, segmentToBytes } from '../../shared/backup/log-format';
-import { OTHER_SEALS, TEST_SEALS } from '../support/test-seals';
-import { type AdminCall, backupEnded, takeBackup } from '../support/backup-calls';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { backupId } from '../../shared/backup-store/backup-format';
+import { type LogSegment, openedSegment, segmentKey, segmentOf, segmentToBytes } from '../../shared/backup-store/log-format';
+import { OTHER_SEALS, TEST_SEALS } from '../support/cluster/test-seals';
+import { type AdminCall, backupEnded, takeBackup } from '../support/targets/backup-calls';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { HostileTarget, mutated, placesIn, sha256 } from '../support/hostile-target';
-import { runSeed, seededRandom } from '../support/random';
+import { HostileTarget, mutated, placesIn, sha256 } from '../support/targets/hostile-target';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /** A service whose backup target somebody else can write to, who knows no secret. */
 

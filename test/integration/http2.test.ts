@@ -1,12 +1,12 @@
 import { type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from 'node:http2';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import type { Http2Caller } from '../support/http2-caller';
-import { Http2Door } from '../support/http2-door';
-import { ENDINGS, specialRequests } from '../support/http2-endings';
-import { beginning, FLAGS, frameOf, headersOf, PREFACE, TYPES } from '../support/http2-frames';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
+import type { Http2Caller } from '../support/http/http2-caller';
+import { Http2Door } from '../support/http/http2-door';
+import { ENDINGS, specialRequests } from '../support/http/http2-endings';
+import { beginning, FLAGS, frameOf, headersOf, PREFACE, TYPES } from '../support/http/http2-frames';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
 import { describeApi } from './api-suite';
 
 /** `faults`: what was caught of this program's own. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Containers, missingForContainers } from '../support/containers';
-import { freePorts } from '../support/free-ports';
-import { EtcdProcess } from '../support/etcd-process';
+import { Containers, missingForContainers } from '../support/machines/containers';
+import { freePorts } from '../support/servers/free-ports';
+import { EtcdProcess } from '../support/processes/etcd-process';
 import { eventually } from '../support/eventually';
-import { buildImage, dockerfileArgument, IMAGE } from '../support/image-under-test';
+import { buildImage, dockerfileArgument, IMAGE } from '../support/machines/image-under-test';
 
 /**
  * The image, built by its Dockerfile and run as the chart runs it. It takes minutes and fetches Debian's and npm's
@@ -76,21 +76,21 @@ if (missing.length > 0) {
       expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
-        './coordinator/native/build/body-scanner.node',
-        './node/kv/native/build/store.node',
-        './node/native/build/vectors.node',
+        './coordinator/api/native/build/body-scanner.node',
+        './node/engine/kv/native/build/store.node',
+        './node/engine/native/build/vectors.node',
         './package.json',
         './sbom.json',
         './scripts/healthcheck.cjs',
         './scripts/load-program.cjs',
         './scripts/quiver.cjs',
-        './scripts/sbom.mjs',
+        './scripts/make/sbom.mjs',
       ]);
       expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
 
     test('loads the native code of its packages, the model runtime included', () => {
-      const names = ['onnxruntime-node', '@huggingface/transformers', './node/kv/native/build/store.node'];
+      const names = ['onnxruntime-node', '@huggingface/transformers', './node/engine/kv/native/build/store.node'];
       expect(containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node')).toEqual({ code: 0, output: '' });
     });
 

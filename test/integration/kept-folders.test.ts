@@ -1,14 +1,14 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd/etcd-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
-import { silentLogger } from '../../shared/logs/logger';
-import { EntrySeal } from '../../shared/secret/entry-seal';
-import { API_KEY, ClusterProcesses, SECRET } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { EtcdProcess } from '../support/etcd-process';
-import { answersOf, differenceOfHits, entriesOf, fill, keep, unpack, withoutHits, type Answers, type Hit } from '../support/kept-folder';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { EntrySeal } from '../../shared/base/secret/entry-seal';
+import { API_KEY, ClusterProcesses, SECRET } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { EtcdProcess } from '../support/processes/etcd-process';
+import { answersOf, differenceOfHits, entriesOf, fill, keep, unpack, withoutHits, type Answers, type Hit } from '../support/shards/kept-folder';
 
 /**
  * The data folders that releases left, embedded and of a node, open in this version with everything in them, and open again

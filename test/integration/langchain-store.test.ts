@@ -3,7 +3,7 @@ import { Embeddings } from '@langchain/core/embeddings';
 import { RunnableLambda } from '@langchain/core/runnables';
 import { NotFoundError, QuiverClient } from '../../clients/typescript/src/index';
 import { QuiverVectorStore, type QuiverVectorStoreConfig } from '../../clients/typescript/src/langchain/index';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 
 /**
  * The LangChain vector store against a real process. LangChain JS has standard tests for chat models alone, and does not

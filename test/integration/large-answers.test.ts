@@ -1,7 +1,7 @@
-import { ApiClient, dataOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { RawConnection } from '../support/raw-connection';
+import { RawConnection } from '../support/http/raw-connection';
 
 /** Items at their largest: answers of more bytes than are read at once, and clients that take none of them. */
 

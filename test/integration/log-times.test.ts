@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import { chunksOf, installCopy } from '../../node/replication/shard-copy';
-import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
-import { earlierOperations } from '../support/earlier-operations';
-import { StoredReplica } from '../support/stored-replica';
+import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
+import { earlierOperations } from '../support/shards/earlier-operations';
+import { StoredReplica } from '../support/shards/stored-replica';
 
 /** What a replica knows after a start of its log: its times, and how much it holds. */
 

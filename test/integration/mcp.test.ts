@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import type { ApiTarget } from '../support/api-target';
-import { startEmbedded } from '../support/embedded-target';
-import { startPlainServer } from '../support/plain-server';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import type { ApiTarget } from '../support/targets/api-target';
+import { startEmbedded } from '../support/targets/embedded-target';
+import { startPlainServer } from '../support/servers/plain-server';
 
 /** The Model Context Protocol at /mcp, spoken by the SDK's own client to a real process. */
 

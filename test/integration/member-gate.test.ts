@@ -1,18 +1,18 @@
 import http2 from 'node:http2';
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { ChannelCredentials, Client, connectivityState, Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
-import { FIELDS, membersDefinition, metadataOf } from '../../shared/rpc/handshake-metadata';
-import { silentLogger } from '../../shared/logs/logger';
-import { MemberGate } from '../../shared/rpc/member-gate';
-import { OWN_VERSION } from '../../shared/process/member-version';
-import { RpcServer } from '../../shared/rpc/rpc-server';
-import { gateStreams } from '../../shared/rpc/stream-gate';
-import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
-import { MemberProof } from '../../shared/secret/member-proof';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { FIELDS, membersDefinition, metadataOf } from '../../shared/wire/handshake/handshake-metadata';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { MemberGate } from '../../shared/wire/handshake/member-gate';
+import { OWN_VERSION } from '../../shared/base/process/member-version';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import { gateStreams } from '../../shared/wire/streams/stream-gate';
+import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
+import { MemberProof } from '../../shared/base/secret/member-proof';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
-import { PLAIN, provenMetadata, SECRET } from '../support/rpc-node';
+import { freePorts } from '../support/servers/free-ports';
+import { PLAIN, provenMetadata, SECRET } from '../support/cluster/rpc-node';
 
 /** What a server answers to those who knock, as they see it. */
 

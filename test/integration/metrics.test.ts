@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { exports, metricsOfMonitoring } from '../support/monitoring-files';
-import { findPromtool, runPromtool } from '../support/promtool';
+import { exports, metricsOfMonitoring } from '../support/machines/monitoring-files';
+import { findPromtool, runPromtool } from '../support/machines/promtool';
 
 /** What real processes export, and whether it is true. */
 

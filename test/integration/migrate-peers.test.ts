@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from '../support/command-run';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { PeerServer, findChroma, findWeaviate } from '../support/peer-server';
-import { seededRandom } from '../support/random';
+import { runCommand } from '../support/processes/command-run';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { PeerServer, findChroma, findWeaviate } from '../support/servers/peer-server';
+import { seededRandom } from '../support/values/random';
 
 /**
  * `quiver migrate` from real servers, where this machine has them; CONTRIBUTING.md says how to get them. The same from recorded

@@ -4,10 +4,10 @@ import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type CommandResult, runCommand } from '../support/command-run';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { PgvectorServer } from '../support/pgvector-server';
-import { RecordedPeer, bodyOf } from '../support/recorded-peer';
+import { type CommandResult, runCommand } from '../support/processes/command-run';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { PgvectorServer } from '../support/servers/pgvector-server';
+import { RecordedPeer, bodyOf } from '../support/servers/recorded-peer';
 
 /**
  * `quiver migrate` from peers that answer as the real ones do: test/fixtures/migrate says of each answer where it is from.

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HubCache } from '../../coordinator/embedding/transformers/hub-cache';
-import { HubDownload } from '../../coordinator/embedding/transformers/hub-download';
-import { pinOf } from '../../coordinator/embedding/transformers/model-pin';
-import { silentLogger } from '../../shared/logs/logger';
-import { systemClock } from '../../shared/time/clock';
-import { type HubMischief, ModelHub } from '../support/model-hub';
+import { HubCache } from '../../coordinator/models/transformers/hub-cache';
+import { HubDownload } from '../../coordinator/models/transformers/hub-download';
+import { pinOf } from '../../coordinator/models/transformers/model-pin';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { systemClock } from '../../shared/base/time/clock';
+import { type HubMischief, ModelHub } from '../support/servers/model-hub';
 import { writeTinyModel } from '../support/onnx/tiny-model';
-import { TransformersModels } from '../support/transformers-models';
+import { TransformersModels } from '../support/shards/transformers-models';
 
 describe('models of a hub', () => {
   const models = new TransformersModels();

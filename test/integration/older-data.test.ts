@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { StoredReplica } from '../support/stored-replica';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { StoredReplica } from '../support/shards/stored-replica';
 
 /**
  * Data folders as earlier versions wrote them, kept under test/fixtures, open with everything in them.

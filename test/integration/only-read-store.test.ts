@@ -1,13 +1,13 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyRange, KeyValueEntry, KeyValueStore, StoreSnapshot } from '../../node/kv/key-value-store';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import { storeBinding } from '../../node/kv/store-binding';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import type { KeyRange, KeyValueEntry, KeyValueStore, StoreSnapshot } from '../../node/engine/kv/key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
+import { storeBinding } from '../../node/engine/kv/store-binding';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shard-node';
+import { NO_HURRY, nativeFactories, openRocksStore, ShardNode } from '../support/shards/shard-node';
 
 /** Stores that are opened to be read alone, until they are changed. */
 

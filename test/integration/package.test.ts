@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
+import { freePorts } from '../support/servers/free-ports';
 
 /** What `npm pack` makes of this tree. Installing it builds the addons, which takes minutes: `npm run test:package` does. */
 
@@ -18,10 +18,10 @@ test('holds built code, sources of the native parts, protocols and the command; 
   const paths = new Set(files.map(({ path }) => path));
   const needed = ['dist/programs/embedded.js', 'dist/programs/front-thread.js', 'dist/cli/main.js', 'dist/clients/typescript/src/client.js', 'dist/ui/index.html'];
   const sources = [
-    'node/native/addon.cc',
-    'node/native/common/arguments.h',
-    'node/kv/native/addon.cc',
-    'coordinator/native/addon.cc',
+    'node/engine/native/addon.cc',
+    'node/engine/native/common/arguments.h',
+    'node/engine/kv/native/addon.cc',
+    'coordinator/api/native/addon.cc',
     'proto/etcd/rpc.proto',
     'scripts/quiver.cjs',
     'scripts/setup.mjs',

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { ApiClient, dataOf } from '../support/api-client';
-import { DashboardBrowser, goTo } from '../support/dashboard-browser';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { DashboardBrowser, goTo } from '../support/machines/dashboard-browser';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { StrippingProxy } from '../support/stripping-proxy';
+import { StrippingProxy } from '../support/servers/stripping-proxy';
 
 /** The dashboard and the explorer where a proxy has the service under a path, in Chromium. */
 

@@ -1,6 +1,6 @@
-import { ApiClient, dataOf } from '../support/api-client';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
 
 /** Clients that send the next request before they have the answer to the last. */
 

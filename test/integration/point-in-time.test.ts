@@ -1,11 +1,11 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { type AdminCall, restored, takeBackup } from '../support/targets/backup-calls';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+import { S3_KEY, TinyS3 } from '../support/servers/tiny-s3';
 
 /** Restores to a moment, of real processes that are killed in between: embedded into a folder, a cluster into a bucket. */
 

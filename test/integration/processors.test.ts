@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { isCommand } from '../support/containers';
+import { isCommand } from '../support/machines/containers';
 
 /**
  * One build of the addons serves every x86-64 processor from x86-64-v2 on: an emulator (Debian's package qemu-user) plays
@@ -9,7 +9,7 @@ import { isCommand } from '../support/containers';
  */
 
 const EMULATOR = 'qemu-x86_64';
-const script = resolve(__dirname, '../support/addons-at-work.cjs');
+const script = resolve(__dirname, '../support/machines/addons-at-work.cjs');
 
 interface Report {
   kernels: string[];

@@ -1,7 +1,7 @@
-import { ClusterProcesses } from '../support/cluster-processes';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 import { eventually } from '../support/eventually';
-import { ALERTS_FILE, alertNames, readDashboard } from '../support/monitoring-files';
-import { findPrometheus, PrometheusProcess } from '../support/prometheus-process';
+import { ALERTS_FILE, alertNames, readDashboard } from '../support/machines/monitoring-files';
+import { findPrometheus, PrometheusProcess } from '../support/machines/prometheus-process';
 
 /** A real Prometheus on a real cluster: what operators will see. */
 

@@ -1,22 +1,22 @@
 import http2 from 'node:http2';
 import { type Metadata, status } from '@grpc/grpc-js';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
-import { silentLogger } from '../../shared/logs/logger';
-import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/rpc/frame-link';
-import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
-import { MemberGate } from '../../shared/rpc/member-gate';
-import { MemberHandshake } from '../../shared/rpc/member-handshake';
-import { QuestionService } from '../../shared/rpc/question-service';
-import { PROOF_GREETING, READS_WELCOME } from '../../shared/rpc/reads-greeting';
-import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
-import { RpcServer } from '../../shared/rpc/rpc-server';
-import type { StreamGate } from '../../shared/rpc/stream-gate';
-import type { UnprovenBounds, UnprovenConnections } from '../../shared/rpc/unproven-connections';
-import { MemberProof } from '../../shared/secret/member-proof';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { FRAME_TYPES, FrameReader, frameOf } from '../../shared/wire/frames/frame-link';
+import { bytesOf, CONNECTION_PATH, metadataFromBytes, metadataOf, metadataToBytes } from '../../shared/wire/handshake/handshake-metadata';
+import { MemberGate } from '../../shared/wire/handshake/member-gate';
+import { MemberHandshake } from '../../shared/wire/handshake/member-handshake';
+import { QuestionService } from '../../shared/wire/streams/question-service';
+import { PROOF_GREETING, READS_WELCOME } from '../../shared/wire/frames/reads-greeting';
+import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/wire/streams/rpc-channel';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import type { StreamGate } from '../../shared/wire/streams/stream-gate';
+import type { UnprovenBounds, UnprovenConnections } from '../../shared/wire/handshake/unproven-connections';
+import { MemberProof } from '../../shared/base/secret/member-proof';
 import { eventually } from '../support/eventually';
-import { beginning } from '../support/http2-frames';
-import { PLAIN, SECRET } from '../support/rpc-node';
+import { beginning } from '../support/http/http2-frames';
+import { PLAIN, SECRET } from '../support/cluster/rpc-node';
 
 /** Connections of members without TLS, on which both ends prove themselves before HTTP/2 begins. */
 

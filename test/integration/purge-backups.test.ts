@@ -1,13 +1,13 @@
-import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup/content-schemas';
+import { BACKUP_MANIFEST, SHARD_MANIFEST } from '../../shared/backup-store/content-schemas';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BackupManifest, contentOf, objectsOf } from '../../shared/backup/backup-format';
+import { type BackupManifest, contentOf, objectsOf } from '../../shared/backup-store/backup-format';
 import type { RunningService } from '../../coordinator/service-factory';
 import { eventually } from '../support/eventually';
-import { item, newCollection } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { backedUp, Drivers, restoredBy, RestoringNode } from '../support/restoring-node';
-import { scrolledPage } from '../support/whole-pages';
+import { item, newCollection } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { backedUp, Drivers, restoredBy, RestoringNode } from '../support/cluster/restoring-node';
+import { scrolledPage } from '../support/http/whole-pages';
 
 /** What backups of a shard name of those before them, over real shards and a folder. */
 

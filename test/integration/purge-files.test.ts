@@ -1,7 +1,7 @@
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { filesWith } from '../support/files-below';
-import { runSeed, seededRandom } from '../support/random';
+import { filesWith } from '../support/shards/files-below';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /** After a purge nothing in the data folder of a process names what was deleted, whatever remembers how it was written. */
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { missingModules, PYTHON_PACKAGES, type PythonPackage, reasonToSkip, runPython } from '../support/python-packages';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { missingModules, PYTHON_PACKAGES, type PythonPackage, reasonToSkip, runPython } from '../support/machines/python-packages';
 
 /**
  * The Python packages' own tests, against a real process, and their types and rules, with what Python has at hand. Nothing

@@ -1,7 +1,7 @@
-import { ClusterProcesses } from '../support/cluster-processes';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
 import { eventually } from '../support/eventually';
-import type { MemberProcess } from '../support/member-process';
-import { runSeed, seededRandom } from '../support/random';
+import type { MemberProcess } from '../support/processes/member-process';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /** Storage nodes whose threads answer reads (READ_THREADS), in a cluster of real processes. */
 

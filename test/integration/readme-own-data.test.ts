@@ -2,7 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { freePorts } from '../support/free-ports';
+import { freePorts } from '../support/servers/free-ports';
 
 /** The README's way from nothing to a search over one's own Parquet file, run as it stands. */
 
@@ -15,7 +15,7 @@ shellTest(
   async () => {
     expect(block.trim().split('\n').length).toBeLessThanOrEqual(5);
     const home = mkdtempSync(join(tmpdir(), 'quiver-own-data-'));
-    execFileSync(process.execPath, [join(root, 'test/support/made-tables.mjs'), 'parquet', join(home, 'books.parquet'), '40', '16']);
+    execFileSync(process.execPath, [join(root, 'test/support/values/made-tables.mjs'), 'parquet', join(home, 'books.parquet'), '40', '16']);
     const [port, opsPort] = await freePorts(2);
     const environment = { PORT: String(port), OPS_PORT: String(opsPort), QUIVER_URL: `http://localhost:${port}`, DATA_DIR: join(home, 'data'), EMBEDDING_MODEL: 'builtin', LOG_LEVEL: 'warn' };
     // A group of its own, so that the service can be ended with its shell.

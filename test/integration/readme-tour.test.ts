@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { blocksOf, envelopesOf, PageShell } from '../support/page-shell';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { blocksOf, envelopesOf, PageShell } from '../support/http/page-shell';
 
 /** The README is run as it stands: its commands in order, in one shell, against a real process. */
 

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { QuiverClient } from '../../clients/typescript/src/client';
-import { ApiClient, dataOf } from '../support/api-client';
-import { EmbeddedProcess } from '../support/embedded-process';
-import { Http2Door } from '../support/http2-door';
-import type { PlainServer } from '../support/plain-server';
-import { startPlainServer } from '../support/plain-server';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
+import { Http2Door } from '../support/http/http2-door';
+import type { PlainServer } from '../support/servers/plain-server';
+import { startPlainServer } from '../support/servers/plain-server';
 
 /** HTTP statuses that say what became of a request, for who asks for them. */
 

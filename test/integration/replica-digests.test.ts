@@ -1,5 +1,5 @@
-import { ClusterProcesses } from '../support/cluster-processes';
-import { differencesOf, replicaDigests, type HeldReplica } from '../support/replica-digests';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { differencesOf, replicaDigests, type HeldReplica } from '../support/shards/replica-digests';
 
 const digest = (content: string) => ({ appliedSequence: 7, items: 2, content, order: 'o', sessions: 's' });
 const replica = (node: string, shard: string, content: string): HeldReplica => ({ node, shard, digest: digest(content) });

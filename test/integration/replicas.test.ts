@@ -1,13 +1,13 @@
-import { decidePromotion } from '../../coordinator/cluster/promotion';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { silentLogger } from '../../shared/logs/logger';
-import { ANY_REPLICA } from '../../shared/shard/shard-client';
-import { systemClock } from '../../shared/time/clock';
+import { decidePromotion } from '../../coordinator/cluster/placement/promotion';
+import type { ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { ANY_REPLICA } from '../../shared/contract/shard/shard-client';
+import { systemClock } from '../../shared/base/time/clock';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
 import { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import { Replica, type ChangeResult, type FollowerRead } from '../../node/replication/replica';
 import { eventually } from '../support/eventually';
-import { MemoryReplicaStorage } from '../support/memory-replica-storage';
+import { MemoryReplicaStorage } from '../support/shards/memory-replica-storage';
 
 /** Replicas of one shard in one process, on storages in memory: the shell around the protocol, with real timers. */
 

@@ -1,20 +1,20 @@
 import { connect } from 'node:net';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
-import { GrpcReplicationLinks } from '../../node/replication/grpc-replication-links';
-import type { SnapshotReceiver } from '../../node/replication/snapshot-receiver';
-import { ReplicationService } from '../../node/replication/replication-service';
-import { silentLogger } from '../../shared/logs/logger';
-import { OWN_VERSION, versionToText } from '../../shared/process/member-version';
-import { FRAME_TYPES } from '../../shared/rpc/frame-link';
-import { metadataOf, metadataToBytes } from '../../shared/rpc/handshake-metadata';
-import { NODES_GREETING } from '../../shared/rpc/reads-greeting';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import { RpcServer } from '../../shared/rpc/rpc-server';
-import { systemClock } from '../../shared/time/clock';
-import { CertificateAuthority } from '../support/certificate-authority';
+import { GrpcReplicationLinks } from '../../node/replication/links/grpc-replication-links';
+import type { SnapshotReceiver } from '../../node/replication/links/snapshot-receiver';
+import { ReplicationService } from '../../node/replication/links/replication-service';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { OWN_VERSION, versionToText } from '../../shared/base/process/member-version';
+import { FRAME_TYPES } from '../../shared/wire/frames/frame-link';
+import { metadataOf, metadataToBytes } from '../../shared/wire/handshake/handshake-metadata';
+import { NODES_GREETING } from '../../shared/wire/frames/reads-greeting';
+import type { ClusterCredentials } from '../../shared/wire/streams/rpc-channel';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import { systemClock } from '../../shared/base/time/clock';
+import { CertificateAuthority } from '../support/cluster/certificate-authority';
 import { eventually } from '../support/eventually';
-import { freePorts } from '../support/free-ports';
-import { PLAIN } from '../support/rpc-node';
+import { freePorts } from '../support/servers/free-ports';
+import { PLAIN } from '../support/cluster/rpc-node';
 
 /** The streams between the replicas of two nodes, over real connections. */
 

@@ -1,22 +1,22 @@
-import { collectionFromEntry, COLLECTIONS_PREFIX, collectionPath } from '../../coordinator/collections/collection-record';
-import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
-import { reshardFromEntry, RESHARDS_PREFIX, reshardToValue } from '../../coordinator/collections/reshard/reshard-record';
-import type { Resharder } from '../../coordinator/collections/reshard/resharder';
-import { shardOf } from '../../coordinator/routing/shard-router';
-import { UploadJournal } from '../../coordinator/documents/upload-journal';
+import { collectionFromEntry, COLLECTIONS_PREFIX, collectionPath } from '../../coordinator/service/collections/collection-record';
+import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
+import { reshardFromEntry, RESHARDS_PREFIX, reshardToValue } from '../../coordinator/service/collections/reshard-record';
+import type { Resharder } from '../../coordinator/jobs/reshard/resharder';
+import { shardOf } from '../../coordinator/service/routing/shard-router';
+import { UploadJournal } from '../../coordinator/service/documents/upload-journal';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardClient } from '../../shared/shard/shard-client';
-import { systemClock } from '../../shared/time/clock';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { ShardClient } from '../../shared/contract/shard/shard-client';
+import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
-import { PlainShardClient } from '../support/plain-shard-client';
-import { item, newCollection, plainService } from '../support/plain-service';
-import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
-import { callsOf } from '../support/shard-calls';
-import { fetched } from '../support/whole-pages';
+import { PlainShardClient } from '../support/shards/plain-shard-client';
+import { item, newCollection, plainService } from '../support/shards/plain-service';
+import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
+import { callsOf } from '../support/stories/shard-calls';
+import { fetched } from '../support/http/whole-pages';
 
 /** What happens to a collection when its reshard is interrupted where clients wait for it. */
 

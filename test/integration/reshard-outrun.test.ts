@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { collectionFromEntry, collectionPath } from '../../coordinator/collections/collection-record';
-import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
+import { collectionFromEntry, collectionPath } from '../../coordinator/service/collections/collection-record';
+import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
-import type { ShardClient } from '../../shared/shard/shard-client';
+import type { ShardClient } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { item, newCollection, plainService } from '../support/plain-service';
-import { openMemoryStore, plainFactories, ShardNode } from '../support/shard-node';
+import { item, newCollection, plainService } from '../support/shards/plain-service';
+import { openMemoryStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 const LANES = 4;
 const BATCH = 50;

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BACKUPS_PREFIX, type BackedUpShard, type BackupManifest, sealedText } from '../../shared/backup/backup-format';
-import type { ItemOperation, ShardSpec } from '../../shared/shard/shard-client';
-import type { StoredItem } from '../../shared/shard/shard-read';
-import { shardOf } from '../../shared/shard/shard-of';
-import { Pace } from '../../shared/time/pace';
+import { BACKUPS_PREFIX, type BackedUpShard, type BackupManifest, sealedText } from '../../shared/backup-store/backup-format';
+import type { ItemOperation, ShardSpec } from '../../shared/contract/shard/shard-client';
+import type { StoredItem } from '../../shared/contract/shard/shard-read';
+import { shardOf } from '../../shared/contract/shard/shard-of';
+import { Pace } from '../../shared/base/time/pace';
 import { eventually } from '../support/eventually';
-import { MemoryTarget } from '../support/memory-target';
-import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
+import { MemoryTarget } from '../support/targets/memory-target';
+import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 /** Shards that count versions are put into a backup, and come back as they were. */
 

@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, ChannelCredentials, type Metadata, status } from '@grpc/grpc-js';
-import { silentLogger } from '../../shared/logs/logger';
-import { RenewedCertificates } from '../../shared/process/renewed-certificates';
-import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
-import { RpcChannel } from '../../shared/rpc/rpc-channel';
-import { RpcServer } from '../../shared/rpc/rpc-server';
-import { type ClusterTls, readClusterTls } from '../../shared/rpc/transport-security';
-import { PLAIN, RpcNode, SECRET, SHARD, clientTo, provenMetadata, within } from '../support/rpc-node';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { RenewedCertificates } from '../../shared/base/process/renewed-certificates';
+import { readsDefinition, writesDefinition } from '../../shared/wire/streams/protocol';
+import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import { type ClusterTls, readClusterTls } from '../../shared/wire/handshake/transport-security';
+import { PLAIN, RpcNode, SECRET, SHARD, clientTo, provenMetadata, within } from '../support/cluster/rpc-node';
 import { eventually } from '../support/eventually';
-import { ScriptedNodeShards } from '../support/scripted-node-shards';
+import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /** Who is let in to a node: holders of the secret and, with TLS, of a certificate that the cluster's authority signed. */
 

@@ -1,10 +1,10 @@
 import { ClientDuplexStreamImpl } from '@grpc/grpc-js/build/src/call';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
-import { QuestionService } from '../../shared/rpc/question-service';
-import { RpcChannel, type RpcStream } from '../../shared/rpc/rpc-channel';
-import { RpcServer } from '../../shared/rpc/rpc-server';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { QuestionService } from '../../shared/wire/streams/question-service';
+import { RpcChannel, type RpcStream } from '../../shared/wire/streams/rpc-channel';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
 import { eventually } from '../support/eventually';
-import { PLAIN } from '../support/rpc-node';
+import { PLAIN } from '../support/cluster/rpc-node';
 
 /**
  * Node's HTTP/2 must not be told to reset a stream within the callback that brings something of it (nodejs/node#38964,

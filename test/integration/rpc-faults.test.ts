@@ -1,10 +1,10 @@
-import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import type { WriteOperation } from '../../shared/shard/shard-client';
+import type { GrpcShardClient } from '../../coordinator/cluster/calls/grpc-shard-client';
+import { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { WriteOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { RpcNode, SHARD, clientTo, within } from '../support/rpc-node';
-import { ScriptedNodeShards } from '../support/scripted-node-shards';
-import { FlowProxy } from '../support/flow-proxy';
+import { RpcNode, SHARD, clientTo, within } from '../support/cluster/rpc-node';
+import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
+import { FlowProxy } from '../support/servers/flow-proxy';
 
 /** What coordinators and nodes make of connections that break, stall and move. */
 

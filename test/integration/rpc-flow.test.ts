@@ -1,14 +1,14 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
-import { AnswerBytes } from '../../node/rpc/answer-bytes';
-import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
-import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
-import { readsDefinition } from '../../shared/rpc/protocol';
-import type { Filter } from '../../shared/filter/filter';
-import type { WriteOperation } from '../../shared/shard/shard-client';
-import type { Hit } from '../../shared/shard/shard-read';
+import { AnswerBytes } from '../../node/hosting/services/answer-bytes';
+import type { GrpcShardClient } from '../../coordinator/cluster/calls/grpc-shard-client';
+import type { AnswerFrame__Output, ReadFrame } from '../../shared/wire/generated/quiver/v1/reads';
+import { readsDefinition } from '../../shared/wire/streams/protocol';
+import type { Filter } from '../../shared/contract/filter/filter';
+import type { WriteOperation } from '../../shared/contract/shard/shard-client';
+import type { Hit } from '../../shared/contract/shard/shard-read';
 import { eventually } from '../support/eventually';
-import { RpcNode, SHARD, clientTo, provenMetadata, within } from '../support/rpc-node';
-import { ScriptedNodeShards } from '../support/scripted-node-shards';
+import { RpcNode, SHARD, clientTo, provenMetadata, within } from '../support/cluster/rpc-node';
+import { ScriptedNodeShards } from '../support/cluster/scripted-node-shards';
 
 /** How much travels at once between coordinators and nodes, and in how many pieces. */
 

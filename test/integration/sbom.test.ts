@@ -36,7 +36,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function sbom(words: string[]): void {
   // No registry can be reached: nothing may be fetched.
   const env = { ...process.env, SOURCE_DATE_EPOCH: '1700000000', npm_config_registry: 'http://127.0.0.1:9/' };
-  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/sbom.mjs'), ...words], { encoding: 'utf8', env });
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/make/sbom.mjs'), ...words], { encoding: 'utf8', env });
   if (status !== 0) throw new Error(`exit ${status}: ${stderr}`);
 }
 

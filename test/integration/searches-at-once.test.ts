@@ -1,5 +1,5 @@
-import { ApiClient, dataOf } from '../support/api-client';
-import { startEmbedded } from '../support/embedded-target';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { startEmbedded } from '../support/targets/embedded-target';
 
 /** A caller that sends many small requests at once gets an answer to each. */
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { ServingThreads } from '../../shared/threads/serving-threads';
-import { silentLogger } from '../../shared/logs/logger';
-import type { ThreadPeer } from '../../shared/threads/thread-peer';
+import { ServingThreads } from '../../shared/base/threads/serving-threads';
+import { silentLogger } from '../../shared/base/logs/logger';
+import type { ThreadPeer } from '../../shared/base/threads/thread-peer';
 import { eventually } from '../support/eventually';
 
 /** What becomes of threads that stand still or do not start. */
@@ -18,7 +18,7 @@ async function start(data: object = {}): Promise<ServingThreads<undefined>> {
   events = [];
   const started = new ServingThreads({
     task: 'is tested',
-    entry: join(__dirname, '../support/serving-thread-worker.js'),
+    entry: join(__dirname, '../support/threads/serving-thread-worker.js'),
     threads: 2,
     own: () => undefined,
     data: (state) => ({ state, ...data }),

@@ -1,6 +1,6 @@
 import { ManualClock } from '../support/manual-clock';
-import type { UpsertOperation } from '../../shared/shard/shard-client';
-import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
+import type { UpsertOperation } from '../../shared/contract/shard/shard-client';
+import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
 const AHEAD_MS = 3_600_000;

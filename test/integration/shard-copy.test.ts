@@ -1,15 +1,15 @@
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import { digestOf } from '../../node/replication/replica-digest';
 import { chunksOf, installCopy, settleCopy } from '../../node/replication/shard-copy';
-import type { Hit } from '../../shared/shard/shard-read';
-import { runSeed, seededRandom } from '../support/random';
-import { replay } from '../support/replayed-log';
-import { nativeFactories } from '../support/shard-node';
-import { StoredReplica, writeEntry } from '../support/stored-replica';
+import type { Hit } from '../../shared/contract/shard/shard-read';
+import { runSeed, seededRandom } from '../support/values/random';
+import { replay } from '../support/shards/replayed-log';
+import { nativeFactories } from '../support/shards/shard-node';
+import { StoredReplica, writeEntry } from '../support/shards/stored-replica';
 
 /** Copies of shards, on RocksDB with the native index. */
 

@@ -1,13 +1,13 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
-import { QuestionService } from '../../shared/rpc/question-service';
-import { RpcChannel } from '../../shared/rpc/rpc-channel';
-import { RpcServer } from '../../shared/rpc/rpc-server';
-import type { UnprovenBounds } from '../../shared/rpc/unproven-connections';
-import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../support/http2-frames';
-import { watchEarlyResets } from '../support/http2-resets';
-import { PLAIN } from '../support/rpc-node';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/wire/administration';
+import { QuestionService } from '../../shared/wire/streams/question-service';
+import { RpcChannel } from '../../shared/wire/streams/rpc-channel';
+import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import type { UnprovenBounds } from '../../shared/wire/handshake/unproven-connections';
+import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../support/http/http2-frames';
+import { watchEarlyResets } from '../support/http/http2-resets';
+import { PLAIN } from '../support/cluster/rpc-node';
 
 /** Connections to a port of members by which nobody proves to be one, with a look at how they begin. */
 

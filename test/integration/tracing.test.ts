@@ -1,8 +1,8 @@
-import { ApiClient, dataOf, errorOf } from '../support/api-client';
-import { ClusterProcesses } from '../support/cluster-processes';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { ApiClient, dataOf, errorOf } from '../support/targets/api-client';
+import { ClusterProcesses } from '../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { type ReceivedSpan, TraceReceiver } from '../support/trace-receiver';
+import { type ReceivedSpan, TraceReceiver } from '../support/servers/trace-receiver';
 
 /** Where the time of requests went, as answers, the log and traces tell it: real processes, and a receiver of OTLP. */
 

@@ -1,12 +1,12 @@
 import { existsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
-import type { EmbeddingModel } from '../../coordinator/embedding/embedding-provider';
-import { EmbeddingRegistry } from '../../coordinator/embedding/embedding-registry';
-import { systemClock } from '../../shared/time/clock';
-import { silentLogger } from '../../shared/logs/logger';
+import { BuiltinModel } from '../../coordinator/models/builtin-model';
+import type { EmbeddingModel } from '../../coordinator/models/embedding-provider';
+import { EmbeddingRegistry } from '../../coordinator/models/embedding-registry';
+import { systemClock } from '../../shared/base/time/clock';
+import { silentLogger } from '../../shared/base/logs/logger';
 import { TINY_SHAPE, type TinyModelOptions, writeTinyModel } from '../support/onnx/tiny-model';
-import { cosine, TransformersModels } from '../support/transformers-models';
+import { cosine, TransformersModels } from '../support/shards/transformers-models';
 
 const TEXTS = ['the cat', 'a red stone on the slow river', 'Rain, wind and snow: 12 dogs!', 'x', '', 'sea road '.repeat(60), '\ud800 \u0000 שלום 水', 'the cat'];
 /** Of 'the cat' and 'a red stone on the slow river' by the tiny model of seed 1, from the library's own feature-extraction pipeline. */

@@ -11,7 +11,7 @@ const ARROW = ['types.arrow', 'types-zstd.arrow', 'types-lz4.arrows'];
 let answers: Map<string, { rows?: unknown[]; error?: string }>;
 beforeAll(() => {
   const paths = [...[...PARQUET, ...ARROW, 'polars.arrow'].map((name) => join(CORPUS, name)), ...['list-view.arrow', 'run-end-encoded.arrow'].map((name) => join(REFUSED, name))];
-  const output = execFileSync(process.execPath, [resolve(__dirname, '../support/read-rows.cjs'), ...paths], { encoding: 'utf8' });
+  const output = execFileSync(process.execPath, [resolve(__dirname, '../support/values/read-rows.cjs'), ...paths], { encoding: 'utf8' });
   const parsed = JSON.parse(output) as { rows?: unknown[]; error?: string }[];
   answers = new Map(paths.map((path, i) => [path.split('/').at(-1)!, parsed[i]]));
 });

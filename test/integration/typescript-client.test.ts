@@ -14,10 +14,10 @@ import {
   ValidationError,
   VersionConflictError,
 } from '../../clients/typescript/src/index';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { startPlainServer } from '../support/plain-server';
-import { seededRandom } from '../support/random';
+import { startPlainServer } from '../support/servers/plain-server';
+import { seededRandom } from '../support/values/random';
 
 /** The TypeScript client against a real process, method by method. */
 

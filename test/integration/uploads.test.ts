@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { EmbeddedProcess } from '../support/embedded-process';
+import { EmbeddedProcess } from '../support/processes/embedded-process';
 import { eventually } from '../support/eventually';
-import { UploadInProgress } from '../support/upload-in-progress';
+import { UploadInProgress } from '../support/http/upload-in-progress';
 
 /** Long documents while they are under way, on a real process. */
 

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { VectorView } from '../../coordinator/service';
+import type { VectorView } from '../../coordinator/service/service';
 import { eventually } from '../support/eventually';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
 
 const CLIENTS = 20;
 const TEXT_CHARACTERS = 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
-import { closeHttpServer } from '../../coordinator/http/http-server';
-import { ApiClient, dataOf } from '../support/api-client';
+import { closeHttpServer } from '../../coordinator/api/http/http-server';
+import { ApiClient, dataOf } from '../support/targets/api-client';
 import { eventually } from '../support/eventually';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
 
 /** Requests that arrive whole, which are not read by Node's server: how they begin and end on its connections. */
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { defaultAnalyser } from '../../shared/text/analyser';
-import { analyserFor } from '../../shared/text/analyser-for';
-import { cutAsciiIntoTerms, cutIntoTerms, TERM_LENGTH_MAX } from '../../shared/text/cut-terms';
-import { foldWord, IGNORED_CLASS, withoutContractions } from '../../shared/text/fold-text';
-import { LANGUAGES } from '../../shared/text/language';
-import { LanguageAnalyser } from '../../shared/text/language-analyser';
-import { wellFormedText } from '../support/any-text';
+import { defaultAnalyser } from '../../shared/base/text/analyser';
+import { analyserFor } from '../../shared/base/text/analyser-for';
+import { cutAsciiIntoTerms, cutIntoTerms, TERM_LENGTH_MAX } from '../../shared/base/text/cut-terms';
+import { foldWord, IGNORED_CLASS, withoutContractions } from '../../shared/base/text/fold-text';
+import { LANGUAGES } from '../../shared/base/text/language';
+import { LanguageAnalyser } from '../../shared/base/text/language-analyser';
+import { wellFormedText } from '../support/http/any-text';
 
 /** Any code units, lone surrogates among them, and texts of many scripts. */
 const text = fc

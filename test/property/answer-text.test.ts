@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import { hitJson, scoreJson } from '../../coordinator/http/answer-json';
-import { loadBodyScanner } from '../../coordinator/native/body-scanner';
-import { mergeHits } from '../../coordinator/search/merge';
-import { hitsFromBytes, hitsToBytes, mergedPackedHits, packedFromSent, packedHitsOf, type TextsBySlot } from '../../shared/rpc/hit-codec';
-import { compareHits } from '../../shared/shard/shard-read';
-import type { Hit } from '../../shared/shard/shard-read';
-import { anyText } from '../support/any-text';
+import { hitJson, scoreJson } from '../../coordinator/api/answers/answer-json';
+import { loadBodyScanner } from '../../coordinator/api/native/body-scanner';
+import { mergeHits } from '../../coordinator/service/search/merge';
+import { hitsFromBytes, hitsToBytes, mergedPackedHits, packedFromSent, packedHitsOf, type TextsBySlot } from '../../shared/wire/codecs/hit-codec';
+import { compareHits } from '../../shared/contract/shard/shard-read';
+import type { Hit } from '../../shared/contract/shard/shard-read';
+import { anyText } from '../support/http/any-text';
 
 /** Answers that the addon writes from hits as bytes are to the byte those that are made of strings. */
 

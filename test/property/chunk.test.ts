@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isBlankUnit } from '../../coordinator/documents/blank';
-import { type Chunk, chunkText, TextChunker } from '../../coordinator/documents/chunk';
+import { isBlankUnit } from '../../coordinator/service/documents/blank';
+import { type Chunk, chunkText, TextChunker } from '../../coordinator/service/documents/chunk';
 
 const piece = fc.oneof(
   fc.constantFrom(' ', '\n', '\n\n', '. ', '! ', '。', '\t', '\u3000', '', '\r\n\r\n', '?" '),

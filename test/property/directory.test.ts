@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChunkStore } from '../../node/records/chunk-store';
-import { Directory, type DirectoryEntry } from '../../node/records/directory';
-import type { SavedBytes } from '../../node/records/directory-save';
-import { DirectoryView } from '../../node/records/directory-view';
-import { runSeed, seededRandom } from '../support/random';
+import { ChunkStore } from '../../node/engine/records/chunk-store';
+import { Directory, type DirectoryEntry } from '../../node/engine/directory/directory';
+import type { SavedBytes } from '../../node/engine/directory/directory-save';
+import { DirectoryView } from '../../node/engine/directory/directory-view';
+import { runSeed, seededRandom } from '../support/values/random';
 
 const STEPS = Number(process.env.STEPS ?? 30_000);
 

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
-import { BodyReader } from '../../coordinator/http/body/body-reader';
-import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
-import type { JsonBody } from '../../coordinator/http/endpoint';
-import type { HttpLimits } from '../../coordinator/http/http-limits';
-import { RequestWarnings } from '../../coordinator/http/request-warnings';
-import { bulkUpsertBody } from '../../coordinator/http/schema/vector-schemas';
-import { Turns } from '../../coordinator/http/turns';
-import type { VectorInput } from '../../coordinator/service';
-import { EncodedUpserts } from '../../coordinator/vectors/encoded-upserts';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import { operationsToBytes } from '../../shared/shard/operation-codec';
-import type { UpsertOperation } from '../../shared/shard/shard-client';
-import { systemClock } from '../../shared/time/clock';
-import { runSeed } from '../support/random';
+import { BodyReader } from '../../coordinator/api/body/body-reader';
+import { openVectorCodec } from '../../coordinator/api/body/vector-codec';
+import type { JsonBody } from '../../coordinator/api/endpoints/endpoint';
+import type { HttpLimits } from '../../coordinator/api/requests/http-limits';
+import { RequestWarnings } from '../../coordinator/api/requests/request-warnings';
+import { bulkUpsertBody } from '../../coordinator/api/schema/vector-schemas';
+import { Turns } from '../../coordinator/api/load/turns';
+import type { VectorInput } from '../../coordinator/service/service';
+import { EncodedUpserts } from '../../coordinator/service/vectors/encoded-upserts';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import { operationsToBytes } from '../../shared/contract/writes/operation-codec';
+import type { UpsertOperation } from '../../shared/contract/shard/shard-client';
+import { systemClock } from '../../shared/base/time/clock';
+import { runSeed } from '../support/values/random';
 
 /**
  * A bulk write that is encoded while it is read is, to the byte, the write that the long way makes of the same body, and refuses

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { exchangeFrames } from '../../node/replication/exchange-frames';
-import { type AckFrame, type AppendFrame, exchangeCodec } from '../../node/replication/replication-definition';
+import { exchangeFrames } from '../../node/replication/links/exchange-frames';
+import { type AckFrame, type AppendFrame, exchangeCodec } from '../../node/replication/links/replication-definition';
 
 /** The messages of a replication stream over frames mean what protobuf makes of them, and any bytes give a message or an error. */
 

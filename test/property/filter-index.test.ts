@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { matches } from '../../node/filter/matches';
-import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import type { JsonObject } from '../../shared/filter/filter';
-import { parseFilter } from '../../shared/filter/parse-filter';
+import { matches } from '../../node/engine/filter/matches';
+import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import type { JsonObject } from '../../shared/contract/filter/filter';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
 
 /** The filter index against the plain predicate, over random metadata and filters with puts, removes and reloads between. */
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { matches } from '../../node/filter/matches';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import type { Filter, JsonObject } from '../../shared/filter/filter';
-import { filterFromText, filterToText } from '../../shared/filter/filter-text';
-import { parseFilter } from '../../shared/filter/parse-filter';
+import { matches } from '../../node/engine/filter/matches';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import type { Filter, JsonObject } from '../../shared/contract/filter/filter';
+import { filterFromText, filterToText } from '../../shared/contract/filter/filter-text';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
 
 /** Whatever a client sends as a filter: a tree that can be evaluated, or a refusal; never another error, never a side effect. */
 

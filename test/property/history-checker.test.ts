@@ -3,7 +3,7 @@ import { checkShards } from '../fault/history/check-shards';
 import { History, type OperationEnd, type OperationStart } from '../fault/history/history';
 import { simulateHistory } from '../fault/history/simulated-history';
 import { LIES, type Lie } from '../fault/history/simulated-store';
-import { runSeed } from '../support/random';
+import { runSeed } from '../support/values/random';
 
 /** The checker against a simulated service that keeps every promise, and against one that breaks one of them. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import { runSeed } from '../support/random';
-import { openCodecs, parseScanned, WIDE_BOUNDS } from '../support/scanned-body';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import { runSeed } from '../support/values/random';
+import { openCodecs, parseScanned, WIDE_BOUNDS } from '../support/http/scanned-body';
 
 /** Small enough that bodies meet them. */
 const bounds = { ...WIDE_BOUNDS, vectorDimMax: 16, jsonDepthMax: 6, jsonValuesMax: 24, jsonKeysMax: 9, requestBytesMax: 300 };

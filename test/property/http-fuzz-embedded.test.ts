@@ -1,4 +1,4 @@
-import { startEmbedded } from '../support/embedded-target';
+import { startEmbedded } from '../support/targets/embedded-target';
 import { describeHttpFuzz } from './http-fuzz-suite';
 
 /** The HTTP layer alone gets more requests of the same kinds: what a process adds to it shows in these. */

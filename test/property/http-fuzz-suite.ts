@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { ApiClient, type ApiAnswer, dataOf } from '../support/api-client';
-import { wellFormedText } from '../support/any-text';
-import type { ApiTarget, StartTarget } from '../support/api-target';
-import { runSeed } from '../support/random';
+import { ApiClient, type ApiAnswer, dataOf } from '../support/targets/api-client';
+import { wellFormedText } from '../support/http/any-text';
+import type { ApiTarget, StartTarget } from '../support/targets/api-target';
+import { runSeed } from '../support/values/random';
 
 /** Requests per property, where HTTP_FUZZ_RUNS says nothing else. */
 const RUNS = 150;

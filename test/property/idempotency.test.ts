@@ -1,21 +1,21 @@
-import { StoredRestores } from '../../coordinator/backup/stored-restores';
-import type { Once } from '../../coordinator/idempotency/write-mark';
-import { Resharder } from '../../coordinator/collections/reshard/resharder';
-import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
+import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
+import type { Once } from '../../coordinator/service/idempotency/write-mark';
+import { Resharder } from '../../coordinator/jobs/reshard/resharder';
+import { ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
 import type { RunningService } from '../../coordinator/service-factory';
-import { NO_VERSION, type ShardClient } from '../../shared/shard/shard-client';
+import { NO_VERSION, type ShardClient } from '../../shared/contract/shard/shard-client';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { Filter } from '../../shared/filter/filter';
-import { parseFilter } from '../../shared/filter/parse-filter';
-import { silentLogger } from '../../shared/logs/logger';
-import { systemClock } from '../../shared/time/clock';
+import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
+import type { Filter } from '../../shared/contract/filter/filter';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { silentLogger } from '../../shared/base/logs/logger';
+import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
-import { item, newCollection, plainService } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
+import { item, newCollection, plainService } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
 
 /**
  * Writes that are done once, over real shards: calls fail before they are done, or are done and lose their answers, also long

@@ -1,18 +1,18 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { METADATA_PLACES, type MetadataPlace } from '../../shared/shard/metadata-place';
-import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
+import { METADATA_PLACES, type MetadataPlace } from '../../shared/contract/shard/metadata-place';
+import type { ShardSpec, WriteOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/inline-story';
-import { runSeed, seededRandom } from '../support/random';
-import { nativeFactories, NO_HURRY, openMemoryStore, ShardNode } from '../support/shard-node';
+import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/stories/inline-story';
+import { runSeed, seededRandom } from '../support/values/random';
+import { nativeFactories, NO_HURRY, openMemoryStore, ShardNode } from '../support/shards/shard-node';
 
 const ITEMS = 600;
 const READERS = 2;
 /** Answers that each reader has to find inline in each phase before the next one. */
 const ANSWERS = 300;
-/** Enough replaced items that the vector index is compacted, see GRAPH_ROWS_MIN in node/vector/maintenance.ts. */
+/** Enough replaced items that the vector index is compacted, see GRAPH_ROWS_MIN in node/engine/vector/maintenance.ts. */
 const CHANGES = 14_000;
 const DROPS = 12;
 
@@ -43,7 +43,7 @@ class Story {
     const { port1, port2 } = new MessageChannel();
     const [answered, begun, phase] = [this.answered, this.begun, this.phase].map((words) => words.buffer as SharedArrayBuffer);
     const workerData: InlineStory = { spec: this.spec, seed, items: ITEMS, answered, begun, phase, counts: counts.buffer as SharedArrayBuffer, port: port2 };
-    const worker = new Worker(join(__dirname, '../support/inline-reader-worker.js'), { workerData, transferList: [port2] });
+    const worker = new Worker(join(__dirname, '../support/threads/inline-reader-worker.js'), { workerData, transferList: [port2] });
     const end = this.node.host.follow((message) => port1.postMessage(message));
     this.readers.push({ counts, report: reportOf(worker).finally(end) });
   }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
-import { type KeywordIndex, slotName } from '../../node/keyword/keyword-index';
+import { Bm25KeywordIndex } from '../../node/engine/keyword/bm25-keyword-index';
+import { type KeywordIndex, slotName } from '../../node/engine/keyword/keyword-index';
 import { PlainKeywordIndex } from '../support/models/plain-keyword-index';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import type { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeywordStatistics } from '../../shared/shard/shard-read';
-import { runSeed, seededRandom } from '../support/random';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import type { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { KeywordStatistics } from '../../shared/contract/shard/shard-read';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /**
  * Bm25KeywordIndex against the plain definition, under random changes, saves, damage, and splits into shards. What is

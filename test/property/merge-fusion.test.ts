@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { fuse, fusionDepth } from '../../coordinator/search/fusion';
-import { compareHits } from '../../shared/shard/shard-read';
-import { mergeHits } from '../../coordinator/search/merge';
-import { wellFormedText } from '../support/any-text';
+import { fuse, fusionDepth } from '../../coordinator/service/search/fusion';
+import { compareHits } from '../../shared/contract/shard/shard-read';
+import { mergeHits } from '../../coordinator/service/search/merge';
+import { wellFormedText } from '../support/http/any-text';
 
 /** Merging and fusion against the shortest code that could be right. */
 

@@ -1,17 +1,17 @@
-import { BackupRepository } from '../../coordinator/backup/backup-repository';
-import { RestoreMoment } from '../../coordinator/backup/restore-moment';
-import { collectionFromEntry, collectionPath, type CollectionRecord } from '../../coordinator/collections/collection-record';
-import { RESHARDS_PREFIX } from '../../coordinator/collections/reshard/reshard-record';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import type { Clock } from '../../shared/time/clock';
-import { Pace } from '../../shared/time/pace';
+import { BackupRepository } from '../../coordinator/jobs/backup/backup-repository';
+import { RestoreMoment } from '../../coordinator/jobs/restore/restore-moment';
+import { collectionFromEntry, collectionPath, type CollectionRecord } from '../../coordinator/service/collections/collection-record';
+import { RESHARDS_PREFIX } from '../../coordinator/service/collections/reshard-record';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import type { Clock } from '../../shared/base/time/clock';
+import { Pace } from '../../shared/base/time/pace';
 import { SettledWrites } from '../../node/replication/settled-writes';
 import { eventually } from '../support/eventually';
-import { item, newCollection } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
-import { ShippingProcess } from '../support/shipping-process';
-import { UnsteadyTarget } from '../support/unsteady-target';
+import { item, newCollection } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../support/shards/shard-node';
+import { ShippingProcess } from '../support/processes/shipping-process';
+import { UnsteadyTarget } from '../support/targets/unsteady-target';
 
 /**
  * Random lives of collections whose logs are shipped, through all that ends, renames or begins a log: reshards, also given up,

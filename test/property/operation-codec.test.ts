@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import { parseFilter } from '../../shared/filter/parse-filter';
-import { momentOf, operationsFromBytes, operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
-import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
-import type { WriteOperation } from '../../shared/shard/shard-client';
-import { SHARD_STAGES } from '../../shared/shard/shard-stage';
-import { anyText } from '../support/any-text';
-import { earlierOperations } from '../support/earlier-operations';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { momentOf, operationsFromBytes, operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
+import { OPERATIONS_VERSION } from '../../shared/contract/writes/operation-format';
+import type { WriteOperation } from '../../shared/contract/shard/shard-client';
+import { SHARD_STAGES } from '../../shared/contract/shard/shard-stage';
+import { anyText } from '../support/http/any-text';
+import { earlierOperations } from '../support/shards/earlier-operations';
 
-/** Writes as bytes (shared/shard/operation-codec.ts). */
+/** Writes as bytes (shared/contract/writes/operation-codec.ts). */
 
 const runs = { numRuns: 300 };
 

@@ -1,18 +1,18 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Shard } from '../../node/shard/shard';
-import { WriteBudget } from '../../node/shard/write-queue';
-import { operationsToBytes, stampMoment } from '../../shared/shard/operation-codec';
-import { METADATA_PLACES } from '../../shared/shard/metadata-place';
-import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
-import type { ReplicaPurge } from '../../shared/shard/shard-purge';
+import { Shard } from '../../node/engine/shard/shard';
+import { WriteBudget } from '../../node/engine/shard/writing/write-queue';
+import { operationsToBytes, stampMoment } from '../../shared/contract/writes/operation-codec';
+import { METADATA_PLACES } from '../../shared/contract/shard/metadata-place';
+import type { ShardSpec, UpsertOperation, WriteOperation } from '../../shared/contract/shard/shard-client';
+import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
 import { ManualClock } from '../support/manual-clock';
-import { Pace } from '../../shared/time/pace';
+import { Pace } from '../../shared/base/time/pace';
 import { eventually } from '../support/eventually';
-import { filesWith } from '../support/files-below';
-import { runSeed, seededRandom } from '../support/random';
-import { LogMemory, NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
+import { filesWith } from '../support/shards/files-below';
+import { runSeed, seededRandom } from '../support/values/random';
+import { LogMemory, NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shards/shard-node';
 
 const DIM = 32;
 const SPEC: ShardSpec = { collectionUid: 'purged', shard: 0, dim: DIM, metric: 'cosine' };

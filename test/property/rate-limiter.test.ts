@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
-import type { RateDecision } from '../../coordinator/limits/rate-limiter';
-import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
-import type { Clock } from '../../shared/time/clock';
+import { ProcessLimiter } from '../../coordinator/service/limits/process-limiter';
+import type { RateDecision } from '../../coordinator/service/limits/rate-limiter';
+import { SlidingWindowLimiter } from '../../coordinator/service/limits/sliding-window-limiter';
+import type { Clock } from '../../shared/base/time/clock';
 import { ManualClock } from '../support/manual-clock';
-import { runSeed } from '../support/random';
+import { runSeed } from '../support/values/random';
 
 const seed = runSeed('rate-limiter');
 /** Each of some 150 steps, which are compared without `expect`: that would take most of the time. */

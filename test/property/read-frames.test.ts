@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import { FRAME_TYPES, FrameReader } from '../../shared/rpc/frame-link';
-import type { AnswerFrame, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
-import { readsDefinition } from '../../shared/rpc/protocol';
-import { answerFrameFromBytes, answerFrameToBytes, readFrameFromBytes, readFrameToBytes } from '../../shared/rpc/read-frames';
-import { anyText } from '../support/any-text';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import { FRAME_TYPES, FrameReader } from '../../shared/wire/frames/frame-link';
+import type { AnswerFrame, ReadFrame } from '../../shared/wire/generated/quiver/v1/reads';
+import { readsDefinition } from '../../shared/wire/streams/protocol';
+import { answerFrameFromBytes, answerFrameToBytes, readFrameFromBytes, readFrameToBytes } from '../../shared/wire/frames/read-frames';
+import { anyText } from '../support/http/any-text';
 
 /** The messages of reads over frames mean what protobuf makes of them, and any bytes give a message or an error. */
 

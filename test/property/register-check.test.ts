@@ -2,7 +2,7 @@ import { checkRegisters } from '../fault/history/check-registers';
 import { keyOperations, type KeyOperation } from '../fault/history/key-operation';
 import { KeyTimeline } from '../fault/history/key-timeline';
 import type { Operation, OperationKind, OperationResult, Outcome } from '../fault/history/operation';
-import { runSeed, seededRandom } from '../support/random';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /** The register check against its plain definition: every order of every choice of the unknown operations, tried. */
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseSync } from '@swc/core';
-import { expectLinear } from '../support/linear-cost';
+import { expectLinear } from '../support/values/linear-cost';
 
 /**
  * Every regular expression of the program that is written as a literal, run over hostile strings: its cost may grow with

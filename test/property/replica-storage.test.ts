@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EpochStart, LogEntry } from '../../node/replication/core/replica-state';
 import { digestOf } from '../../node/replication/replica-digest';
-import type { WriteOperation } from '../../shared/shard/shard-client';
-import { PowerLossStore } from '../support/power-loss-store';
-import { runSeed, seededRandom } from '../support/random';
-import { replay } from '../support/replayed-log';
-import { StoredReplica, writeEntry } from '../support/stored-replica';
+import type { WriteOperation } from '../../shared/contract/shard/shard-client';
+import { PowerLossStore } from '../support/shards/power-loss-store';
+import { runSeed, seededRandom } from '../support/values/random';
+import { replay } from '../support/shards/replayed-log';
+import { StoredReplica, writeEntry } from '../support/shards/stored-replica';
 
 /** Random lives of a replica's storage, against a log in an array and records that are made anew from it. */
 

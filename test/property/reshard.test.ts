@@ -1,23 +1,23 @@
-import { StoredRestores } from '../../coordinator/backup/stored-restores';
-import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
-import { Resharder } from '../../coordinator/collections/reshard/resharder';
-import { shardOf } from '../../coordinator/routing/shard-router';
+import { StoredRestores } from '../../coordinator/jobs/restore/stored-restores';
+import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/jobs/driving/owned-entry';
+import { Resharder } from '../../coordinator/jobs/reshard/resharder';
+import { shardOf } from '../../coordinator/service/routing/shard-router';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../support/models/memory-key-value-store';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { silentLogger } from '../../shared/logs/logger';
-import type { ShardClient } from '../../shared/shard/shard-client';
-import { systemClock } from '../../shared/time/clock';
+import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
+import { silentLogger } from '../../shared/base/logs/logger';
+import type { ShardClient } from '../../shared/contract/shard/shard-client';
+import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
-import { newCollection, plainService } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { contradictionsOf, type RegisterOperation } from '../support/register-history';
-import { openMemoryStore, plainFactories, ShardNode } from '../support/shard-node';
-import { callsOf } from '../support/shard-calls';
-import { fetched, scrolledPage } from '../support/whole-pages';
-import { nearest } from '../support/search-forms';
+import { newCollection, plainService } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { contradictionsOf, type RegisterOperation } from '../support/stories/register-history';
+import { openMemoryStore, plainFactories, ShardNode } from '../support/shards/shard-node';
+import { callsOf } from '../support/stories/shard-calls';
+import { fetched, scrolledPage } from '../support/http/whole-pages';
+import { nearest } from '../support/stories/search-forms';
 
 /**
  * Histories of clients while a collection changes its number of shards again and again, driven by two processes at once,

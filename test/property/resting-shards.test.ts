@@ -1,10 +1,10 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ShardId, ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
+import type { ShardId, ShardSpec, UpsertOperation } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { runSeed, seededRandom } from '../support/random';
-import { nativeFactories, NO_HURRY, openRocksStore, ShardNode } from '../support/shard-node';
+import { runSeed, seededRandom } from '../support/values/random';
+import { nativeFactories, NO_HURRY, openRocksStore, ShardNode } from '../support/shards/shard-node';
 
 /** Shards that are closed between any two uses answer as if they had been open all the time. */
 

@@ -1,17 +1,17 @@
-import type { DriverOffice } from '../../coordinator/driving/owned-entry';
-import { collectionFromEntry, collectionPath } from '../../coordinator/collections/collection-record';
-import { RESHARDS_PREFIX } from '../../coordinator/collections/reshard/reshard-record';
-import type { RestoreView } from '../../coordinator/service';
+import type { DriverOffice } from '../../coordinator/jobs/driving/owned-entry';
+import { collectionFromEntry, collectionPath } from '../../coordinator/service/collections/collection-record';
+import { RESHARDS_PREFIX } from '../../coordinator/service/collections/reshard-record';
+import type { RestoreView } from '../../coordinator/service/service';
 import type { RunningService } from '../../coordinator/service-factory';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardClient } from '../../shared/shard/shard-client';
+import { isQuiverError, QuiverError } from '../../shared/base/errors/quiver-error';
+import type { ShardClient } from '../../shared/contract/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { item, newCollection } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { backedUp, Drivers, restoreEnded, RestoringNode } from '../support/restoring-node';
-import { callsOf } from '../support/shard-calls';
-import { scrolledPage } from '../support/whole-pages';
+import { item, newCollection } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { backedUp, Drivers, restoreEnded, RestoringNode } from '../support/cluster/restoring-node';
+import { callsOf } from '../support/stories/shard-calls';
+import { scrolledPage } from '../support/http/whole-pages';
 
 /**
  * Backups are restored into a collection again and again while clients write to it and empty it, the restores are given up

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
-import { isQuiverError } from '../../shared/errors/quiver-error';
-import { hitsFromBytes, hitsToBytes } from '../../shared/rpc/hit-codec';
-import { itemsFromBytes, itemsToBytes } from '../../shared/rpc/item-codec';
-import { outcomesFromBytes, outcomesToBytes } from '../../shared/rpc/outcome-codec';
-import { stringsFromBytes, stringsToBytes } from '../../shared/rpc/string-list-codec';
-import type { Hit, StoredItem } from '../../shared/shard/shard-read';
-import { anyText } from '../support/any-text';
+import { isQuiverError } from '../../shared/base/errors/quiver-error';
+import { hitsFromBytes, hitsToBytes } from '../../shared/wire/codecs/hit-codec';
+import { itemsFromBytes, itemsToBytes } from '../../shared/wire/codecs/item-codec';
+import { outcomesFromBytes, outcomesToBytes } from '../../shared/wire/codecs/outcome-codec';
+import { stringsFromBytes, stringsToBytes } from '../../shared/wire/codecs/string-list-codec';
+import type { Hit, StoredItem } from '../../shared/contract/shard/shard-read';
+import { anyText } from '../support/http/any-text';
 
-/** What travels as bytes inside the frames of shared/rpc. */
+/** What travels as bytes inside the frames of shared/wire. */
 
 const runs = { numRuns: 300 };
 

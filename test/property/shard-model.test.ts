@@ -1,15 +1,15 @@
 import { readdirSync, rmSync, statSync, truncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseFilter } from '../../shared/filter/parse-filter';
-import { METRICS } from '../../shared/vector/metric';
-import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type ShardSpec, type WriteOperation } from '../../shared/shard/shard-client';
-import type { Expiring } from '../../shared/shard/expiry';
-import type { Hit, StoredItem, VectorSearchResult } from '../../shared/shard/shard-read';
-import { ShardViews } from '../../node/shard/shard-views';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { METRICS } from '../../shared/contract/vector/metric';
+import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type ShardSpec, type WriteOperation } from '../../shared/contract/shard/shard-client';
+import type { Expiring } from '../../shared/contract/writes/expiry';
+import type { Hit, StoredItem, VectorSearchResult } from '../../shared/contract/shard/shard-read';
+import { ShardViews } from '../../node/engine/shard/reading/shard-views';
 import { ManualClock } from '../support/manual-clock';
-import { PlainShardClient } from '../support/plain-shard-client';
-import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
+import { PlainShardClient } from '../support/shards/plain-shard-client';
+import { runSeed, seededRandom } from '../support/values/random';
+import { NO_HURRY, ShardNode, diskFactories, nativeFactories, openRocksStore, plainFactories } from '../support/shards/shard-node';
 
 const STEPS = Number(process.env.STEPS ?? 250);
 const DIM = 8;

@@ -1,11 +1,11 @@
 import type { RunningService } from '../../coordinator/service-factory';
-import type { VectorInput, VectorView } from '../../coordinator/service';
-import type { Filter } from '../../shared/filter/filter';
-import { METRICS, type Metric } from '../../shared/vector/metric';
-import { newCollection, plainService } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { fetched, scrolledPage } from '../support/whole-pages';
-import { asked, fused, like, listed, nearest } from '../support/search-forms';
+import type { VectorInput, VectorView } from '../../coordinator/service/service';
+import type { Filter } from '../../shared/contract/filter/filter';
+import { METRICS, type Metric } from '../../shared/contract/vector/metric';
+import { newCollection, plainService } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { fetched, scrolledPage } from '../support/http/whole-pages';
+import { asked, fused, like, listed, nearest } from '../support/stories/search-forms';
 
 /** The number of shards never shows: the same writes into 1, 3 and 8 shards give the same answers to everything. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ByteReader } from '../../node/files/byte-reader';
-import { ByteWriter } from '../../node/files/byte-writer';
-import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import { FoundSlotSet } from '../../node/slots/found-slot-set';
-import { readSlotSet, writeSlotSet } from '../../node/slots/slot-set-codec';
+import { ByteReader } from '../../node/engine/files/byte-reader';
+import { ByteWriter } from '../../node/engine/files/byte-writer';
+import { ChunkedSlotSet } from '../../node/engine/slots/chunked-slot-set';
+import { FoundSlotSet } from '../../node/engine/slots/found-slot-set';
+import { readSlotSet, writeSlotSet } from '../../node/engine/slots/slot-set-codec';
 
 /** ChunkedSlotSet and FoundSlotSet against a plain Set of numbers. */
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
-import { StoreBudget } from '../../node/kv/store-budget';
-import { runSeed, seededRandom } from '../support/random';
+import { RocksKeyValueStore } from '../../node/engine/kv/rocks-key-value-store';
+import { StoreBudget } from '../../node/engine/kv/store-budget';
+import { runSeed, seededRandom } from '../support/values/random';
 
 /**
  * Random writes, clears, gets and scans against a plain Map, with a restart after every sixty. The cache and the write

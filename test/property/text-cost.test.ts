@@ -1,12 +1,12 @@
-import { defaultAnalyser, queryTerms } from '../../shared/text/analyser';
-import { analyserFor } from '../../shared/text/analyser-for';
-import { TERM_LENGTH_MAX } from '../../shared/text/cut-terms';
-import { foldText } from '../../shared/text/fold-text';
-import { type Language, LANGUAGES } from '../../shared/text/language';
-import { snowballStemmer } from '../../shared/text/snowball-stemmer';
-import { SETTINGS } from '../../shared/config/settings';
-import { expectLinear, processorMs } from '../support/linear-cost';
-import { seededRandom } from '../support/random';
+import { defaultAnalyser, queryTerms } from '../../shared/base/text/analyser';
+import { analyserFor } from '../../shared/base/text/analyser-for';
+import { TERM_LENGTH_MAX } from '../../shared/base/text/cut-terms';
+import { foldText } from '../../shared/base/text/fold-text';
+import { type Language, LANGUAGES } from '../../shared/base/text/language';
+import { snowballStemmer } from '../../shared/base/text/snowball-stemmer';
+import { SETTINGS } from '../../shared/base/config/settings';
+import { expectLinear, processorMs } from '../support/values/linear-cost';
+import { seededRandom } from '../support/values/random';
 
 /**
  * What hostile texts cost. Analysis takes time in proportion to the text, whatever is in it, and can be parted: what

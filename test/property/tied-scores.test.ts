@@ -1,17 +1,17 @@
 import type { RunningService } from '../../coordinator/service-factory';
-import type { VectorInput } from '../../coordinator/service';
-import type { IndexFactories } from '../../node/shard/shard-indexes';
-import { DiskVectorIndex } from '../../node/vector/disk-vector-index';
-import { NativeVectorIndex } from '../../node/vector/native-vector-index';
-import type { Filter } from '../../shared/filter/filter';
-import { compareHits, type SearchEffort } from '../../shared/shard/shard-read';
-import { METRICS, type Metric } from '../../shared/vector/metric';
-import { QUANTIZATIONS, type Quantization } from '../../shared/vector/quantization';
+import type { VectorInput } from '../../coordinator/service/service';
+import type { IndexFactories } from '../../node/engine/shard/shard-indexes';
+import { DiskVectorIndex } from '../../node/engine/vector/disk-vector-index';
+import { NativeVectorIndex } from '../../node/engine/vector/native-vector-index';
+import type { Filter } from '../../shared/contract/filter/filter';
+import { compareHits, type SearchEffort } from '../../shared/contract/shard/shard-read';
+import { METRICS, type Metric } from '../../shared/contract/vector/metric';
+import { QUANTIZATIONS, type Quantization } from '../../shared/contract/vector/quantization';
 import { eventually } from '../support/eventually';
-import { newCollection, type PlainService, plainService } from '../support/plain-service';
-import { runSeed, seededRandom } from '../support/random';
-import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shard-node';
-import { fused, like, listed, nearest } from '../support/search-forms';
+import { newCollection, type PlainService, plainService } from '../support/shards/plain-service';
+import { runSeed, seededRandom } from '../support/values/random';
+import { nativeFactories, openMemoryStore, openRocksStore, ShardNode } from '../support/shards/shard-node';
+import { fused, like, listed, nearest } from '../support/stories/search-forms';
 
 /**
  * Items of one score come in the order of their ids, however many there are: pages give each of them once. Held against the scores

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { WholeRequests } from '../../coordinator/http/whole/whole-requests';
-import { ApiClient, dataOf } from '../support/api-client';
-import { type PlainServer, startPlainServer } from '../support/plain-server';
-import { RawConnection } from '../support/raw-connection';
+import { WholeRequests } from '../../coordinator/api/whole/whole-requests';
+import { ApiClient, dataOf } from '../support/targets/api-client';
+import { type PlainServer, startPlainServer } from '../support/servers/plain-server';
+import { RawConnection } from '../support/http/raw-connection';
 
 /**
  * Requests that arrive whole are read and answered without Node's server. The same bytes, cut in any way, must get the same

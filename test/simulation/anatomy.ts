@@ -5,7 +5,7 @@ import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
 import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';
 import type { Primary } from '../../node/replication/core/primary';
-import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ReplicaId, ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 
 /** The organs of a replica, for mutants that replace one of them. Production code has no way to reach them. */
 export interface Anatomy {

@@ -1,4 +1,4 @@
-import { seededRandom } from '../support/random';
+import { seededRandom } from '../support/values/random';
 
 /** The randomness of one simulated run: all of it from one seed. */
 export class Chance {

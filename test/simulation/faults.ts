@@ -1,5 +1,5 @@
 import { ETCD } from './simulated-etcd';
-import { isComplete } from '../../shared/cluster/shard-assignment';
+import { isComplete } from '../../shared/cluster-store/entries/shard-assignment';
 import type { SimulatedController } from './simulated-controller';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 
@@ -296,7 +296,7 @@ export class Faults {
 
   /**
    * The process of the primary ends, and the folder of the shard is gone when it is back: then it is another store, unless the
-   * shard may have begun with something (node/cluster/replica-opening.ts). False: another replica would not have all of it.
+   * shard may have begun with something (node/hosting/replicas/replica-opening.ts). False: another replica would not have all of it.
    */
   loseFolder(): boolean {
     const { schedule, etcd, counts } = this.around;

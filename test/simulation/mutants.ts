@@ -1,6 +1,6 @@
-import { planChanges } from '../../coordinator/cluster/plan';
-import { decidePromotion } from '../../coordinator/cluster/promotion';
-import { isInSync, mustHoldData } from '../../shared/cluster/shard-assignment';
+import { planChanges } from '../../coordinator/cluster/placement/plan';
+import { decidePromotion } from '../../coordinator/cluster/placement/promotion';
+import { isInSync, mustHoldData } from '../../shared/cluster-store/entries/shard-assignment';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import { decideExpand, type MembershipView } from '../../node/replication/core/membership-decision';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
@@ -8,8 +8,8 @@ import { TIMINGS } from '../../node/replication/core/timings';
 import { anatomyOf, onLeading } from './anatomy';
 import type { FaultMix, Strike } from './faults';
 import type { PermitWatch, ReadPermit } from '../../node/replication/read-permit';
-import type { BeatReceiver } from '../../node/replication/core/beat-receiver';
-import type { BeatSender } from '../../node/replication/core/beat-sender';
+import type { BeatReceiver } from '../../node/replication/core/beats/beat-receiver';
+import type { BeatSender } from '../../node/replication/core/beats/beat-sender';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 import type { SimulatedStorage } from './simulated-storage';
 

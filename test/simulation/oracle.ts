@@ -1,4 +1,4 @@
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import type { AppendAck, AppendHeader } from '../../node/replication/core/messages';
 import { isDue } from './simulated-storage';

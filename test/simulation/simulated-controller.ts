@@ -1,8 +1,8 @@
-import { planChanges } from '../../coordinator/cluster/plan';
-import { decidePromotion, type PromotionCandidate } from '../../coordinator/cluster/promotion';
-import type { CollectionRecord } from '../../coordinator/collections/collection-record';
-import type { NodeMember } from '../../shared/cluster/members';
-import { isInSync, type ReplicaId, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { planChanges } from '../../coordinator/cluster/placement/plan';
+import { decidePromotion, type PromotionCandidate } from '../../coordinator/cluster/placement/promotion';
+import type { CollectionRecord } from '../../coordinator/service/collections/collection-record';
+import type { NodeMember } from '../../shared/cluster-store/entries/members';
+import { isInSync, type ReplicaId, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { NodeSurroundings } from './simulated-node';
 
 /** A node that is away for this long counts as lost for the plan, which waits five minutes: a run lasts seconds. */

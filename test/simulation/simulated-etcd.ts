@@ -1,4 +1,4 @@
-import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ReplicaId, ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
 import type { Chance } from './chance';
 import type { Network } from './network';
 import type { Schedule } from './schedule';

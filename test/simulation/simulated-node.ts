@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
-import { mustHoldData, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { LANES, ReceivedLanes, SentLanes } from '../../node/replication/core/beat-lanes';
-import type { Beat } from '../../node/replication/core/beat';
+import { mustHoldData, type ShardAssignment } from '../../shared/cluster-store/entries/shard-assignment';
+import { LANES, ReceivedLanes, SentLanes } from '../../node/replication/core/beats/beat-lanes';
+import type { Beat } from '../../node/replication/core/beats/beat';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import type { AppendMessage, OutgoingAppend } from '../../node/replication/core/messages';
@@ -9,9 +9,9 @@ import type { SeldomPace } from '../../node/replication/core/pace';
 import { ShardReplica, type ShardReplicaOptions } from '../../node/replication/core/shard-replica';
 import { type PermitClocks, PermitWatch, ReadPermit } from '../../node/replication/read-permit';
 import type { LogEntry } from '../../node/replication/core/replica-state';
-import type { ShardSeed } from '../../shared/shard/shard-backup';
-import type { WriteSource } from '../../shared/shard/write-source';
-import { type Clock, sleeplessClock } from '../../shared/time/clock';
+import type { ShardSeed } from '../../shared/contract/shard/shard-backup';
+import type { WriteSource } from '../../shared/contract/writes/write-source';
+import { type Clock, sleeplessClock } from '../../shared/base/time/clock';
 import type { Chance } from './chance';
 import type { Mutant } from './mutants';
 import type { Network } from './network';
@@ -429,7 +429,7 @@ export class SimulatedNode<Machine extends StateMachine = StateMachine> {
     around.fill({ node, seed, isWanted: () => this.up && generation === this.generation, done });
   }
 
-  /** As node/cluster/replica-opening.ts decides and does it, after a while in which its process or another one may end. */
+  /** As node/hosting/replicas/replica-opening.ts decides and does it, after a while in which its process or another one may end. */
   private beginUnused(first: ShardAssignment): void {
     const { around, storage, id: node } = this;
     if (first.epoch === 0 || this.isOpening) return;

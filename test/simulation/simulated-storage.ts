@@ -1,5 +1,5 @@
-import type { WriteResult } from '../../shared/shard/shard-client';
-import { SEED_SEQUENCE } from '../../node/records/seed-position';
+import type { WriteResult } from '../../shared/contract/shard/shard-client';
+import { SEED_SEQUENCE } from '../../node/engine/records/seed-position';
 import type { LogPosition } from '../../node/replication/core/messages';
 import type { AppliedEntry, LogEntry, ReplicaState } from '../../node/replication/core/replica-state';
 import type { Chance } from './chance';
@@ -149,7 +149,7 @@ export class SimulatedStorage<Machine extends StateMachine = StateMachine> {
     this.open();
   }
 
-  /** What it begins with, in the place of an entry that nobody has; see node/records/seed-position.ts. */
+  /** What it begins with, in the place of an entry that nobody has; see node/engine/records/seed-position.ts. */
   seed(payload: Buffer): void {
     const entry: LogEntry = { sequence: SEED_SEQUENCE, epoch: 0, write: { source: { session: '', requestNumber: 0, settledBelow: 0 }, payload } };
     this.disk = { ...this.disk, entries: [entry], firstSequence: SEED_SEQUENCE + 1, applied: SEED_SEQUENCE };

@@ -18,10 +18,10 @@ const SLOW = {
   'test/property/restore-into-empty': 'restores into a collection beside its clients, with drivers that are replaced and a process that starts again',
   'test/property/shard-model': 'random lives of a shard on a real disk',
   'test/property/text-cost': 'times every analyser over texts of growing length',
-  'test/unit/coordinator/backup/restore-into-empty': 'some twenty restores of shards on a real disk',
-  'test/unit/coordinator/documents/chunk': 'cuts texts of megabytes',
+  'test/unit/coordinator/jobs/restore/restore-into-empty': 'some twenty restores of shards on a real disk',
+  'test/unit/coordinator/service/documents/chunk': 'cuts texts of megabytes',
   'test/unit/helm/files/monitoring-files': 'promtool plays the story of every alert',
-  'test/unit/node/vector/vector-graph': 'builds graphs large enough for recall to mean something',
+  'test/unit/node/engine/vector/vector-graph': 'builds graphs large enough for recall to mean something',
 };
 
 /** @param {string} path of a test file from the root of the repository */

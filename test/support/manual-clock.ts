@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/time/clock';
+import type { Clock } from '../../shared/base/time/clock';
 
 /** A clock that a test sets by hand; both readings start at `startMs` and advance together. */
 export class ManualClock implements Clock {

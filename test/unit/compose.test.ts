@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { isRole } from '../../shared/config/setting-readers';
-import { settingsInForce } from '../../shared/config/settings-in-force';
-import { COMPOSE_FOLDER, type ComposeService, composeText, readComposeFile } from '../support/compose-file';
+import { isRole } from '../../shared/base/config/setting-readers';
+import { settingsInForce } from '../../shared/base/config/settings-in-force';
+import { COMPOSE_FOLDER, type ComposeService, composeText, readComposeFile } from '../support/machines/compose-file';
 
 /** docker-compose.yaml and the files it names: against the settings, and against each other. */
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { validate } from 'dockerfile-utils';
-import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS } from '../../shared/config/settings';
+import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS } from '../../shared/base/config/settings';
 
 /** The Dockerfile as a text: what can be said of it without building it. `npm run test:image` builds and runs it. */
 
@@ -72,7 +72,7 @@ describe('the Dockerfile', () => {
   });
 
   test('builds nothing for the processor it is built on', () => {
-    expect(readFileSync(join(root, 'scripts/build-native.mjs'), 'utf8')).not.toMatch(/-m(?:arch|tune|cpu)=native/);
+    expect(readFileSync(join(root, 'scripts/make/build-native.mjs'), 'utf8')).not.toMatch(/-m(?:arch|tune|cpu)=native/);
     expect(text).not.toMatch(/native/);
   });
 });

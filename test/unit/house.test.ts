@@ -1,13 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { ERROR_KINDS } from '../../shared/errors/quiver-error';
+import { ERROR_KINDS } from '../../shared/base/errors/quiver-error';
 
 /** The rules of docs/architecture.md about who may import whom and what things are called, read off every source file. */
 
 const root = resolve(__dirname, '../..');
-
-/** The page at /ui runs in browsers: it talks to the API alone, and has rooms of its own. */
-const DASHBOARD = join(root, 'coordinator/dashboard/');
 
 interface SourceFile {
   path: string;
@@ -18,7 +15,7 @@ interface SourceFile {
 
 function sourcesUnder(folder: string): SourceFile[] {
   return readdirSync(join(root, folder), { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !join(entry.parentPath, entry.name).startsWith(DASHBOARD))
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
       const text = readFileSync(file, 'utf8');
@@ -44,76 +41,92 @@ const FLOORS: Record<string, string[][]> = {
   coordinator: [
     ['main.ts'],
     ['api-process.ts', 'cluster-front-thread.ts'],
-    ['threads/'],
-    ['metrics/'],
-    ['cluster/', 'http/'],
-    ['service-factory.ts'],
-    ['backup/', 'demo/', 'documents/', 'sampling/', 'search/'],
-    ['vectors/'],
-    ['collections/', 'operations/'],
-    ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
-    ['answer-hold.ts', 'chosen-metadata.ts', 'pages.ts', 'search-request.ts', 'embedding/cut-text.ts', 'idempotency/', 'keys/collection-scope.ts', 'keys/quota/key-quota.ts'],
-    ['keys/role.ts'],
+    ['api/threads/'],
+    ['api/metrics/'],
+    ['api/', 'service-factory.ts'],
+    ['cluster/'],
+    ['jobs/'],
+    ['service/demo/', 'service/documents/', 'service/sampling/', 'service/search/'],
+    ['service/vectors/'],
+    ['cluster/operations/', 'service/collections/'],
+    ['api/native/', 'models/', 'service/audit/', 'service/keys/', 'service/limits/', 'service/routing/', 'service/service.ts'],
+    [
+      'models/cut-text.ts',
+      'service/answer-hold.ts',
+      'service/idempotency/',
+      'service/keys/collection-scope.ts',
+      'service/keys/quota/key-quota.ts',
+      'service/chosen-metadata.ts',
+      'service/pages.ts',
+      'service/search-request.ts',
+    ],
+    ['service/keys/role.ts'],
   ],
   node: [
     ['main.ts'],
     ['read-thread.ts'],
-    ['cluster/', 'index-factories.ts', 'metrics/'],
-    ['threads/'],
-    ['replication/', 'shard/'],
-    ['filter/', 'keyword/', 'records/', 'rpc/', 'shipping/'],
-    ['vector/'],
-    ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
-    ['files/'],
+    ['hosting/metrics/', 'hosting/replicas/'],
+    ['hosting/threads/'],
+    ['hosting/services/'],
+    ['engine/index-factories.ts', 'replication/', 'replication/shipping/'],
+    ['engine/shard/'],
+    ['engine/directory/', 'engine/filter/', 'engine/keyword/'],
+    ['engine/records/', 'engine/vector/'],
+    ['engine/data-folder.ts', 'engine/kv/', 'engine/slots/', 'replication/core/'],
+    ['engine/files/'],
   ],
   shared: [
-    ['metrics/'],
-    ['cluster/', 'threads/'],
-    ['rpc/'],
-    ['cluster-store/', 'shard/'],
-    ['backup/', 'filter/', 'process/', 'trace/'],
-    ['config/', 'files/', 'logs/', 'memory/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
-    ['errors/', 'text/nearest-name.ts'],
+    ['member/'],
+    ['wire/'],
+    ['cluster-store/'],
+    ['contract/'],
+    ['contract/filter/'],
+    ['backup-store/', 'contract/vector/'],
+    ['base/metrics/'],
+    ['base/threads/'],
+    ['base/process/', 'base/trace/'],
+    ['base/config/', 'base/files/', 'base/logs/', 'base/memory/', 'base/secret/', 'base/tables/', 'base/text/', 'base/time/'],
+    ['base/errors/', 'base/text/nearest-name.ts'],
   ],
 };
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
 const PURE_CORE = [
-  /^coordinator\/answer-hold\.ts$/,
-  /^coordinator\/pages\.ts$/,
-  /^coordinator\/embedding\/cut-text\.ts$/,
-  /^coordinator\/idempotency\/(store-mark|write-mark|moved-marks)\.ts$/,
-  /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
-  /^coordinator\/collections\/collection-record\.ts$/,
-  /^coordinator\/collections\/reshard\/reshard-record\.ts$/,
-  /^coordinator\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
-  /^coordinator\/keys\/(?:collection-scope|role)\.ts$/,
-  /^coordinator\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
-  /^coordinator\/routing\/shard-router\.ts$/,
-  /^coordinator\/chosen-metadata\.ts$/,
-  /^coordinator\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
-  /^coordinator\/search\/(?:fusion|merge)\.ts$/,
-  /^coordinator\/(?:search-request|service)\.ts$/,
-  /^node\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
-  /^node\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
-  /^node\/keyword\/(?!bm25-keyword-index)/,
-  /^node\/records\/(?:record-codec|record-keys|shard-gate)\.ts$/,
+  /^coordinator\/service\/answer-hold\.ts$/,
+  /^coordinator\/service\/pages\.ts$/,
+  /^coordinator\/models\/cut-text\.ts$/,
+  /^coordinator\/service\/idempotency\/(store-mark|write-mark|moved-marks)\.ts$/,
+  /^coordinator\/cluster\/placement\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
+  /^coordinator\/service\/collections\/collection-record\.ts$/,
+  /^coordinator\/service\/collections\/reshard-record\.ts$/,
+  /^coordinator\/service\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
+  /^coordinator\/service\/keys\/(?:collection-scope|role)\.ts$/,
+  /^coordinator\/service\/keys\/quota\/(?:key-quota|quota-entry)\.ts$/,
+  /^coordinator\/service\/routing\/shard-router\.ts$/,
+  /^coordinator\/service\/chosen-metadata\.ts$/,
+  /^coordinator\/service\/sampling\/(?:merged-sample|principal-axes|projection)\.ts$/,
+  /^coordinator\/service\/search\/(?:fusion|merge)\.ts$/,
+  /^coordinator\/service\/(?:search-request|service)\.ts$/,
+  /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
+  /^node\/engine\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
+  /^node\/engine\/keyword\/(?!bm25-keyword-index)/,
+  /^node\/engine\/records\/(?:record-codec|record-keys|shard-gate)\.ts$/,
   /^node\/replication\/core\//,
-  /^node\/slots\//,
-  /^shared\/config\/(?:settings|unknown-settings)\.ts$/,
-  /^shared\/(?:filter|text|vector)\//,
+  /^node\/engine\/slots\//,
+  /^shared\/base\/config\/(?:settings|unknown-settings)\.ts$/,
+  /^shared\/(?:base\/text|contract\/filter|contract\/vector)\//,
 ];
 const IMPURE_WORDS = /\b(?:setTimeout|setInterval|setImmediate|Date\.now|performance\.now|Math\.random|randomUUID|randomBytes|process\.env)\b|\bnew Date\(\)|\bawait /;
 const PURE_MODULES = ['node:assert', 'snowball-stemmers'];
 
 /** What `quiver` runs beside the roles; neither side imports it, and it serves both. */
-const COMMANDS = ['shared/cluster/etcd-users-command', 'shared/config/check-config'];
+const COMMANDS = ['shared/member/etcd-users-command', 'shared/base/config/check-config'];
 
 /** Unit tests of what stands beside the rooms: the two Docker files, the pages, and the tree itself. */
 const TESTS_OF_THE_WHOLE = ['compose', 'documentation', 'dockerfile', 'house', 'house-counts', 'house-words'];
 
 const sources = Object.keys(FLOORS).flatMap(sourcesUnder);
-const written = sources.filter(({ path }) => !path.startsWith('shared/rpc/generated/'));
+const written = sources.filter(({ path }) => !path.startsWith('shared/wire/generated/'));
 const byModule = new Map(sources.map((source) => [source.path.replace(/\.ts$/, ''), source]));
 const sideOf = (path: string): string => path.split('/')[0];
 
@@ -161,36 +174,42 @@ const MAY_IMPORT: Record<string, string[]> = {
 
 /** Who imports a library, or the binding of an addon: folders and files, or how their paths begin. */
 const OWNERS: Record<string, string[]> = {
-  express: ['coordinator/http/'],
-  'swagger-ui-express': ['coordinator/http/'],
+  express: ['coordinator/api/pages/'],
+  'swagger-ui-express': ['coordinator/api/pages/'],
   commander: ['cli/commands/', 'cli/main.ts', 'cli/program.ts'],
   'cli-progress': ['cli/terminal/progress.ts'],
-  jose: ['coordinator/keys/tokens/'],
+  jose: ['coordinator/service/keys/tokens/'],
   postgres: ['cli/migrate/sources/pgvector-source.ts'],
-  '@modelcontextprotocol/server': ['coordinator/http/mcp/'],
-  '@aws-sdk/credential-provider-node': ['shared/backup/ambient-credentials.ts'],
-  busboy: ['coordinator/http/'],
-  'prom-client': ['coordinator/metrics/', 'node/metrics/', 'shared/metrics/'],
-  '@grpc/grpc-js': ['shared/rpc/', 'shared/cluster-store/etcd-', 'node/rpc/served-stream.ts', 'node/replication/replication-service.ts', 'node/replication/snapshot-receiver.ts'],
-  '@grpc/proto-loader': ['shared/rpc/', 'shared/cluster-store/etcd-protocol.ts'],
-  pino: ['shared/logs/'],
-  '@opentelemetry/api': ['shared/trace/otlp-tracer.ts'],
-  '@opentelemetry/sdk-trace-base': ['shared/trace/otlp-tracer.ts'],
-  '@opentelemetry/resources': ['shared/trace/otlp-tracer.ts'],
-  '@opentelemetry/exporter-trace-otlp-proto': ['shared/trace/otlp-tracer.ts'],
-  '@opentelemetry/exporter-trace-otlp-http': ['shared/trace/otlp-tracer.ts'],
-  'coordinator/native/body-scanner': ['coordinator/api-process.ts', 'coordinator/http/'],
-  'node/kv/store-binding': ['node/kv/'],
-  'node/vector/native-binding': ['node/vector/', 'node/filter/memory-filter-index.ts'],
+  '@modelcontextprotocol/server': ['coordinator/api/mcp/'],
+  '@aws-sdk/credential-provider-node': ['shared/backup-store/ambient-credentials.ts'],
+  busboy: ['coordinator/api/'],
+  'prom-client': ['coordinator/api/metrics/', 'node/hosting/metrics/', 'shared/cluster-store/metrics/', 'shared/base/metrics/'],
+  '@grpc/grpc-js': [
+    'shared/wire/',
+    'shared/cluster-store/etcd/',
+    'node/hosting/services/served-stream.ts',
+    'node/replication/links/replication-service.ts',
+    'node/replication/links/snapshot-receiver.ts',
+  ],
+  '@grpc/proto-loader': ['shared/wire/', 'shared/cluster-store/etcd/etcd-protocol.ts'],
+  pino: ['shared/base/logs/'],
+  '@opentelemetry/api': ['shared/base/trace/otlp-tracer.ts'],
+  '@opentelemetry/sdk-trace-base': ['shared/base/trace/otlp-tracer.ts'],
+  '@opentelemetry/resources': ['shared/base/trace/otlp-tracer.ts'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['shared/base/trace/otlp-tracer.ts'],
+  '@opentelemetry/exporter-trace-otlp-http': ['shared/base/trace/otlp-tracer.ts'],
+  'coordinator/api/native/body-scanner': ['coordinator/api-process.ts', 'coordinator/api/'],
+  'node/engine/kv/store-binding': ['node/engine/kv/'],
+  'node/engine/vector/native-binding': ['node/engine/vector/', 'node/engine/filter/memory-filter-index.ts'],
 };
 
 /** Where programs, threads and commands begin: files that others name by their path. */
 const ENTRANCES = [
   'cli/main',
   'coordinator/cluster-front-thread',
-  'coordinator/embedding/transformers/embedding-worker',
+  'coordinator/models/transformers/embedding-worker',
   'coordinator/main',
-  'coordinator/sampling/projection-worker',
+  'coordinator/service/sampling/projection-worker',
   'embedded/front-thread',
   'embedded/main',
   'embedded/repair',
@@ -296,7 +315,7 @@ describe('the house', () => {
     expect([...places].filter(([, paths]) => paths.length > 1)).toEqual([]);
   });
 
-  test('"Errors:" in a comment names kinds of shared/errors, or classes that are there', () => {
+  test('"Errors:" in a comment names kinds of shared/base/errors, or classes that are there', () => {
     const classes = new Set(written.flatMap(({ text }) => [...text.matchAll(/^export class (\w+) extends (?:Quiver)?Error\b/gm)].map(([, name]) => name)));
     const isKnown = (word: string): boolean => Object.hasOwn(ERROR_KINDS, word) || classes.has(word) || word === 'SyntaxError';
     let count = 0;
@@ -331,7 +350,7 @@ describe('the house', () => {
       // What it tests is imported, or named by its path: scripts are run, services are reached through the whole.
       const isAboutFolder = existsSync(join(root, folder)) && (imports.some((imported) => dirname(imported) === folder) || text.replace(/^import .*$/gm, '').includes(`${folder}/`));
       const namesakes = written.filter((source) => basename(source.path, '.ts') === name).map((source) => dirname(source.path));
-      return !isAboutFolder || (namesakes.length > 0 && !namesakes.includes(folder));
+      return namesakes.length > 0 ? !namesakes.includes(folder) : !isAboutFolder;
     });
     expect(astray.map(({ path }) => path)).toEqual([]);
   });

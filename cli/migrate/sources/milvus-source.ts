@@ -1,5 +1,5 @@
 import type { Finding, ItemFindings } from '../finding';
-import { parseLossless } from '../../formats/lossless-json';
+import { parseLossless } from '../../formats/json/lossless-json';
 import { PeerError, type PeerHttp } from '../peer-http';
 import type { PeerJson, PeerObject, PageRequest, PeerCollection, PeerPage, PeerSource, PeerVector } from '../peer-source';
 import { idText, isObject, metricFinding, metricOf, noteMetadata, takeText } from '../peer-values';

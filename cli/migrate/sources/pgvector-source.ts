@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Finding, ItemFindings } from '../finding';
-import { LARGE_INTEGERS, parseLossless } from '../../formats/lossless-json';
+import { LARGE_INTEGERS, parseLossless } from '../../formats/json/lossless-json';
 import { PeerError, type PeerHttpOptions, firstOrLater } from '../peer-http';
 import type { PeerObject, MetricHere, PageRequest, PeerAddress, PeerCollection, PeerPage, PeerSource, PeerVector } from '../peer-source';
 import { idText, metricFinding, noteMetadata, takeText } from '../peer-values';

@@ -1,5 +1,5 @@
-import type { ReplicaId, ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import type { WriteResult } from '../../../shared/shard/shard-client';
+import type { ReplicaId, ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import type { WriteResult } from '../../../shared/contract/shard/shard-client';
 import type { AppendAck, OutgoingAppend } from './messages';
 import type { SeldomPace } from './pace';
 import type { LogChange } from './replica-state';

@@ -1,5 +1,5 @@
-import type { ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import type { WriteSource } from '../../../shared/shard/write-source';
+import type { ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import type { WriteSource } from '../../../shared/contract/writes/write-source';
 import type { AppendAck, AppendMessage } from './messages';
 import type { AppliedEntry, ReplicaState } from './replica-state';
 

@@ -1,9 +1,9 @@
-import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, type ReplicaId } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
-import { HeldShare } from './held-share';
+import { HeldShare } from './shares/held-share';
 import type { AppendMessage, AppendResult, LogPosition, RecordedMatch } from './messages';
-import type { ReadGrant } from './read-grant';
+import type { ReadGrant } from './shares/read-grant';
 import type { LogEntry } from './replica-state';
 import type { StableLog } from './stable-log';
 import type { WriteLedger } from './write-ledger';

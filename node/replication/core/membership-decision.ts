@@ -1,4 +1,4 @@
-import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { Proposal } from './membership';
 import type { Peer } from './peer';
 import { TIMINGS } from './timings';

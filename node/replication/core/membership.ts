@@ -1,4 +1,4 @@
-import { isLaterAssignment, isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isLaterAssignment, isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 

@@ -1,4 +1,4 @@
-import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { LogEntry } from './replica-state';
 
 /** The position of an entry in a log; {epoch: 0, sequence: 0} is the position before the first entry. */

@@ -1,4 +1,4 @@
-import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { AppendAck, LogPosition } from './messages';
 import { MeanStorePace, StorePace, Syncs } from './store-pace';
 import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';

@@ -1,4 +1,4 @@
-import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import type { AppendAck, LogPosition, OutgoingAppend, RecordedMatch } from './messages';

@@ -1,4 +1,4 @@
-import type { WriteResult } from '../../../shared/shard/shard-client';
+import type { WriteResult } from '../../../shared/contract/shard/shard-client';
 import type { ReplicaEffect } from './effects';
 
 /** Clients' writes that are in a primary's log and not answered yet. */

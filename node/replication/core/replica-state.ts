@@ -1,5 +1,5 @@
-import type { WriteResult } from '../../../shared/shard/shard-client';
-import type { WriteSource } from '../../../shared/shard/write-source';
+import type { WriteResult } from '../../../shared/contract/shard/shard-client';
+import type { WriteSource } from '../../../shared/contract/writes/write-source';
 
 /** One entry of a shard's replicated log. Sequence numbers start at 1 and have no gaps. */
 export interface LogEntry {

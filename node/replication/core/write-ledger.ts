@@ -1,5 +1,5 @@
-import type { WriteResult } from '../../../shared/shard/shard-client';
-import type { WriteSource } from '../../../shared/shard/write-source';
+import type { WriteResult } from '../../../shared/contract/shard/shard-client';
+import type { WriteSource } from '../../../shared/contract/writes/write-source';
 import type { AppliedEntry, SettledWrite } from './replica-state';
 import { LIMITS } from './timings';
 

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { RocksKeyValueStore } from '../../../node/kv/rocks-key-value-store';
-import { recordFromBytes, recordToBytes } from '../../../node/records/record-codec';
-import { ITEM_RANGE } from '../../../node/records/record-keys';
+import { RocksKeyValueStore } from '../../../node/engine/kv/rocks-key-value-store';
+import { recordFromBytes, recordToBytes } from '../../../node/engine/records/record-codec';
+import { ITEM_RANGE } from '../../../node/engine/records/record-keys';
 import { eventually } from '../../support/eventually';
-import { comparisonsOf } from '../../support/replica-comparisons';
+import { comparisonsOf } from '../../support/shards/replica-comparisons';
 import { COLLECTION, underLoad } from './under-load';
 
 /** Long enough for each of some comparisons to meet writes under way. */

@@ -1,8 +1,8 @@
-import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/collections/reshard/reshard-record';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX } from '../../../shared/cluster/shard-assignment';
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/service/collections/reshard-record';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX } from '../../../shared/cluster-store/entries/shard-assignment';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import type { MemberProcess } from '../../support/member-process';
+import type { MemberProcess } from '../../support/processes/member-process';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, underLoad } from './under-load';
 

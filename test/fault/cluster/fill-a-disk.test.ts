@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { eventually } from '../../support/eventually';
-import { SmallDisk } from '../../support/small-disk';
+import { SmallDisk } from '../../support/machines/small-disk';
 import { underLoad } from './under-load';
 
 const disk = SmallDisk.mount(200);

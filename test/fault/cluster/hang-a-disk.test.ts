@@ -1,5 +1,5 @@
 import { eventually } from '../../support/eventually';
-import { HAS_DISKS_UNDER_TEST } from '../../support/disk-under-test';
+import { HAS_DISKS_UNDER_TEST } from '../../support/machines/disk-under-test';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, underLoad } from './under-load';
 

@@ -1,5 +1,5 @@
 import { get } from 'node:http';
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 

@@ -1,6 +1,6 @@
-import { API_KEY, ClusterProcesses } from '../../support/cluster-processes';
+import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import { UploadInProgress } from '../../support/upload-in-progress';
+import { UploadInProgress } from '../../support/http/upload-in-progress';
 
 /** Uploads whose coordinator is lost half-way: another one takes them back, and none is ever half there in the end. */
 

@@ -1,5 +1,5 @@
-import { ApiClient } from '../../support/api-client';
-import { API_KEY } from '../../support/cluster-processes';
+import { ApiClient } from '../../support/targets/api-client';
+import { API_KEY } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, isRetriable, underLoad } from './under-load';

@@ -1,4 +1,4 @@
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 import { COLLECTION, isRetriable, underLoad } from './under-load';

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { shardOf } from '../../../shared/shard/shard-of';
-import { ClusterProcesses } from '../../support/cluster-processes';
+import { shardOf } from '../../../shared/contract/shard/shard-of';
+import { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 
 /**

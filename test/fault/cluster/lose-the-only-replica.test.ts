@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { COLLECTIONS_PREFIX } from '../../../coordinator/collections/collection-record';
-import { assignmentPath } from '../../../shared/cluster/shard-assignment';
-import { tombstonePath } from '../../../shared/cluster/tombstones';
+import { COLLECTIONS_PREFIX } from '../../../coordinator/service/collections/collection-record';
+import { assignmentPath } from '../../../shared/cluster-store/entries/shard-assignment';
+import { tombstonePath } from '../../../shared/cluster-store/entries/tombstones';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 

@@ -1,7 +1,7 @@
 import { FOLLOWER_READS, type FollowerRead } from '../../../node/replication/replica';
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import type { MemberProcess } from '../../support/member-process';
+import type { MemberProcess } from '../../support/processes/member-process';
 import { COLLECTION, underLoad } from './under-load';
 
 /** So many searches at once make a shard's primary busy, so that its follower is asked, too, and clients' reads with them. */

@@ -1,4 +1,4 @@
-import { ClusterProcesses } from '../../support/cluster-processes';
+import { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 
 test('a pair of which both must have a write refuses writes while one is dead, and serves again when it is back', async () => {

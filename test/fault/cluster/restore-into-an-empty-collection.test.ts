@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { collectionFromEntry, collectionPath } from '../../../coordinator/collections/collection-record';
-import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/collections/reshard/reshard-record';
-import { assignmentFromEntry, assignmentPath } from '../../../shared/cluster/shard-assignment';
-import { type AdminCall, restored, takeBackup } from '../../support/backup-calls';
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import { collectionFromEntry, collectionPath } from '../../../coordinator/service/collections/collection-record';
+import { RESHARDS_PREFIX, reshardFromEntry, type ReshardRecord, type ReshardState } from '../../../coordinator/service/collections/reshard-record';
+import { assignmentFromEntry, assignmentPath } from '../../../shared/cluster-store/entries/shard-assignment';
+import { type AdminCall, restored, takeBackup } from '../../support/targets/backup-calls';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import type { MemberProcess } from '../../support/member-process';
+import type { MemberProcess } from '../../support/processes/member-process';
 import { sharedCluster } from './shared-cluster';
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-restoring-'));

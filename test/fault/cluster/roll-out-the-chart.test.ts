@@ -1,8 +1,8 @@
 import { golden } from '../../support/chart/golden';
 import { type Manifest, named } from '../../support/chart/manifest';
 import { podLifeOf } from '../../support/chart/pod-life';
-import { Pod } from '../../support/kubelet';
-import { rollDeployment, rollStatefulSet } from '../../support/roll-out';
+import { Pod } from '../../support/machines/kubelet';
+import { rollDeployment, rollStatefulSet } from '../../support/machines/roll-out';
 import { underLoad } from './under-load';
 
 /**

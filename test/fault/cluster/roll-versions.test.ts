@@ -1,8 +1,8 @@
-import { NODES_PREFIX, type NodeMember } from '../../../shared/cluster/members';
-import type { ClusterProcesses } from '../../support/cluster-processes';
+import { NODES_PREFIX, type NodeMember } from '../../../shared/cluster-store/entries/members';
+import type { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import { EARLIER_PROGRAM, type MemberProcess, type Release } from '../../support/member-process';
-import { comparisonsOf } from '../../support/replica-comparisons';
+import { EARLIER_PROGRAM, type MemberProcess, type Release } from '../../support/processes/member-process';
+import { comparisonsOf } from '../../support/shards/replica-comparisons';
 import { underLoad } from './under-load';
 
 /**

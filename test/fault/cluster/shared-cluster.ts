@@ -1,4 +1,4 @@
-import { type ClusterOptions, ClusterProcesses } from '../../support/cluster-processes';
+import { type ClusterOptions, ClusterProcesses } from '../../support/processes/cluster-processes';
 
 /**
  * A cluster of real processes on which the stories of a file happen in turn, because to start one takes as many seconds of

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KNOWN_NODES_PREFIX } from '../../../shared/cluster/members';
-import { ApiClient } from '../../support/api-client';
-import { API_KEY, type ClusterProcesses } from '../../support/cluster-processes';
+import { KNOWN_NODES_PREFIX } from '../../../shared/cluster-store/entries/members';
+import { ApiClient } from '../../support/targets/api-client';
+import { API_KEY, type ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import { sharedCluster } from './shared-cluster';
 

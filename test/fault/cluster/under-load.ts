@@ -1,9 +1,9 @@
-import type { ClusterOptions, ClusterProcesses } from '../../support/cluster-processes';
-import type { MemberProcess } from '../../support/member-process';
+import type { ClusterOptions, ClusterProcesses } from '../../support/processes/cluster-processes';
+import type { MemberProcess } from '../../support/processes/member-process';
 import { eventually } from '../../support/eventually';
-import { runSeed } from '../../support/random';
-import { contradictionsOf } from '../../support/register-history';
-import { RegisterWorkload } from '../../support/register-workload';
+import { runSeed } from '../../support/values/random';
+import { contradictionsOf } from '../../support/stories/register-history';
+import { RegisterWorkload } from '../../support/stories/register-workload';
 import { SharedCluster } from './shared-cluster';
 
 export const COLLECTION = 'ledger';

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClusterProcesses } from '../../support/cluster-processes';
+import { ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
-import { freePorts } from '../../support/free-ports';
-import { MemberProcess } from '../../support/member-process';
-import { NODES_PREFIX } from '../../../shared/cluster/members';
-import { EtcdClusterStore } from '../../../shared/cluster-store/etcd-cluster-store';
+import { freePorts } from '../../support/servers/free-ports';
+import { MemberProcess } from '../../support/processes/member-process';
+import { NODES_PREFIX } from '../../../shared/cluster-store/entries/members';
+import { EtcdClusterStore } from '../../../shared/cluster-store/etcd/etcd-cluster-store';
 
 /** Two processes with one NODE_ID: the second is refused, and the first takes no harm. */
 

@@ -1,4 +1,4 @@
-import type { Metric } from '../../../shared/vector/metric';
+import type { Metric } from '../../../shared/contract/vector/metric';
 import { checkCounts } from './check-counts';
 import { checkExports } from './check-exports';
 import { checkFinalState } from './check-final-state';

@@ -1,4 +1,4 @@
-import { scoreOf, type Metric } from '../../../shared/vector/metric';
+import { scoreOf, type Metric } from '../../../shared/contract/vector/metric';
 import { impossibleItem } from './check-reads';
 import type { KeyTimeline } from './key-timeline';
 import { describeOperation, type Operation, type SeenHit } from './operation';

@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../../support/api-client';
+import type { ApiAnswer } from '../../support/targets/api-client';
 import { mayChange, type OperationKind, type Outcome } from './operation';
 
 /** Envelope codes that are given before anything is looked at or changed. */

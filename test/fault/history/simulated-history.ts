@@ -1,5 +1,5 @@
-import { EventQueue } from '../../support/event-queue';
-import { seededRandom } from '../../support/random';
+import { EventQueue } from '../../support/threads/event-queue';
+import { seededRandom } from '../../support/values/random';
 import type { OperationEnd } from './history';
 import { History } from './history';
 import type { OperationArguments, OperationKind, SeenHit, SeenItem } from './operation';

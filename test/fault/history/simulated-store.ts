@@ -1,4 +1,4 @@
-import { scoreOf } from '../../../shared/vector/metric';
+import { scoreOf } from '../../../shared/contract/vector/metric';
 import type { SeenHit, SeenItem } from './operation';
 import { groupOf, vectorOf } from './written-value';
 

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../support/random';
+import { seededRandom } from '../../support/values/random';
 
 /**
  * What a value looks like when it is stored. A value is a short text that is written once in a history; vector, metadata

@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/failing-files';
+import type { FileManner } from '../../support/shards/failing-files';
 import type { Damage } from './damage';
 import type { Moment, Outcome } from './expectations';
 import { right, SERVED } from './machine-expectations';

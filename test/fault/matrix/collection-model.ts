@@ -1,5 +1,5 @@
-import type { Envelope } from '../../support/embedded-process';
-import { seededRandom } from '../../support/random';
+import type { Envelope } from '../../support/processes/embedded-process';
+import { seededRandom } from '../../support/values/random';
 
 /** One call of the API with the admin key; answers the envelope, with the code 0 when there was no answer. */
 export type Call = (method: string, path: string, body?: unknown) => Promise<Envelope>;

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, ClusterProcesses } from '../../support/cluster-processes';
-import type { MemberProcess } from '../../support/member-process';
+import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
+import type { MemberProcess } from '../../support/processes/member-process';
 import type { Cell } from './cell';
 import type { NodeFileRow } from './cluster-expectations';
 import { CollectionModel } from './collection-model';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../../coordinator/collections/collection-record';
-import { API_KEY, ClusterProcesses } from '../../support/cluster-processes';
+import { collectionFromEntry, COLLECTIONS_PREFIX } from '../../../coordinator/service/collections/collection-record';
+import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
 import { eventually } from '../../support/eventually';
 import type { Cell } from './cell';
 import type { NodeFileRow } from './cluster-expectations';

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { EmbeddedProcess } from '../../support/embedded-process';
+import type { EmbeddedProcess } from '../../support/processes/embedded-process';
 import type { Cell } from './cell';
 import { CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, FORMS, type Form } from './damage';

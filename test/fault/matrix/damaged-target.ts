@@ -1,10 +1,10 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { contentOf, type ShardManifest } from '../../../shared/backup/backup-format';
-import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
-import { API_KEY, ClusterProcesses } from '../../support/cluster-processes';
-import { EmbeddedProcess } from '../../support/embedded-process';
+import { contentOf, type ShardManifest } from '../../../shared/backup-store/backup-format';
+import { SHARD_MANIFEST } from '../../../shared/backup-store/content-schemas';
+import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
+import { EmbeddedProcess } from '../../support/processes/embedded-process';
 import type { Cell } from './cell';
 import { type Call, CollectionModel } from './collection-model';
 import { damage, damageOf, filesLike, type Form } from './damage';

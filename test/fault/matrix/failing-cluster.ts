@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { API_KEY, ClusterProcesses } from '../../support/cluster-processes';
-import { EtcdProcess } from '../../support/etcd-process';
+import { API_KEY, ClusterProcesses } from '../../support/processes/cluster-processes';
+import { EtcdProcess } from '../../support/processes/etcd-process';
 import { eventually } from '../../support/eventually';
-import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/failing-files';
-import type { MemberProcess } from '../../support/member-process';
-import { SmallDisk } from '../../support/small-disk';
+import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/shards/failing-files';
+import type { MemberProcess } from '../../support/processes/member-process';
+import { SmallDisk } from '../../support/machines/small-disk';
 import type { Cell } from './cell';
 import type { EtcdRow, MemberRow } from './cluster-expectations';
 import { type Call, CollectionModel } from './collection-model';

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import type { EmbeddedProcess } from '../../support/embedded-process';
-import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/failing-files';
+import type { EmbeddedProcess } from '../../support/processes/embedded-process';
+import { buildFailingFiles, FailingFiles, type FileManner } from '../../support/shards/failing-files';
 import type { Cell } from './cell';
 import { type Call, CollectionModel } from './collection-model';
 import { filesLike } from './damage';

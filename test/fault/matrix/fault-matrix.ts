@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/failing-files';
+import type { FileManner } from '../../support/shards/failing-files';
 import { type Cell, isRight } from './cell';
 import { ETCD_STATES, type EtcdRow, MEMBER_FILES, type MemberRow, NODE_FILES, NODE_OWN_FILES } from './cluster-expectations';
 import { DamagedShards } from './damaged-shards';

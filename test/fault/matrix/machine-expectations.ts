@@ -1,4 +1,4 @@
-import type { FileManner } from '../../support/failing-files';
+import type { FileManner } from '../../support/shards/failing-files';
 import type { Moment, Outcome } from './expectations';
 
 /** What is right where calls about a kind of file fail, or take longer, for as long as a moment takes. */

@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { ApiClient } from '../../support/api-client';
-import { EmbeddedProcess, type Envelope } from '../../support/embedded-process';
+import { ApiClient } from '../../support/targets/api-client';
+import { EmbeddedProcess, type Envelope } from '../../support/processes/embedded-process';
 import { CALL_DEADLINE_MS, type Call, type CollectionModel, type Seen } from './collection-model';
 import type { Moment } from './expectations';
 

@@ -1,4 +1,4 @@
-import type { ShardManifest } from '../../../shared/backup/backup-format';
+import type { ShardManifest } from '../../../shared/backup-store/backup-format';
 import type { Damage } from './damage';
 import type { Outcome } from './expectations';
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../../support/embedded-process';
+import { EmbeddedProcess } from '../../support/processes/embedded-process';
 import { writeTinyModel } from '../../support/onnx/tiny-model';
 import { Canary } from '../canary';
 import { type FuzzTarget, pick } from '../fuzz-target';

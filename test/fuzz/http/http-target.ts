@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EmbeddedProcess } from '../../support/embedded-process';
+import { EmbeddedProcess } from '../../support/processes/embedded-process';
 import { smallerBytes } from '../byte-mutation';
 import { Canary } from '../canary';
 import { type FuzzTarget, TARGET_NAMES } from '../fuzz-target';

@@ -1,4 +1,4 @@
-import { FLAGS, TYPES } from '../../support/http2-frames';
+import { FLAGS, TYPES } from '../../support/http/http2-frames';
 import type { RawAnswer } from '../http/raw-answer';
 
 const HEAD_BYTES = 9;

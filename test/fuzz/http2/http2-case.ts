@@ -1,6 +1,6 @@
 import { connect } from 'node:tls';
 import { faultsOfAnswer } from '../http/answer-faults';
-import { frameOf, TYPES } from '../../support/http2-frames';
+import { frameOf, TYPES } from '../../support/http/http2-frames';
 import { Http2Answers, type StreamAnswer } from './http2-answers';
 
 /** What one connection of HTTP/2 carries. Bytes are base64, so that a case is a file. */

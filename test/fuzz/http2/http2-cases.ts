@@ -1,5 +1,5 @@
-import { ENDINGS, specialRequests } from '../../support/http2-endings';
-import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../../support/http2-frames';
+import { ENDINGS, specialRequests } from '../../support/http/http2-endings';
+import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../../support/http/http2-frames';
 import { below, pick } from '../fuzz-target';
 import type { RequestCases } from '../http/request-cases';
 import { type Field, ODD_FIELDS, WRONG_FIELDS, WRONG_HEADS } from './http2-fields';

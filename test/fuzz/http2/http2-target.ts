@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SecuredProcess } from '../../support/secured-process';
+import { SecuredProcess } from '../../support/processes/secured-process';
 import { Canary } from '../canary';
 import type { FuzzTarget } from '../fuzz-target';
 import { furnishFuzzed } from '../http/fuzzed-collection';

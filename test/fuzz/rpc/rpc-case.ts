@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
-import { silentLogger } from '../../../shared/logs/logger';
-import { FRAME_TYPES, frameOf } from '../../../shared/rpc/frame-link';
-import { FramesChannel } from '../../../shared/rpc/frames-channel';
-import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
-import { MemberHandshake } from '../../../shared/rpc/member-handshake';
-import { MemberSession } from '../../../shared/rpc/member-session';
-import { NODES_GREETING } from '../../../shared/rpc/reads-greeting';
-import { MemberProof, NONCE_BYTES } from '../../../shared/secret/member-proof';
+import { silentLogger } from '../../../shared/base/logs/logger';
+import { FRAME_TYPES, frameOf } from '../../../shared/wire/frames/frame-link';
+import { FramesChannel } from '../../../shared/wire/frames/frames-channel';
+import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/wire/handshake/handshake-metadata';
+import { MemberHandshake } from '../../../shared/wire/handshake/member-handshake';
+import { MemberSession } from '../../../shared/wire/handshake/member-session';
+import { NODES_GREETING } from '../../../shared/wire/frames/reads-greeting';
+import { MemberProof, NONCE_BYTES } from '../../../shared/base/secret/member-proof';
 
 /** Who calls: a member, somebody with another secret, or somebody without. */
 export type Standing = 'member' | 'wrong' | 'none';

@@ -1,10 +1,10 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import { exchangeFrames } from '../../../node/replication/exchange-frames';
-import { replicationDefinition } from '../../../node/replication/replication-definition';
-import { administrationDefinition } from '../../../shared/cluster/administration';
-import { loadService, readsDefinition, writesDefinition } from '../../../shared/rpc/protocol';
-import { stringsToBytes } from '../../../shared/rpc/string-list-codec';
-import { operationsToBytes } from '../../../shared/shard/operation-codec';
+import { exchangeFrames } from '../../../node/replication/links/exchange-frames';
+import { replicationDefinition } from '../../../node/replication/links/replication-definition';
+import { administrationDefinition } from '../../../shared/wire/administration';
+import { loadService, readsDefinition, writesDefinition } from '../../../shared/wire/streams/protocol';
+import { stringsToBytes } from '../../../shared/wire/codecs/string-list-codec';
+import { operationsToBytes } from '../../../shared/contract/writes/operation-codec';
 import { mutateBytes } from '../byte-mutation';
 import { below, pick } from '../fuzz-target';
 import { mutateJson } from '../json-mutation';

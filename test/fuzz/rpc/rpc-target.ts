@@ -1,4 +1,4 @@
-import { ClusterProcesses, SECRET } from '../../support/cluster-processes';
+import { ClusterProcesses, SECRET } from '../../support/processes/cluster-processes';
 import { smallerBytes } from '../byte-mutation';
 import { Canary } from '../canary';
 import type { FuzzTarget } from '../fuzz-target';

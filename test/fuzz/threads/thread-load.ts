@@ -1,6 +1,6 @@
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { Agent, request } from 'node:https';
-import { seededRandom } from '../../support/random';
+import { seededRandom } from '../../support/values/random';
 import { below } from '../fuzz-target';
 
 /** The collection that is written to, with vectors long enough that bodies are read, and writes made, on threads of the pool. */

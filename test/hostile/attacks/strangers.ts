@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
-import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../../../shared/rpc/reads-greeting';
-import { NONCE_BYTES } from '../../../shared/secret/member-proof';
-import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../../support/http2-frames';
+import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/wire/handshake/handshake-metadata';
+import { NODES_GREETING, PROOF_GREETING, READS_GREETING } from '../../../shared/wire/frames/reads-greeting';
+import { NONCE_BYTES } from '../../../shared/base/secret/member-proof';
+import { beginning, FLAGS, frameOf, goAwayOf, headersOf, resetOf, TYPES } from '../../support/http/http2-frames';
 import { attack, type Attack } from '../attack';
 
 /** What members answer to each other, and what they do not. */

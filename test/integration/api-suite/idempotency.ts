@@ -1,4 +1,4 @@
-import { type ApiAnswer, dataOf } from '../../support/api-client';
+import { type ApiAnswer, dataOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 /** Idempotency-Key: what is repeated under one is not done again, and is answered as before. */

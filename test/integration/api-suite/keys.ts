@@ -1,4 +1,4 @@
-import { dataOf, errorOf } from '../../support/api-client';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const VIEW = {

@@ -1,5 +1,5 @@
-import { LANGUAGES } from '../../../shared/text/language';
-import { dataOf, errorOf } from '../../support/api-client';
+import { LANGUAGES } from '../../../shared/base/text/language';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const TEXTS = ['The runner ran out of water', 'She runs every morning', 'Résumés of older candidates', 'To be, or not to be', '東京都の天気'];

@@ -1,5 +1,5 @@
-import { ApiClient, dataOf, errorOf } from '../../support/api-client';
-import type { ApiTarget, StartTarget } from '../../support/api-target';
+import { ApiClient, dataOf, errorOf } from '../../support/targets/api-client';
+import type { ApiTarget, StartTarget } from '../../support/targets/api-target';
 
 /** What the environment limits, in services of their own. */
 export function describeLimits(name: string, startTarget: StartTarget): void {

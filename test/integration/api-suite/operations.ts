@@ -1,4 +1,4 @@
-import { dataOf, errorOf } from '../../support/api-client';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import { eventually } from '../../support/eventually';
 import type { SuiteContext } from '../api-suite';
 

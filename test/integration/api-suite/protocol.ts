@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { ApiClient, dataOf, errorOf } from '../../support/api-client';
+import { ApiClient, dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 /** The envelope, the headers and the document that describe every endpoint. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { dataOf, errorOf } from '../../support/api-client';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const ITEMS = 40;

@@ -1,6 +1,6 @@
-import { type ApiAnswer, dataOf } from '../../support/api-client';
+import { type ApiAnswer, dataOf } from '../../support/targets/api-client';
 import { eventually } from '../../support/eventually';
-import { runSeed, seededRandom } from '../../support/random';
+import { runSeed, seededRandom } from '../../support/values/random';
 import type { SuiteContext } from '../api-suite';
 
 const ITEMS = 40;

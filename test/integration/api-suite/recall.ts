@@ -1,4 +1,4 @@
-import { dataOf, errorOf } from '../../support/api-client';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const VECTORS = Array.from({ length: 120 }, (_, i) => [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)]);

@@ -1,4 +1,4 @@
-import { dataOf, errorOf } from '../../support/api-client';
+import { dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const ITEMS = Array.from({ length: 40 }, (_, i) => ({ external_id: `item-${i}`, vector: [i, i % 4, 1], metadata: { n: i, half: i % 2, deep: { x: i } } }));

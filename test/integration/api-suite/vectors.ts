@@ -1,4 +1,4 @@
-import { type ApiAnswer, dataOf, errorOf } from '../../support/api-client';
+import { type ApiAnswer, dataOf, errorOf } from '../../support/targets/api-client';
 import type { SuiteContext } from '../api-suite';
 
 const AWKWARD_IDS = [

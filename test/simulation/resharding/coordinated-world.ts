@@ -1,8 +1,8 @@
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../support/models/memory-key-value-store';
-import { CONTROLLER_PATH } from '../../../shared/cluster/members';
+import { CONTROLLER_PATH } from '../../../shared/cluster-store/entries/members';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import type { ShardClient, ShardId, ShardSpec } from '../../../shared/shard/shard-client';
+import type { ShardClient, ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import { History } from '../../fault/history/history';
 import { Chance } from '../chance';
 import { Network } from '../network';

@@ -1,6 +1,6 @@
-import type { ShardClient, WriteOperation } from '../../../shared/shard/shard-client';
-import type { ShardTransfer } from '../../../shared/shard/shard-read';
-import { callsOf } from '../../support/shard-calls';
+import type { ShardClient, WriteOperation } from '../../../shared/contract/shard/shard-client';
+import type { ShardTransfer } from '../../../shared/contract/shard/shard-read';
+import { callsOf } from '../../support/stories/shard-calls';
 import type { ShardTamper } from './shard-machine';
 
 /** A known-bad variant of what a reshard rests on. */

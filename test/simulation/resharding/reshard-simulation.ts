@@ -1,10 +1,10 @@
-import type { ShardClient } from '../../../shared/shard/shard-client';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
 import { checkHistory } from '../../fault/history/check-history';
 import { Chance } from '../chance';
 import { COORDINATED_HAPPENS, CoordinatedWorld, LOOK_MS } from './coordinated-world';
 import type { ReshardMutant } from './reshard-mutants';
 import { ReshardingClient } from './resharding-client';
-import { callsOf } from '../../support/shard-calls';
+import { callsOf } from '../../support/stories/shard-calls';
 import type { CoordinatorParts } from './simulated-coordinator';
 import type { SimulatedProcess } from './simulated-process';
 

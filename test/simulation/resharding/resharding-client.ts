@@ -1,16 +1,16 @@
 import type { RunningService } from '../../../coordinator/service-factory';
-import type { VectorView } from '../../../coordinator/service';
-import { isQuiverError } from '../../../shared/errors/quiver-error';
-import { NO_VERSION } from '../../../shared/shard/shard-client';
+import type { VectorView } from '../../../coordinator/service/service';
+import { isQuiverError } from '../../../shared/base/errors/quiver-error';
+import { NO_VERSION } from '../../../shared/contract/shard/shard-client';
 import type { History } from '../../fault/history/history';
 import { mayChange, type OperationArguments, type OperationKind, type OperationResult, type SeenItem } from '../../fault/history/operation';
 import { GROUPS, isVectorOf, metadataOf, VALUE_DIM, vectorOf } from '../../fault/history/written-value';
-import { newCollection } from '../../support/plain-service';
+import { newCollection } from '../../support/shards/plain-service';
 import type { Chance } from '../chance';
 import type { Schedule } from '../schedule';
 import type { SimulatedCoordinator } from './simulated-coordinator';
-import { fetched, scrolledPage } from '../../support/whole-pages';
-import { nearest } from '../../support/search-forms';
+import { fetched, scrolledPage } from '../../support/http/whole-pages';
+import { nearest } from '../../support/stories/search-forms';
 
 export const COLLECTION = 'ledger';
 export const IDS = Array.from({ length: 8 }, (_, i) => `id-${i}`);

@@ -1,5 +1,5 @@
-import type { QuiverError } from '../../../shared/errors/quiver-error';
-import type { ShardId, ShardSpec } from '../../../shared/shard/shard-client';
+import type { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
 import type { Chance } from '../chance';
 import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix, STRIKES_OF_UNUSED, troubleBeginning } from '../faults';
 import type { Network } from '../network';

@@ -1,10 +1,10 @@
-import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/records/shard-gate';
-import { UNCOUNTED, type VersionCount } from '../../../node/records/version-count';
-import { type PlanGround, planWrites, type PriorItem } from '../../../node/shard/write-plan';
-import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf, ShardTransfer } from '../../../shared/shard/shard-read';
-import { resultOf } from '../../../shared/time/work-slices';
-import { answerPlainly, type PlainItem } from '../../support/plain-shard-client';
+import { type Gate, mustAnswer, OPEN_GATE } from '../../../node/engine/records/shard-gate';
+import { UNCOUNTED, type VersionCount } from '../../../node/engine/records/version-count';
+import { type PlanGround, planWrites, type PriorItem } from '../../../node/engine/shard/writing/write-plan';
+import type { ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf, ShardTransfer } from '../../../shared/contract/shard/shard-read';
+import { resultOf } from '../../../shared/base/time/work-slices';
+import { answerPlainly, type PlainItem } from '../../support/shards/plain-shard-client';
 import type { StateMachine } from '../simulated-storage';
 
 const known = new WeakMap<Buffer, WriteOperation[]>();

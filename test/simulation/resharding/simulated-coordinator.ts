@@ -1,12 +1,12 @@
-import { CONTROLLER_PATH } from '../../../shared/cluster/members';
+import { CONTROLLER_PATH } from '../../../shared/cluster-store/entries/members';
 import type { ClusterStore, Guard } from '../../../shared/cluster-store/cluster-store';
-import type { BackupObserver } from '../../../coordinator/backup/backup-driver';
+import type { BackupObserver } from '../../../coordinator/jobs/backup/backup-driver';
 import type { RunningService } from '../../../coordinator/service-factory';
-import type { BackupTarget } from '../../../shared/backup/backup-target';
-import { silentLogger } from '../../../shared/logs/logger';
-import type { ShardClient } from '../../../shared/shard/shard-client';
-import type { Clock } from '../../../shared/time/clock';
-import { plainService } from '../../support/plain-service';
+import type { BackupTarget } from '../../../shared/backup-store/backup-target';
+import { silentLogger } from '../../../shared/base/logs/logger';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { Clock } from '../../../shared/base/time/clock';
+import { plainService } from '../../support/shards/plain-service';
 import type { SimulatedProcess } from './simulated-process';
 
 /** How long old shards stay: longer than any call with the record of before. */

@@ -1,8 +1,8 @@
-import { OpenWrites } from '../../../coordinator/cluster/open-writes';
-import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
-import type { ShardBackupOrder, ShardBackupState } from '../../../shared/shard/shard-backup';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/shard/shard-read';
+import { OpenWrites } from '../../../coordinator/cluster/calls/open-writes';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { ShardBackupOrder, ShardBackupState } from '../../../shared/contract/shard/shard-backup';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../../shared/contract/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../../shared/contract/shard/shard-read';
 import type { WriteAnswer } from '../../../node/replication/core/effects';
 import type { Chance } from '../chance';
 import type { Network } from '../network';

@@ -1,5 +1,5 @@
 import type { ClusterStore, StoreEvent } from '../../../shared/cluster-store/cluster-store';
-import { type ErrorKind, QuiverError } from '../../../shared/errors/quiver-error';
+import { type ErrorKind, QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Chance } from '../chance';
 import type { Network } from '../network';
 import type { Schedule } from '../schedule';

@@ -1,7 +1,7 @@
 import crypto from 'node:crypto';
 import timers from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
-import type { Clock } from '../../../shared/time/clock';
+import type { Clock } from '../../../shared/base/time/clock';
 import type { Schedule } from '../schedule';
 
 const { setTimeout: realSetTimeout, clearTimeout: realClearTimeout, setInterval: realSetInterval, clearInterval: realClearInterval, setImmediate: realSetImmediate } = globalThis;

@@ -1,10 +1,10 @@
-import { PatientTarget } from '../../../node/shard/backup/patient-target';
-import type { BackupTarget } from '../../../shared/backup/backup-target';
-import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
-import { silentLogger } from '../../../shared/logs/logger';
-import type { ShardBackupOrder, ShardBackupState } from '../../../shared/shard/shard-backup';
-import type { ShardId } from '../../../shared/shard/shard-client';
-import { shardOf } from '../../../shared/shard/shard-of';
+import { PatientTarget } from '../../../node/engine/shard/backup/patient-target';
+import type { BackupTarget } from '../../../shared/backup-store/backup-target';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { silentLogger } from '../../../shared/base/logs/logger';
+import type { ShardBackupOrder, ShardBackupState } from '../../../shared/contract/shard/shard-backup';
+import type { ShardId } from '../../../shared/contract/shard/shard-client';
+import { shardOf } from '../../../shared/contract/shard/shard-of';
 import { type ArchivedShard, payloadOfArchive, type ShardMachine } from '../resharding/shard-machine';
 import type { ShardCell } from '../resharding/shard-cell';
 import type { ShardGround } from '../resharding/shard-cell';

@@ -1,5 +1,5 @@
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../../shared/cluster-store/cluster-store';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX, assignmentToValue, isAssignment } from '../../../shared/cluster/shard-assignment';
+import { assignmentFromEntry, ASSIGNMENTS_PREFIX, assignmentToValue, isAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
 import type { ShardCell } from '../resharding/shard-cell';
 import type { Shards } from '../resharding/simulated-shard-client';
 

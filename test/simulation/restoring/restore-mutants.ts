@@ -1,10 +1,10 @@
-import type { BackupTarget } from '../../../shared/backup/backup-target';
-import { BACKUPS_PREFIX, CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
+import type { BackupTarget } from '../../../shared/backup-store/backup-target';
+import { BACKUPS_PREFIX, CLAIMS_PREFIX } from '../../../shared/backup-store/backup-format';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import { isAssignment } from '../../../shared/cluster/shard-assignment';
-import type { ShardClient } from '../../../shared/shard/shard-client';
-import { RESTORES_PATH } from '../../../coordinator/backup/backup-record';
-import { callsOf } from '../../support/shard-calls';
+import { isAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import { RESTORES_PATH } from '../../../coordinator/jobs/backup/backup-record';
+import { callsOf } from '../../support/stories/shard-calls';
 import type { ArchiveTamper } from './archiving-nodes';
 
 /** A known-bad variant of what backups and restores rest on. */

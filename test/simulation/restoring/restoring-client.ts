@@ -1,5 +1,5 @@
 import type { RunningService } from '../../../coordinator/service-factory';
-import { isQuiverError } from '../../../shared/errors/quiver-error';
+import { isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Chance } from '../chance';
 import { COLLECTION } from '../resharding/resharding-client';
 import type { SimulatedCoordinator } from '../resharding/simulated-coordinator';

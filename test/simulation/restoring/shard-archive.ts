@@ -1,11 +1,11 @@
-import { SHARD_MANIFEST } from '../../../shared/backup/content-schemas';
-import { type CheckedObject, contentOf, DATA_PREFIX, objectsOf, sealedText, sha256Of, type ShardManifest } from '../../../shared/backup/backup-format';
-import type { BackupTarget } from '../../../shared/backup/backup-target';
-import { QuiverError } from '../../../shared/errors/quiver-error';
-import type { ShardBackupOrder, ShardBackupState, ShardSeed } from '../../../shared/shard/shard-backup';
-import type { ShardId } from '../../../shared/shard/shard-client';
-import { backedUpCollection } from '../../../node/shard/backup/backed-up-records';
-import type { PlainItem } from '../../support/plain-shard-client';
+import { SHARD_MANIFEST } from '../../../shared/backup-store/content-schemas';
+import { type CheckedObject, contentOf, DATA_PREFIX, objectsOf, sealedText, sha256Of, type ShardManifest } from '../../../shared/backup-store/backup-format';
+import type { BackupTarget } from '../../../shared/backup-store/backup-target';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { ShardBackupOrder, ShardBackupState, ShardSeed } from '../../../shared/contract/shard/shard-backup';
+import type { ShardId } from '../../../shared/contract/shard/shard-client';
+import { backedUpCollection } from '../../../node/engine/shard/backup/backed-up-records';
+import type { PlainItem } from '../../support/shards/plain-shard-client';
 import type { ArchivedShard } from '../resharding/shard-machine';
 
 /** So few that backups build upon what others have written. */

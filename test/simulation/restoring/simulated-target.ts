@@ -1,7 +1,7 @@
-import { TEST_SEALS } from '../../support/test-seals';
-import { CLAIMS_PREFIX } from '../../../shared/backup/backup-format';
-import type { BackupObject, BackupTarget } from '../../../shared/backup/backup-target';
-import { QuiverError } from '../../../shared/errors/quiver-error';
+import { TEST_SEALS } from '../../support/cluster/test-seals';
+import { CLAIMS_PREFIX } from '../../../shared/backup-store/backup-format';
+import type { BackupObject, BackupTarget } from '../../../shared/backup-store/backup-target';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Chance } from '../chance';
 import type { Schedule } from '../schedule';
 

@@ -1,4 +1,4 @@
-import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/config/settings';
+import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/config/settings';
 
 /** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. */
 const OF_THE_CHART = [

@@ -5,7 +5,7 @@ import { type Manifest, titleOf } from './manifest';
 
 const FOLDER = join(__dirname, 'schemas');
 
-/** Versions of Kubernetes whose schemas are checked in (scripts/chart-schemas.mjs). */
+/** Versions of Kubernetes whose schemas are checked in (scripts/make/chart-schemas.mjs). */
 export const SCHEMA_VERSIONS = ['1.27', '1.36'] as const;
 
 /** Checks manifests by the schemas of one version of Kubernetes and of the custom resources; no field that they don't name is let through. */

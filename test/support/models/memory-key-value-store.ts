@@ -1,7 +1,7 @@
-import { QuiverError } from '../../../shared/errors/quiver-error';
-import { unpackedEntries } from '../../../node/kv/packed-entries';
-import { cutIntoPages } from '../../../node/kv/pages';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../../node/kv/key-value-store';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { unpackedEntries } from '../../../node/engine/kv/packed-entries';
+import { cutIntoPages } from '../../../node/engine/kv/pages';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type PackedPuts, type StoreMemory, type StoreSnapshot } from '../../../node/engine/kv/key-value-store';
 
 /** A KeyValueStore in memory: for tests, and as the plain definition of what the RocksDB one does. Not durable. */
 export class MemoryKeyValueStore implements KeyValueStore {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Turns } from '../../../coordinator/http/turns';
-import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from '../../../coordinator/http/body/body-scanner';
-import { ClientGone } from '../../../coordinator/http/body/client-gone';
+import type { Turns } from '../../../coordinator/api/load/turns';
+import { type BodyScan, type BodyScanner, type EncodedBody, float32IfNumbers, type JudgedBody, type JudgedList, type ListPlace, type ScanBounds } from '../../../coordinator/api/body/body-scanner';
+import { ClientGone } from '../../../coordinator/api/body/client-gone';
 import { PlainScan } from './plain-scan';
 
 /** Bytes scanned in one turn: about four milliseconds. */

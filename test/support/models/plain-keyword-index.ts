@@ -1,9 +1,9 @@
-import type { KeywordStatistics } from '../../../shared/shard/shard-read';
-import { type Analyser, defaultAnalyser } from '../../../shared/text/analyser';
-import type { SlotScores } from '../../../node/slots/slot-scores';
-import type { SlotSet } from '../../../node/slots/slot-set';
-import { B, K1 } from '../../../node/keyword/bm25';
-import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from '../../../node/keyword/keyword-index';
+import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
+import type { SlotScores } from '../../../node/engine/slots/slot-scores';
+import type { SlotSet } from '../../../node/engine/slots/slot-set';
+import { B, K1 } from '../../../node/engine/keyword/bm25';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from '../../../node/engine/keyword/keyword-index';
 
 /**
  * {@link KeywordIndex} directly from the definition of BM25: every query scores every document. Tests compare

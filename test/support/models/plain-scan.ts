@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { LONG_INTEGER_DIGITS } from '../../../coordinator/http/body/long-integers';
-import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type ScanBounds } from '../../../coordinator/http/body/body-scanner';
+import { LONG_INTEGER_DIGITS } from '../../../coordinator/api/body/long-integers';
+import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type ScanBounds } from '../../../coordinator/api/body/body-scanner';
 
 /** The depth of the stack in the list's elements: the root and the list. */
 const ELEMENT_DEPTH = 2;

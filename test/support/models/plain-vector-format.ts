@@ -1,4 +1,4 @@
-import type { VectorFormat } from '../../../coordinator/http/body/vector-format';
+import type { VectorFormat } from '../../../coordinator/api/body/vector-format';
 
 /** Every decimal of at most this many digits survives decimal → float32 → decimal; nine digits always identify a float32. */
 const DIGITS_ALWAYS_KEPT = 6;

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { QuiverError } from '../../../shared/errors/quiver-error';
-import { scoreOf } from '../../../shared/vector/metric';
-import { SLOT_SEARCH_PLANS, type SlotScores } from '../../../node/slots/slot-scores';
-import { checkPut, checkQuery } from '../../../node/vector/vector-arguments';
-import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from '../../../node/vector/vector-index';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { scoreOf } from '../../../shared/contract/vector/metric';
+import { SLOT_SEARCH_PLANS, type SlotScores } from '../../../node/engine/slots/slot-scores';
+import { checkPut, checkQuery } from '../../../node/engine/vector/vector-arguments';
+import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from '../../../node/engine/vector/vector-index';
 
 const SAVE_SUFFIX = '.plain';
 const DIGEST_BYTES = 32;

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string>
 
-#include "../../../node/native/mapped_files.h"
+#include "../../../node/engine/native/files/mapped_files.h"
 
 namespace {
 

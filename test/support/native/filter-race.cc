@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "filter_evaluation.h"
-#include "filter_index.h"
-#include "remembered_filters.h"
+#include "filter/filter_evaluation.h"
+#include "filter/filter_index.h"
+#include "filter/remembered_filters.h"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "calibration.h"
-#include "compaction.h"
+#include "search/calibration.h"
+#include "rows/compaction.h"
 #include "errors.h"
-#include "graph_builder.h"
+#include "graph/graph_builder.h"
 #include "index_registry.h"
 
 namespace {

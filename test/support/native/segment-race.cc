@@ -16,8 +16,8 @@
 
 #include "errors.h"
 #include "index_registry.h"
-#include "joint_search.h"
-#include "segment_sealing.h"
+#include "search/joint_search.h"
+#include "rows/segment_sealing.h"
 
 namespace {
 

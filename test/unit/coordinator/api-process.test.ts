@@ -1,23 +1,23 @@
-import { MemoryTarget } from '../../support/memory-target';
+import { MemoryTarget } from '../../support/targets/memory-target';
 import { ApiProcess } from '../../../coordinator/api-process';
-import { ONLY_DRIVER } from '../../../coordinator/driving/owned-entry';
-import { ProcessLimiter } from '../../../coordinator/limits/process-limiter';
+import { ONLY_DRIVER } from '../../../coordinator/jobs/driving/owned-entry';
+import { ProcessLimiter } from '../../../coordinator/service/limits/process-limiter';
 import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import { MemoryKeyValueStore } from '../../support/models/memory-key-value-store';
 import type { RunningService } from '../../../coordinator/service-factory';
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
-import { readConfig } from '../../../shared/config/config';
-import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
-import { ProcessMetrics } from '../../../shared/metrics/process-metrics';
-import { Endings } from '../../../shared/process/endings';
-import type { ShardClient } from '../../../shared/shard/shard-client';
-import { systemClock } from '../../../shared/time/clock';
-import { sharedClock } from '../../../shared/time/shared-clock';
-import { LineOutput } from '../../../shared/process/line-output';
-import { silentLogger } from '../../../shared/logs/logger';
-import { UNBOUNDED } from '../../support/plain-service';
-import { PlainShardClient } from '../../support/plain-shard-client';
+import { readConfig } from '../../../shared/base/config/config';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { ProcessMetrics } from '../../../shared/base/metrics/process-metrics';
+import { Endings } from '../../../shared/base/process/endings';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import { systemClock } from '../../../shared/base/time/clock';
+import { sharedClock } from '../../../shared/base/time/shared-clock';
+import { LineOutput } from '../../../shared/base/process/line-output';
+import { silentLogger } from '../../../shared/base/logs/logger';
+import { UNBOUNDED } from '../../support/shards/plain-service';
+import { PlainShardClient } from '../../support/shards/plain-shard-client';
 
 /** More than are opened at once. */
 const COLLECTIONS = 20;

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readersOf } from '../../../shared/config/setting-readers';
-import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/config/settings';
-import { clusterSettingsTable, mostUsedClusterSettingsTable, mostUsedSettingsTable, settingsTable } from '../../support/settings-table';
+import { readersOf } from '../../../shared/base/config/setting-readers';
+import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/base/config/settings';
+import { clusterSettingsTable, mostUsedClusterSettingsTable, mostUsedSettingsTable, settingsTable } from '../../support/stories/settings-table';
 
 /** docs/configuration.md and the README hold the tables that the settings give; `UPDATE=1` writes them anew. */
 

@@ -1,5 +1,5 @@
 import { EmbeddedOperations } from '../../../embedded/embedded-operations';
-import type { ShardStatus } from '../../../shared/shard/shard-read';
+import type { ShardStatus } from '../../../shared/contract/shard/shard-read';
 import { ManualClock } from '../../support/manual-clock';
 
 const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [], index: null });

@@ -1,7 +1,7 @@
 import { InlineShards } from '../../../embedded/inline-shards';
-import { withNotes } from '../../../coordinator/routing/noted-shards';
-import type { ShardClient } from '../../../shared/shard/shard-client';
-import type { VectorSearch, VectorSearchResult } from '../../../shared/shard/shard-read';
+import { withNotes } from '../../../coordinator/service/routing/noted-shards';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { VectorSearch, VectorSearchResult } from '../../../shared/contract/shard/shard-read';
 
 const ID = { collectionUid: 'u', shard: 0 };
 const CALL = { deadlineMs: Infinity };

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rebuiltCollections } from '../../../embedded/rebuilt-collections';
-import { RocksKeyValueStore } from '../../../node/kv/rocks-key-value-store';
-import { shardOf } from '../../../shared/shard/shard-of';
-import type { ShardSpec } from '../../../shared/shard/shard-client';
-import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../../support/shard-node';
+import { RocksKeyValueStore } from '../../../node/engine/kv/rocks-key-value-store';
+import { shardOf } from '../../../shared/contract/shard/shard-of';
+import type { ShardSpec } from '../../../shared/contract/shard/shard-client';
+import { NO_HURRY, openRocksStore, plainFactories, ShardNode } from '../../support/shards/shard-node';
 
 /** Collections that are listed again by what their shards say, where no note lies beside them. */
 

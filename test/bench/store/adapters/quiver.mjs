@@ -11,7 +11,7 @@ let budget;
  * process share one budget of memory, as in the product; checkouts from before there was one have none.
  */
 export async function open(folder, { dist }) {
-  const rooms = ['node', 'shared'].map((room) => join(dist, room, 'kv'));
+  const rooms = ['node/engine', 'node', 'shared'].map((room) => join(dist, room, 'kv'));
   const folderOfStore = rooms.find((room) => existsSync(room)) ?? rooms[0];
   const { RocksKeyValueStore } = require(join(folderOfStore, 'rocks-key-value-store.js'));
   const budgetFile = join(folderOfStore, 'store-budget.js');

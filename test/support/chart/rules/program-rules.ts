@@ -1,5 +1,5 @@
-import { nodeEnvironment, readClusterConfig, readConfig } from '../../../../shared/config/config';
-import { CLUSTER_SETTINGS, SETTINGS } from '../../../../shared/config/settings';
+import { nodeEnvironment, readClusterConfig, readConfig } from '../../../../shared/base/config/config';
+import { CLUSTER_SETTINGS, SETTINGS } from '../../../../shared/base/config/settings';
 import { type Manifest, ofKind, podsOf } from '../manifest';
 import { environmentOf } from './container-environment';
 import type { Rule } from './rule';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runCommand } from '../../../support/command-run';
+import { runCommand } from '../../../support/processes/command-run';
 
 /** What cli/commands/backup-commands.ts says of backups that lack something, or that the service has not sealed. */
 

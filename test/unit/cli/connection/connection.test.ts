@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { runCommand } from '../../../support/command-run';
+import { runCommand } from '../../../support/processes/command-run';
 
 /** What a command says of the service's warnings: cli/connection/connection.ts. */
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { partOf } from '../../../../cli/export/item-writer';
 import { JsonLinesWriter } from '../../../../cli/export/json-lines-writer';
-import { madeVector } from '../../../support/made-vectors.cjs';
+import { madeVector } from '../../../support/values/made-vectors.cjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'quiver-writer-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

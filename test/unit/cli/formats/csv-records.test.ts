@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { type CsvRecord, CsvRecords } from '../../../../cli/formats/csv-records';
-import { runSeed, seededRandom } from '../../../support/random';
+import { runSeed, seededRandom } from '../../../support/values/random';
 
 /** Where rows of CSV begin and end, against the parser that makes values of them. */
 

@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
 import { brotliDecompress, gunzip, zstdDecompress } from '../../../../cli/formats/decompression';
-import { checkFlatbuffer } from '../../../../cli/formats/flatbuffer-check';
+import { checkFlatbuffer } from '../../../../cli/formats/arrow/flatbuffer-check';
 import { lz4BlockDecompress } from '../../../../cli/formats/lz4-frame';
 import { chunkRows } from '../../../../cli/formats/record-source';
-import { checkThrift } from '../../../../cli/formats/thrift-check';
+import { checkThrift } from '../../../../cli/formats/parquet/thrift-check';
 import { zstdFrame, ZstdFrameCheck } from '../../../../cli/formats/zstd-frame';
 
 /** What files say of themselves that is not so. */

@@ -1,5 +1,5 @@
 import { lz4FrameDecompress } from '../../../../cli/formats/lz4-frame';
-import { runSeed, seededRandom } from '../../../support/random';
+import { runSeed, seededRandom } from '../../../support/values/random';
 
 const seed = runSeed('lz4');
 

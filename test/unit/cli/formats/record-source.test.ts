@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { findFiles, type Format, openFile, type SourceOptions } from '../../../../cli/formats/open-source';
 import type { RecordChunk, RecordSource } from '../../../../cli/formats/record-source';
-import { runSeed, seededRandom } from '../../../support/random';
+import { runSeed, seededRandom } from '../../../support/values/random';
 
 /** What every format promises: from the mark of any chunk, reading goes on with exactly the rows that are left. */
 

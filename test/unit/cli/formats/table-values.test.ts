@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { bigEndianInteger, dateText, decimalValue, durationText, intervalText, shortestFloat, timestampText, timeText, UntypedBytes } from '../../../../cli/formats/table-values';
-import { runSeed, seededRandom } from '../../../support/random';
+import { runSeed, seededRandom } from '../../../support/values/random';
 
 describe('a decimal', () => {
   test.each<[bigint, number, number | string]>([

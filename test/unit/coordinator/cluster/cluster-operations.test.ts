@@ -1,16 +1,16 @@
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { ClusterOperations } from '../../../../coordinator/cluster/cluster-operations';
 import { featureObstacle } from '../../../../coordinator/cluster/feature-obstacle';
-import { GoneNodes, GONE_KEPT_MS } from '../../../../coordinator/cluster/gone-nodes';
-import { collectionPath, collectionToValue, type CollectionRecord } from '../../../../coordinator/collections/collection-record';
-import { reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../coordinator/collections/reshard/reshard-record';
-import { HealthReading } from '../../../../coordinator/operations/health-reading';
+import { GoneNodes, GONE_KEPT_MS } from '../../../../coordinator/cluster/controller/gone-nodes';
+import { collectionPath, collectionToValue, type CollectionRecord } from '../../../../coordinator/service/collections/collection-record';
+import { reshardPath, type ReshardRecord, type ReshardState, reshardToValue } from '../../../../coordinator/service/collections/reshard-record';
+import { HealthReading } from '../../../../coordinator/cluster/operations/health-reading';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
-import { CONTROLLER_PATH, GONE_NODES_PREFIX, KNOWN_NODES_PREFIX, NODES_PREFIX } from '../../../../shared/cluster/members';
-import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { CONTROLLER_PATH, GONE_NODES_PREFIX, KNOWN_NODES_PREFIX, NODES_PREFIX } from '../../../../shared/cluster-store/entries/members';
+import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster-store/entries/shard-assignment';
 import type { Guard } from '../../../../shared/cluster-store/cluster-store';
-import { silentLogger } from '../../../../shared/logs/logger';
+import { silentLogger } from '../../../../shared/base/logs/logger';
 import { ManualClock } from '../../../support/manual-clock';
 import { eventually } from '../../../support/eventually';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ALERT_STORIES_FILE, ALERTS_FILE, alertNames, metricsOfMonitoring, readDashboard } from '../../../support/monitoring-files';
-import { findPromtool, runPromtool } from '../../../support/promtool';
+import { ALERT_STORIES_FILE, ALERTS_FILE, alertNames, metricsOfMonitoring, readDashboard } from '../../../support/machines/monitoring-files';
+import { findPromtool, runPromtool } from '../../../support/machines/promtool';
 
 const rules = readFileSync(ALERTS_FILE, 'utf8');
 const runbook = readFileSync(resolve(__dirname, '../../../../docs/operations.md'), 'utf8');

@@ -1,13 +1,13 @@
-import { LaterFormatError } from '../../../../node/files/later-format';
+import { LaterFormatError } from '../../../../node/engine/files/later-format';
 import type { AppendMessage } from '../../../../node/replication/core/messages';
 import type { LogEntry } from '../../../../node/replication/core/replica-state';
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
-import { silentLogger } from '../../../../shared/logs/logger';
-import { momentOf, operationsToBytes, stampMoment } from '../../../../shared/shard/operation-codec';
+import { silentLogger } from '../../../../shared/base/logs/logger';
+import { momentOf, operationsToBytes, stampMoment } from '../../../../shared/contract/writes/operation-codec';
 import { ManualClock } from '../../../support/manual-clock';
-import { assignmentOf, replicaOn } from '../../../support/assignment';
+import { assignmentOf, replicaOn } from '../../../support/cluster/assignment';
 import { eventually } from '../../../support/eventually';
-import { MemoryReplicaStorage } from '../../../support/memory-replica-storage';
+import { MemoryReplicaStorage } from '../../../support/shards/memory-replica-storage';
 
 /** The log of a primary: how much it keeps of it for a replica that is not in sync, and what if it can't read it. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { KeyValueEntry } from '../../../../node/kv/key-value-store';
+import type { KeyValueEntry } from '../../../../node/engine/kv/key-value-store';
 import { SettledWrites } from '../../../../node/replication/settled-writes';
-import { runSeed, seededRandom } from '../../../support/random';
+import { runSeed, seededRandom } from '../../../support/values/random';
 
 function source(session: string, requestNumber: number, settledBelow = 0) {
   return { session, requestNumber, settledBelow };

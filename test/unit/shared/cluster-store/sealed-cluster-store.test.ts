@@ -2,8 +2,8 @@ import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-val
 import { MemoryKeyValueStore } from '../../../support/models/memory-key-value-store';
 import type { ClusterStore, StoreEvent } from '../../../../shared/cluster-store/cluster-store';
 import { SealedClusterStore, type SealRule } from '../../../../shared/cluster-store/sealed-cluster-store';
-import { silentLogger } from '../../../../shared/logs/logger';
-import { EntrySeal } from '../../../../shared/secret/entry-seal';
+import { silentLogger } from '../../../../shared/base/logs/logger';
+import { EntrySeal } from '../../../../shared/base/secret/entry-seal';
 import { eventually } from '../../../support/eventually';
 
 /** What somebody can do to a cluster's members who can write to their store and does not know their secret. */

@@ -1,6 +1,6 @@
 import { type BulkOptions, writeInBatches } from '../../../../../clients/typescript/src/bulk-write';
 import { apiError, ServerError, ValidationError } from '../../../../../clients/typescript/src/errors';
-import { seededRandom } from '../../../../support/random';
+import { seededRandom } from '../../../../support/values/random';
 
 interface Item {
   id: string;

@@ -1,5 +1,5 @@
 import { exportedVectors } from '../../../../../clients/typescript/src/exported-vectors';
-import { seededRandom } from '../../../../support/random';
+import { seededRandom } from '../../../../support/values/random';
 
 const ITEMS = [
   { external_id: 'plain', vector: [1, 2], metadata: {} },

@@ -1,6 +1,6 @@
 import { InvalidValueError, QuiverClient, type QuiverCollection } from '../../../../../clients/typescript/src/index';
 import { jsonValue } from '../../../../../clients/typescript/src/sent-values';
-import { recordingFetch, success } from '../../../../support/recording-fetch';
+import { recordingFetch, success } from '../../../../support/http/recording-fetch';
 
 /** What programs have in metadata, filters, ids and vectors, as the TypeScript client sends it. */
 

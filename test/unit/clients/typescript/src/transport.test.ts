@@ -20,7 +20,7 @@ import {
   ValidationError,
   VersionConflictError,
 } from '../../../../../clients/typescript/src/index';
-import { brokenConnection, failure, recordingFetch, success } from '../../../../support/recording-fetch';
+import { brokenConnection, failure, recordingFetch, success } from '../../../../support/http/recording-fetch';
 
 /** How requests are sent, repeated and given up: clients/typescript/src/transport.ts, over a scripted fetch. */
 

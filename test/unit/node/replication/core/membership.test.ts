@@ -1,6 +1,6 @@
 import { Membership } from '../../../../../node/replication/core/membership';
 import { TIMINGS } from '../../../../../node/replication/core/timings';
-import { assignmentOf, replicaOn } from '../../../../support/assignment';
+import { assignmentOf, replicaOn } from '../../../../support/cluster/assignment';
 
 const [A, B] = ['A', 'B'].map(replicaOn);
 const assignment = assignmentOf({ inSync: [A], replicas: ['A', 'B'] });

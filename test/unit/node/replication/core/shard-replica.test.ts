@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { AppendMessage } from '../../../../../node/replication/core/messages';
 import { ShardReplica } from '../../../../../node/replication/core/shard-replica';
-import { testGoldenScripts } from '../../../../support/golden-script';
-import { replicaStory } from '../../../../support/replica-story';
+import { testGoldenScripts } from '../../../../support/stories/golden-script';
+import { replicaStory } from '../../../../support/stories/replica-story';
 
 describe('in a shard', () => {
   testGoldenScripts(join(__dirname, 'golden'), replicaStory);

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { QuiverClient } from '../../../../../../clients/typescript/src/index';
-import { recordingFetch, success } from '../../../../../support/recording-fetch';
-import { type PlainServer, startPlainServer } from '../../../../../support/plain-server';
+import { recordingFetch, success } from '../../../../../support/http/recording-fetch';
+import { type PlainServer, startPlainServer } from '../../../../../support/servers/plain-server';
 
 /** The TypeScript client knows the service whole: its types are those of the OpenAPI document, and each operation has a method. */
 
@@ -13,7 +13,7 @@ interface Operation {
 }
 
 const root = resolve(__dirname, '../../../../../..');
-const { clientTypes, operationsOf } = require(resolve(root, 'scripts/client-types.cjs')) as { clientTypes(document: object): string; operationsOf(document: object): Operation[] };
+const { clientTypes, operationsOf } = require(resolve(root, 'scripts/make/client-types.cjs')) as { clientTypes(document: object): string; operationsOf(document: object): Operation[] };
 const FILE = resolve(root, 'clients/typescript/src/generated/api-types.ts');
 
 let server: PlainServer;

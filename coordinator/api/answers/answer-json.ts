@@ -1,0 +1,195 @@
+import { chosenMetadata } from '../../service/chosen-metadata';
+import type { Output } from '../../service/search-request';
+import type { FoundHits, FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../../service/service';
+import { hitsFromBytes } from '../../../shared/wire/codecs/hit-codec';
+import { ownTurn } from '../../../shared/base/time/work-slices';
+import { takenFrom } from '../../service/pages';
+import type { HitsAnswer } from '../endpoints/endpoint';
+import type { VectorFormat } from '../body/vector-format';
+
+/**
+ * Answers as JSON text, built by hand where answers are large or frequent. Metadata are JSON text already and are
+ * inserted unchanged.
+ */
+
+/** A score as a JSON number. Infinite scores (dot products of huge vectors) become the largest double; NaN becomes 0. */
+export function scoreJson(score: number): string {
+  if (Number.isFinite(score)) return String(score);
+  return Number.isNaN(score) ? '0' : String(Math.sign(score) * Number.MAX_VALUE);
+}
+
+/**
+ * About how many characters a piece of a long answer has: making one takes far less than a millisecond. Small answers
+ * are one piece.
+ */
+const PIECE_CHARACTERS = 16 * 1024;
+
+/** A JSON array in pieces, each made when it is taken: `head`, the elements by `elementJson` in brackets, `tail`. */
+export function* listPieces<Element>(head: string, elements: readonly Element[], elementJson: (element: Element, index: number) => string, tail: string): Generator<string> {
+  let piece = `${head}[`;
+  for (let i = 0; i < elements.length; i++) {
+    piece += i === 0 ? elementJson(elements[i], i) : `,${elementJson(elements[i], i)}`;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]${tail}`;
+}
+
+/**
+ * The same of elements that come in pages, which are emptied; the next is asked for when the text of the last was taken. It is no generator,
+ * because that would keep its last piece until the next is asked for.
+ */
+export function pagedPieces<Element>(head: string, pages: AsyncIterable<Element[]>, elementJson: (element: Element) => string, tail: () => string): AsyncIterable<string> {
+  return { [Symbol.asyncIterator]: () => new PagedPieces(`${head}[`, pages[Symbol.asyncIterator](), elementJson, tail) };
+}
+
+class PagedPieces<Element> implements AsyncIterator<string> {
+  private page: Element[] = [];
+  private at = 0;
+  private isFirst = true;
+  private isEnded = false;
+
+  constructor(
+    private piece: string,
+    private readonly pages: AsyncIterator<Element[]>,
+    private readonly elementJson: (element: Element) => string,
+    private readonly tail: () => string,
+  ) {}
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    if (this.isEnded) return { done: true, value: undefined };
+    while (this.piece.length < PIECE_CHARACTERS) {
+      if (this.at === this.page.length) {
+        if (await this.isLastPage()) return this.last();
+        continue;
+      }
+      const turn = ownTurn();
+      if (turn !== undefined) await turn;
+      this.addElement();
+    }
+    return this.given();
+  }
+
+  async return(): Promise<IteratorResult<string, undefined>> {
+    this.isEnded = true;
+    this.page = [];
+    await this.pages.return?.();
+    return { done: true, value: undefined };
+  }
+
+  private addElement(): void {
+    const json = this.elementJson(takenFrom(this.page, this.at));
+    this.at += 1;
+    this.piece += this.isFirst ? json : `,${json}`;
+    this.isFirst = false;
+  }
+
+  /** Takes the next page. */
+  private isLastPage(): Promise<boolean> {
+    return this.pages.next().then(({ done, value }) => {
+      this.page = done === true ? [] : value;
+      this.at = 0;
+      return done === true;
+    });
+  }
+
+  private given(): IteratorResult<string, undefined> {
+    const value = this.piece;
+    this.piece = '';
+    return { done: false, value };
+  }
+
+  private last(): IteratorResult<string, undefined> {
+    this.isEnded = true;
+    this.piece += `]${this.tail()}`;
+    return this.given();
+  }
+}
+
+/** An array of hits, in pieces. What was left out of them is read meanwhile. */
+export function foundPieces(head: string, { hits, later }: FoundHits, toJson: (hit: ScoredHit) => string, tail: string): Iterable<string> | AsyncIterable<string> {
+  return later === undefined ? listPieces(head, hits, toJson, tail) : pagedPieces(head, later.pagesOf(hits), toJson, () => tail);
+}
+
+/** The same text as of the bytes. */
+export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' | 'hits' | 'behind'>): Generator<string> {
+  return listPieces(before, hitsFromBytes(hits), hitJson, behind);
+}
+
+/** An array of lists of hits, in pieces; `writers`: of the hits of each list. */
+export function hitListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Iterable<string> | AsyncIterable<string> {
+  return lists.some(({ later }) => later !== undefined) ? laterListsPieces(head, lists, writers, tail) : wholeListsPieces(head, lists, writers, tail);
+}
+
+function* wholeListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Generator<string> {
+  if (lists.length === 0) yield `${head}[]${tail}`;
+  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, writers[i], tailOfList(tail, i, lists.length));
+}
+
+async function* laterListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): AsyncGenerator<string> {
+  for (let i = 0; i < lists.length; i++) yield* foundPieces(headOfList(head, i), lists[i], writers[i], tailOfList(tail, i, lists.length));
+}
+
+function headOfList(head: string, i: number): string {
+  return i === 0 ? `${head}[` : ',';
+}
+
+function tailOfList(tail: string, i: number, count: number): string {
+  return i === count - 1 ? `]${tail}` : '';
+}
+
+/** Makes the JSON of a hit. */
+export type HitWriter = (hit: ScoredHit) => string;
+
+/** Writes hits with what an answer is to have of them; `whole`: a hit with all that it has. */
+export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter = hitJson): HitWriter {
+  return fields === undefined ? whole : (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) });
+}
+
+export function hitJson({ externalId, score, metadata, text, explanation }: ScoredHit): string {
+  const textMember = text === undefined ? '' : `,"text":${JSON.stringify(text)}`;
+  const more = explanation === undefined ? '' : explanationMembers(explanation);
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${textMember}${more}}`;
+}
+
+/** A hit's ranks in the lists that were fused, with a comma before each member. */
+function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedPlaces): string {
+  const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
+  return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
+}
+
+/** A hit as the query endpoint answers it: its text first, if it has one. */
+export function textHitJson({ externalId, score, metadata, text }: ScoredHit): string {
+  const textMember = text === undefined ? '' : `"text":${JSON.stringify(text)},`;
+  return `{${textMember}"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
+}
+
+/** One stored vector; has a member `vector` if the view has it. */
+export function vectorJson(view: VectorView, format: VectorFormat): string {
+  const vector = view.vector === undefined ? '' : `"vector":${format(view.vector)},`;
+  return `{"external_id":${JSON.stringify(view.externalId)},${vector}"metadata":${view.metadata},"text":${JSON.stringify(view.text)}${expiryMember(view.expiresAt)}${versionMember(view.version)}}`;
+}
+
+/** One exported vector, without text. */
+export function exportedVectorJson(view: VectorView, format: VectorFormat): string {
+  const vector = view.vector === undefined ? '[]' : format(view.vector);
+  return `{"external_id":${JSON.stringify(view.externalId)},"vector":${vector},"metadata":${view.metadata}${expiryMember(view.expiresAt)}${versionMember(view.version)}}`;
+}
+
+/** The `expires_at` member with a comma before it; empty if there is none. */
+function expiryMember(atMs: number | undefined): string {
+  return atMs === undefined ? '' : `,"expires_at":"${new Date(atMs).toISOString()}"`;
+}
+
+/** The `version` member with a comma before it; empty if there is none. */
+export function versionMember(version: number | null | undefined): string {
+  return version === undefined || version === null ? '' : `,"version":${version}`;
+}
+
+/** The `timing_ms` member with a comma before it; empty if it was not requested. */
+export function timingMember(timing: SearchTiming | WriteTiming, isWanted: boolean): string {
+  if (!isWanted) return '';
+  const middle = 'searchMs' in timing ? `"search_ms":${timing.searchMs}` : `"storage_ms":${timing.storageMs}`;
+  return `,"timing_ms":{"embedding_ms":${timing.embeddingMs},${middle},"total_ms":${timing.totalMs}}`;
+}

@@ -1,0 +1,73 @@
+import { type AskedField, type AskedFields, askedFields } from '../fields/asked-fields';
+import type { Filter } from '../../../shared/contract/filter/filter';
+import type { FilterFacts, SearchService } from '../../service/service';
+import type { RequestWarnings } from '../requests/request-warnings';
+import { shownName } from '../fields/field-hints';
+import { dateHint, isForeign, absentFieldHint, nearField } from '../fields/filter-hints';
+
+/** Fields of one filter that are told. */
+const TOLD_MAX = 10;
+
+/** A filter of a request, and what is known of what it found. */
+export interface UsedFilter {
+  collection: string;
+  filter: Filter | null;
+  /** Whether something passed it: then its fields are there. */
+  hasHits: boolean;
+  /** Vectors of the collection, as far as known. */
+  total?: number;
+  /** Where it stands in the request. */
+  place?: string;
+}
+
+/**
+ * Tells of filters that most likely are not what was meant: of fields that no item has, of operators without `$` and forms of other
+ * products (both are such fields), and of dates that are compared as texts with dates written otherwise.
+ */
+export class FilterDoubts {
+  constructor(private readonly search: Pick<SearchService, 'filterFacts'>) {}
+
+  /**
+   * undefined: nothing has to be waited for. Nearly always nothing has to be looked at: where all conditions are to be met and
+   * something met them, the fields are there. Errors: schema_violation where the request is strict.
+   */
+  look(used: UsedFilter, warnings: RequestWarnings): Promise<void> | undefined {
+    const { collection, filter, hasHits, total } = used;
+    if (filter === null) return undefined;
+    const asked = askedFields(filter);
+    if (asked.dates.length === 0 && (hasHits ? asked.areAllNeeded : asked.fields.length === 0)) return undefined;
+    const facts = this.search.filterFacts(collection, asked.question, total);
+    if (facts instanceof Promise) return facts.then((later) => tell(used, asked, later, warnings));
+    tell(used, asked, facts, warnings);
+    return undefined;
+  }
+}
+
+function tell({ place = 'filters' }: UsedFilter, { fields, dates }: AskedFields, facts: FilterFacts | null, warnings: RequestWarnings): void {
+  if (facts === null) return;
+  const missing = new Set(facts.missing);
+  const unmet = fields.filter((field) => missing.has(field.path) && !isInside(field.path, missing) && (!facts.isEmpty || isForeign(field)));
+  let told = 0;
+  for (const field of unmet) {
+    if (field.isNegated && !isMisspelt(field, facts.names)) continue;
+    if (told++ >= TOLD_MAX) continue;
+    const what = `${place}: no item has the field ${shownName(field.path)}${absentFieldHint(field, facts.names)}`;
+    // A negation without the field is met, and may be meant so.
+    if (field.isNegated) warnings.tell(what);
+    else warnings.doubt(what);
+  }
+  if (told > TOLD_MAX) warnings.doubt(`${place}: no item has ${told - TOLD_MAX} more fields`);
+  const dated = new Set(dates.map((date, i) => dateHint(date, facts.forms[i] ?? [])));
+  for (const hint of dated) if (hint !== null) warnings.tell(`${place}: ${hint}`);
+  warnings.mustBeCertain();
+}
+
+/** Whether the path leads through another that is missing, which says it all. */
+function isInside(path: string, missing: ReadonlySet<string>): boolean {
+  for (let dot = path.lastIndexOf('.'); dot > 0; dot = path.lastIndexOf('.', dot - 1)) if (missing.has(path.slice(0, dot))) return true;
+  return false;
+}
+
+function isMisspelt({ path }: AskedField, names: readonly string[]): boolean {
+  return nearField(path, names) !== null;
+}

@@ -1,0 +1,89 @@
+import type { KeysService, KeyUsage } from '../../service/keys/keys-service';
+import type { SignIn } from '../../service/keys/sign-in';
+import type { ActivityService } from '../../cluster/operations/activity-service';
+import type { OperationsService } from '../../cluster/operations/operations-service';
+import type { Service } from '../../service/service';
+import type { VectorFormats } from '../body/vector-format';
+import type { Endpoint } from './endpoint';
+import { activityEndpoints } from './activity-endpoints';
+import { backupEndpoints } from './backup-endpoints';
+import { collectionEndpoints } from './collection-endpoints';
+import { demoEndpoints } from './demo-endpoints';
+import { documentEndpoints } from './document-endpoints';
+import { keyEndpoints } from './key-endpoints';
+import { operationsEndpoints } from './operations-endpoints';
+import { type MetricsText, publicEndpoints } from './public-endpoints';
+import { recallEndpoints } from './recall-endpoints';
+import { sampleEndpoints } from './sample-endpoints';
+import { searchEndpoints } from './search-endpoints';
+import { signInEndpoints } from './sign-in-endpoints';
+import { vectorEndpoints } from './vector-endpoints';
+import type { HttpLimits } from '../requests/http-limits';
+import { mcpEndpoints } from '../mcp/mcp-endpoints';
+import { McpHandler } from '../mcp/mcp-handler';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { JsonSchema } from '../openapi/json-schema';
+import { openApiDocument, VERSION } from '../openapi/openapi-document';
+import type { BasePath } from '../requests/base-path';
+
+/**
+ * Every endpoint of the public port except /docs, with its handler bound to the services. `metricsText` null: no
+ * metrics on this port.
+ */
+export function endpointTable(parts: {
+  service: Service;
+  keys: KeysService;
+  usage: KeyUsage;
+  operations: OperationsService;
+  activity: ActivityService;
+  metricsText: MetricsText | null;
+  hasDocs: boolean;
+  hasDashboard: boolean;
+  /** Origins whose pages may use /mcp; null: it is not served. */
+  mcpOrigins: readonly string[] | null;
+  basePath: BasePath;
+  signIn: SignIn;
+  formats: VectorFormats;
+  limits: HttpLimits;
+  clock: Pick<Clock, 'wallMs'>;
+}): Endpoint[] {
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, mcpOrigins, basePath, signIn, formats, limits, clock } = parts;
+  let document: JsonSchema | null = null;
+  let last: { prefix: string; json: Buffer } | null = null;
+  const describe = (prefix: string): Buffer => {
+    document ??= openApiDocument(table, limits);
+    if (last?.prefix !== prefix) last = { prefix, json: Buffer.from(JSON.stringify({ ...document, servers: [{ url: prefix === '' ? '/' : prefix }] })) };
+    return last.json;
+  };
+  const table: Endpoint[] = [
+    ...publicEndpoints({
+      metricsText,
+      endpoints: () => table,
+      openapiJson: hasDocs ? describe : null,
+      hasDashboard,
+      basePath,
+    }),
+    ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
+    ...vectorEndpoints({ vectors: service.vectors, search: service.search, formats, limits }),
+    ...searchEndpoints({ search: service.search, limits }),
+    ...recallEndpoints({ recall: service.recall, search: service.search, limits }),
+    ...sampleEndpoints({ samples: service.samples, search: service.search, limits }),
+    ...documentEndpoints({ documents: service.documents, limits }),
+    ...backupEndpoints({ backups: service.backups }),
+    ...demoEndpoints({ demo: service.demo }),
+    ...keyEndpoints({ keys, usage, keyQuotas: service.keyQuotas }),
+    ...signInEndpoints({ signIn, keyQuotas: service.keyQuotas }),
+    ...operationsEndpoints({ operations }),
+    ...activityEndpoints({ activity }),
+  ];
+  if (mcpOrigins !== null) {
+    let handler: McpHandler | null = null;
+    table.push(
+      ...mcpEndpoints({
+        origins: mcpOrigins,
+        handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION, outcomes: service.outcomes, clock })),
+      }),
+    );
+  }
+  return table;
+}

@@ -1,0 +1,228 @@
+import { packedCount } from '../../../shared/wire/codecs/hit-codec';
+import type { SearchRequest } from '../../service/search-request';
+import type { FoundList, ScoredHit, SearchAnswer, SearchService } from '../../service/service';
+import { foundPieces, hitJson, hitListsPieces, hitWriter, scoreJson, textHitJson, timingMember } from '../answers/answer-json';
+import { dataAnswer, defineEndpoint } from './define-endpoint';
+import type { Answer, Endpoint, EndpointCall } from './endpoint';
+import { FilterDoubts } from '../answers/filter-doubts';
+import type { HttpLimits } from '../requests/http-limits';
+import { collectionParameters } from '../schema/collection-schemas';
+import { validate } from '../fields/issue';
+import * as schemas from '../schema/search-schemas';
+import { vectorPath } from '../schema/vector-schemas';
+import { tellCut } from '../answers/vector-remarks';
+
+const tag = 'Search';
+const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
+
+/** What a request that searches has, whichever endpoint it is of. */
+interface SearchCall extends Pick<EndpointCall, 'hold' | 'profile' | 'warnings'> {
+  collection: string;
+  search: SearchRequest;
+  includeTiming: boolean;
+  /** JSON of the answer before its hits, with a bracket and the name of the list. */
+  before?: string;
+  /** JSON of members behind the hits, each with a comma before it. */
+  members?: (found: SearchAnswer) => string;
+  hit?: (hit: ScoredHit) => string;
+}
+
+/** Searches, tells what the request may not have meant, and answers the hits. */
+function searcher(search: SearchService, doubts: FilterDoubts): (call: SearchCall) => Answer | Promise<Answer> {
+  return ({ collection, search: request, includeTiming, before = '{"results":', members, hit = hitJson, hold, profile, warnings }) => {
+    const answer = (found: SearchAnswer): Answer => {
+      const { packedHits, timing, totalMatches } = found;
+      const total = totalMatches === undefined ? '' : `,"total_matches":${totalMatches}`;
+      const behind = `${members === undefined ? '' : members(found)}${total}${timingMember(timing, includeTiming)}${profile()}}`;
+      if (packedHits !== undefined) return { type: 'hits', before, hits: packedHits, behind, worked: timing };
+      return { type: 'pieces', pieces: foundPieces(before, found, hitWriter(request.output, hit), behind), worked: timing };
+    };
+    const { filter } = request.query;
+    const looked = (found: SearchAnswer): Answer | Promise<Answer> => {
+      if (found.cut !== undefined) tellCut(found, warnings);
+      if (filter === null) return answer(found);
+      const { packedHits, hits, totalCount } = found;
+      const hasHits = packedHits === undefined ? hits.length > 0 : packedCount(packedHits) > 0;
+      const told = doubts.look({ collection, filter, hasHits, ...(totalCount !== null && { total: totalCount }) }, warnings);
+      return told === undefined ? answer(found) : told.then(() => answer(found));
+    };
+    const found = search.search(collection, request, hold);
+    return found instanceof Promise ? found.then(looked) : looked(found);
+  };
+}
+
+/** The member `total_matches` of several searches, with a comma before it; empty if none of them was to say it. */
+function totalsMember(results: readonly FoundList[]): string {
+  if (results.every(({ totalMatches }) => totalMatches === undefined)) return '';
+  return `,"total_matches":${JSON.stringify(results.map(({ totalMatches = null }) => totalMatches))}`;
+}
+
+export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
+  const { search, limits } = parts;
+  const recommendSearch = schemas.recommendSearch(limits);
+  const rerankSearch = schemas.rerankSearch(limits);
+  const doubts = new FilterDoubts(search);
+  const answered = searcher(search, doubts);
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/search',
+      access: 'readonly',
+      tag,
+      summary: 'Find the nearest vectors',
+      description: 'Order: score, highest first, then external_id. k + offset is at most MAX_K.',
+      path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
+      body: { type: 'json', required: true, schema: schemas.searchBody(limits), withVector: schemas.searchWithVector, example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
+      answer: { type: 'data', schema: schemas.searchAnswer },
+      errors: [404],
+      handle: ({ path, body, hold, profile, warnings }) => {
+        const { k, offset } = body.search.page;
+        return answered({ collection: path.name, ...body, hold, profile, warnings, members: ({ totalCount }) => `,"total_count":${totalCount},"k":${k},"offset":${offset}` });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/bulk_search',
+      access: 'readonly',
+      tag,
+      summary: 'Run several searches in one call',
+      path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
+      body: {
+        type: 'json',
+        required: true,
+        ...schemas.bulkSearchBody(limits),
+        example: {
+          queries: [
+            { vector: EXAMPLE_VECTOR, k: 5 },
+            { text: 'rivers', k: 3 },
+          ],
+        },
+      },
+      answer: { type: 'data', schema: schemas.bulkSearchAnswer },
+      errors: [404],
+      handle: async ({ path, body, hold, profile, warnings }) => {
+        const answer = await search.searchAll(path.name, body.queries, hold);
+        const { results, timing } = answer;
+        tellCut(answer, warnings, (index) => `queries[${index}]`);
+        for (const [i, { query }] of body.queries.entries()) {
+          await doubts.look({ collection: path.name, filter: query.filter, hasHits: results[i].hits.length > 0, place: `queries[${i}].filters` }, warnings);
+        }
+        return {
+          type: 'pieces',
+          pieces: hitListsPieces(
+            '{"results":',
+            results,
+            body.queries.map(({ output }) => hitWriter(output)),
+            `${totalsMember(results)}${timingMember(timing, body.include_timing)}${profile()}}`,
+          ),
+          worked: timing,
+        };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/hybrid_search',
+      access: 'readonly',
+      tag,
+      summary: 'Search by vector and keywords together',
+      description:
+        'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Both lists are at least max(200, 5 × (k + offset)) deep. Pages of one size that begin at offset 0 continue each other.',
+      path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
+      body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
+      answer: { type: 'data', schema: schemas.fusedAnswer },
+      errors: [404],
+      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, ...body, hold, profile, warnings }),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/rerank',
+      access: 'readonly',
+      tag,
+      summary: 'Score listed candidates exactly',
+      description: 'Unknown candidates are skipped, repeated ones count once.',
+      path: collectionParameters,
+      query: schemas.profileQuery,
+      isProfiled: true,
+      body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
+      answer: { type: 'data', schema: schemas.rankedAnswer },
+      errors: [404],
+      handle: ({ path, body, hold, profile, warnings }) => answered({ collection: path.name, search: rerankSearch(body), includeTiming: body.include_timing, hold, profile, warnings }),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/recommend/{id}',
+      access: 'readonly',
+      tag,
+      summary: 'Find vectors similar to a stored one',
+      description: 'The stored vector itself is left out. k and offset in the body win over those in the query string.',
+      path: vectorPath,
+      query: schemas.recommendQuery,
+      isProfiled: true,
+      body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
+      answer: { type: 'data', schema: schemas.recommendAnswer },
+      errors: [404],
+      handle: ({ path, query, body, hold, profile, warnings }) => {
+        const request = validate(recommendSearch, { externalId: path.id, body, query }, 'body');
+        const { k, offset } = request.page;
+        const members = `,"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)},"k":${k},"offset":${offset}`;
+        return answered({ collection: path.name, search: request, includeTiming: body.include_timing, hold, profile, warnings, members: () => members });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/count',
+      access: 'readonly',
+      tag,
+      summary: 'Count the items that pass filters',
+      description: 'Exact. Without filters it is the number of all items.',
+      path: collectionParameters,
+      body: { type: 'json', required: false, schema: schemas.countBody(limits), example: { filters: { topic: 'rivers' } } },
+      answer: { type: 'data', schema: schemas.countAnswer },
+      errors: [404],
+      handle: async ({ path, body: { filters: filter }, warnings }) => {
+        const count = await search.count(path.name, filter);
+        await doubts.look({ collection: path.name, filter, hasHits: count > 0 }, warnings);
+        return dataAnswer({ count });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/similarity',
+      access: 'readonly',
+      tag,
+      summary: 'Cosine similarity of two stored vectors',
+      path: collectionParameters,
+      query: schemas.similarityQuery,
+      answer: { type: 'data', schema: schemas.similarityAnswer },
+      errors: [404],
+      handle: async ({ path, query: { id1, id2 } }) => {
+        const similarity = scoreJson(await search.similarity(path.name, id1, id2));
+        const ids = `"id1":${JSON.stringify(id1)},"id2":${JSON.stringify(id2)}`;
+        return { type: 'data', json: `{${ids},"similarity":${similarity},"score":${similarity}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/query',
+      access: 'readonly',
+      collections: { type: 'body', field: 'collection_name' },
+      tag: 'Documents',
+      summary: 'Ask in natural language; answers with texts',
+      query: schemas.profileQuery,
+      isProfiled: true,
+      body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
+      answer: { type: 'data', schema: schemas.queryAnswer },
+      errors: [404],
+      handle: ({ body: { text, collection_name: collection, search: request, includeTiming }, hold, profile, warnings }) => {
+        const before = `{"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)},"results":`;
+        return answered({ collection, search: request, includeTiming, hold, profile, warnings, before, hit: textHitJson });
+      },
+    }),
+  ];
+}

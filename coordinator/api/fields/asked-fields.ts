@@ -1,0 +1,110 @@
+import { dateForm } from '../../../shared/contract/filter/date-form';
+import type { Filter, JsonValue } from '../../../shared/contract/filter/filter';
+import type { FieldQuestion } from '../../../shared/contract/shard/field-facts';
+
+/** A field that a filter asks for. */
+export interface AskedField {
+  path: string;
+  /** Whether the condition is met by items without the field, as `$ne` is. */
+  isNegated: boolean;
+  /** The value that the whole condition compares with; undefined: it is none of equality. */
+  value: JsonValue | undefined;
+}
+
+/** A text that looks like a date, and is the bound of a range. */
+export interface AskedDate {
+  path: string;
+  bound: string;
+  form: string;
+}
+
+/** What a filter asks for, as far as it is looked at. */
+export interface AskedFields {
+  fields: AskedField[];
+  dates: AskedDate[];
+  /** Their paths. */
+  question: FieldQuestion;
+  /** Whether every item that passes has every field. */
+  areAllNeeded: boolean;
+}
+
+/** Fields of one filter that are looked at: more than people write. */
+const FIELDS_MAX = 64;
+const PATH_CHARACTERS_MAX = 1_024;
+/** As deep as objects of a filter are compared. */
+const DEPTH_MAX = 32;
+
+const known = new WeakMap<Filter, AskedFields>();
+
+/** The fields of a filter, each once. A filter never changes, so it is looked at once. */
+export function askedFields(filter: Filter): AskedFields {
+  let asked = known.get(filter);
+  if (asked === undefined) known.set(filter, (asked = new FieldCollector().collected(filter)));
+  return asked;
+}
+
+class FieldCollector {
+  private readonly fields = new Map<string, AskedField>();
+  private readonly dates: AskedDate[] = [];
+  private areAllNeeded = true;
+
+  collected(filter: Filter): AskedFields {
+    this.visit(filter, false);
+    const question = { paths: [...this.fields.keys()], dates: this.dates.map(({ path }) => path) };
+    return { fields: [...this.fields.values()], dates: this.dates, question, areAllNeeded: this.areAllNeeded };
+  }
+
+  private visit(filter: Filter, isNegated: boolean): void {
+    switch (filter.type) {
+      case 'and':
+      case 'or':
+        if (filter.type === 'or' || isNegated) this.areAllNeeded = false;
+        for (const part of filter.filters) this.visit(part, isNegated);
+        break;
+      case 'not':
+        this.areAllNeeded = false;
+        this.visit(filter.filter, !isNegated);
+        break;
+      case 'equals':
+        this.add(filter.path, isNegated, filter.value);
+        if (!isNegated) this.addMembers(filter.path, filter.value, filter.value, 0);
+        break;
+      case 'range': {
+        this.add(filter.path, isNegated, undefined);
+        const { path, bound } = filter;
+        const form = dateForm(bound);
+        if (form !== null && this.dates.length < FIELDS_MAX) this.dates.push({ path, bound: bound as string, form });
+        break;
+      }
+      case 'in':
+        // None of no values is anything.
+        this.add(filter.path, isNegated, undefined);
+        break;
+      case 'exists':
+        // Who asks whether a field is there need not be told that it is not.
+        if (isNegated) this.areAllNeeded = false;
+        else this.add(filter.path, false, undefined);
+        break;
+    }
+  }
+
+  /** An object equals only what has all of its members. */
+  private addMembers(path: string, value: JsonValue, whole: JsonValue, depth: number): void {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || depth === DEPTH_MAX) return;
+    for (const [key, inner] of Object.entries(value)) {
+      this.add(`${path}.${key}`, false, whole);
+      this.addMembers(`${path}.${key}`, inner, whole, depth + 1);
+    }
+  }
+
+  private add(path: string, isNegated: boolean, value: JsonValue | undefined): void {
+    const before = this.fields.get(path);
+    if (before !== undefined) {
+      // One condition that needs the field is enough.
+      before.isNegated &&= isNegated;
+      return;
+    }
+    if (this.fields.size === FIELDS_MAX || path.length > PATH_CHARACTERS_MAX) return;
+    this.fields.set(path, { path, isNegated, value });
+  }
+}

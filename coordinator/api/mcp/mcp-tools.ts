@@ -1,0 +1,89 @@
+import type { Endpoint } from '../endpoints/endpoint';
+
+type Arguments = Record<string, unknown>;
+
+/** A tool of the Model Context Protocol: a call of one endpoint, with some of its fields under names that a model guesses. */
+export interface McpTool {
+  name: string;
+  title: string;
+  description: string;
+  endpoint: Pick<Endpoint, 'method' | 'template'>;
+  /** Fields of the endpoint's body that a caller may give. */
+  fields: readonly string[];
+  required: readonly string[];
+  /** What is less than the endpoint allows: answers go into a model's context. */
+  maxima: Readonly<Record<string, number>>;
+  /** Whether it takes the name of a collection, as `collection`. */
+  hasCollection: boolean;
+  /** The member of the endpoint's body that names the collection; null: its path does. */
+  collectionField: string | null;
+  /** Members of the body that a caller does not choose unless it names them. */
+  defaults: Arguments;
+  isReadOnly: boolean;
+  /** Whether it is done once under an Idempotency-Key, which the argument `idempotency_key` gives, or else the header. */
+  isOnce?: true;
+}
+
+/** The argument that is no member of the endpoint's body. */
+export const IDEMPOTENCY_ARGUMENT = 'idempotency_key';
+
+/** Hits or items in one answer. */
+const RESULTS_MAX = 100;
+
+const inCollection = { hasCollection: true, collectionField: null, defaults: {}, maxima: {}, isReadOnly: true } as const;
+
+export const MCP_TOOLS: readonly McpTool[] = [
+  {
+    ...inCollection,
+    name: 'list_collections',
+    title: 'List collections',
+    description: 'All collections with their dimension, metric, number of vectors and description. Call it first to learn which there are.',
+    endpoint: { method: 'GET', template: '/v1/collections' },
+    fields: [],
+    required: [],
+    hasCollection: false,
+  },
+  {
+    ...inCollection,
+    name: 'search',
+    title: 'Search by meaning',
+    description:
+      'The items of a collection nearest to a text (or a vector), best first, with their ids, scores and metadata. Higher scores are better. Their texts come with include_text; `fields` chooses what of the metadata.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/search' },
+    fields: ['text', 'vector', 'k', 'offset', 'filters', 'min_score', 'fields', 'include_text'],
+    required: [],
+    maxima: { k: RESULTS_MAX },
+  },
+  {
+    ...inCollection,
+    name: 'query',
+    title: 'Ask in natural language',
+    description: 'The texts of a collection that best answer a question, with their ids, scores and metadata. For texts and uploaded documents.',
+    endpoint: { method: 'POST', template: '/v1/query' },
+    fields: ['query', 'top_k', 'offset', 'filters', 'min_score', 'fields', 'include_text'],
+    required: ['query'],
+    maxima: { top_k: RESULTS_MAX },
+    collectionField: 'collection_name',
+  },
+  {
+    ...inCollection,
+    name: 'fetch',
+    title: 'Fetch items by id',
+    description: 'Stored items by their external ids: metadata and text, and on request vectors. Ids that do not exist are left out.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/vectors/fetch' },
+    fields: ['ids', 'include_vectors', 'vector_format'],
+    required: ['ids'],
+    defaults: { include_vectors: false },
+  },
+  {
+    ...inCollection,
+    name: 'upsert_text',
+    title: 'Store a text',
+    description: 'Stores a text under an id, so that it can be found by meaning and by keywords; what was stored under that id before is replaced. Metadata left out of an update stay.',
+    endpoint: { method: 'POST', template: '/v1/collections/{name}/upsert' },
+    fields: ['external_id', 'text', 'metadata'],
+    required: ['external_id', 'text'],
+    isReadOnly: false,
+    isOnce: true,
+  },
+];

@@ -1,0 +1,150 @@
+import assert from 'node:assert';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Caller } from '../../service/keys/caller';
+import type { AnswerHold } from '../../service/answer-hold';
+import { hitsPieces } from '../answers/answer-json';
+import { mayReach, mustReach } from '../requests/authorisation';
+import { type Answer, type Endpoint, type EndpointCall, NO_PROFILE } from '../endpoints/endpoint';
+import { type HandlerOnce, handedTo, IDEMPOTENCY_KEY_LENGTH_MAX, NOT_ONCE, RequestOnce } from '../requests/request-once';
+import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
+import { RequestWarnings } from '../requests/request-warnings';
+import { IgnoredFields, STRICT_FIELD } from '../fields/ignored-fields';
+import { validate } from '../fields/issue';
+import { IDEMPOTENCY_ARGUMENT, type McpTool } from './mcp-tools';
+
+type Arguments = Record<string, unknown>;
+
+/** With which a tool is done once. */
+export type OnceParts = Pick<ConstructorParameters<typeof RequestOnce>[0], 'outcomes' | 'clock'>;
+
+/** What a message came with. */
+export type ToolCall = Pick<EndpointCall, 'request' | 'warnings' | 'use' | 'about' | 'becomes' | 'hold' | keyof HandlerOnce> & { key: Caller };
+
+/** Characters of a tool's answer: more than a model reads, and little to hold at once. */
+const ANSWER_CHARACTERS_MAX = 1024 * 1024;
+
+/** A text of more is counted while it grows. */
+const COUNTED_CHARACTERS = 16 * 1024;
+/** It becomes a string of a message, the message, and its bytes. */
+const COPIES = 4;
+
+/** Where a message has the arguments of a tool. */
+const ARGUMENTS = /^params\.arguments\./;
+
+const STRICT: JsonSchema = { type: 'boolean', description: 'Refuse arguments that are not known, and other likely mistakes, instead of warning of them.' };
+
+const IDEMPOTENCY_KEY: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
+  description: 'A call that is repeated with the same key and the same arguments within 24 hours is done once, and answered as the first time. A random UUID is a good one.',
+};
+
+/** Runs a tool as its endpoint would be called: the same roles, checks, limits and use case. */
+export class ToolRunner {
+  /** What the tool's caller may give, as JSON Schema. */
+  readonly inputSchema: JsonSchema;
+  private readonly endpoint: Endpoint;
+  private readonly known: ReadonlySet<string>;
+
+  constructor(
+    readonly tool: McpTool,
+    endpoints: readonly Endpoint[],
+    private readonly onceParts: OnceParts,
+  ) {
+    const { method, template } = tool.endpoint;
+    const endpoint = endpoints.find((one) => one.method === method && one.template === template);
+    assert(endpoint !== undefined, `there is no ${method} ${template}`);
+    this.endpoint = endpoint;
+    this.inputSchema = this.schema();
+    this.known = new Set(Object.keys(this.inputSchema.properties as object));
+  }
+
+  isFor(key: Caller): boolean {
+    return mayReach(key, this.endpoint);
+  }
+
+  /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
+  async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[]; isReplayed: boolean }> {
+    const { tool, endpoint } = this;
+    call.about(`tool:${tool.name}`);
+    call.becomes(endpoint);
+    mustReach(call.key, endpoint);
+    const owner = (given ?? {}) as Arguments;
+    const warnings = this.doubtsOf(owner, call.warnings);
+    for (const name of [...(tool.hasCollection ? ['collection'] : []), ...tool.required]) {
+      if (owner[name] === undefined || owner[name] === null) throw new QuiverError('schema_violation', `${name} is required`);
+    }
+    for (const [name, most] of Object.entries(tool.maxima)) {
+      if (Number(owner[name]) > most) throw new QuiverError('limit_exceeded', `${name} must be at most ${most} here`);
+    }
+    const chosen = Object.fromEntries(tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]));
+    const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
+    const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
+    const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
+    warnings.mustBeCertain();
+    if (tool.hasCollection) call.use(owner.collection as string);
+    let isReplayed = false;
+    const once = await this.once(owner, body, call, () => (isReplayed = true));
+    const answer = await endpoint.handle({ ...call, ...once, warnings, path, query: {}, body: checked, profile: NO_PROFILE });
+    if (isReplayed) warnings.tell('this was done by an earlier call with the same idempotency_key, and is answered as then');
+    return { json: await textOf(answer, call.hold), warnings: warnings.list, isReplayed };
+  }
+
+  /** What is doubtful about the arguments; `message`: about the message that they came in. Errors: schema_violation. */
+  private doubtsOf(owner: Arguments, message: RequestWarnings): RequestWarnings {
+    const warnings = new RequestWarnings();
+    const strict = owner[STRICT_FIELD] ?? false;
+    if (typeof strict !== 'boolean') throw new QuiverError('schema_violation', `${STRICT_FIELD} must be true or false`);
+    warnings.isStrict = message.isStrict || strict;
+    // Of a message, only its numbers are looked at, and the tool has no other argument of this name.
+    for (const doubt of message.list) warnings.doubt(doubt.replace(ARGUMENTS, ''));
+    const ignored = new IgnoredFields();
+    ignored.look(owner, this.known);
+    ignored.tell(warnings);
+    return warnings;
+  }
+
+  /** A repetition is told by the tool, its collection and what it was given; its message has a number of its own. Errors: invalid_parameter, unavailable. */
+  private async once(owner: Arguments, body: Arguments, { key: caller, request }: ToolCall, repeated: () => void): Promise<HandlerOnce> {
+    if (this.tool.isOnce !== true) return NOT_ONCE;
+    const given = owner[IDEMPOTENCY_ARGUMENT] ?? null;
+    const key = given === null ? RequestOnce.keyOf(request) : RequestOnce.checked(given);
+    if (key === null) return NOT_ONCE;
+    const once = new RequestOnce({ ...this.onceParts, key, caller, request, repeated });
+    once.add(JSON.stringify([owner.collection, body]));
+    once.end({ method: 'tool', url: this.tool.name });
+    return handedTo(once);
+  }
+
+  private schema(): JsonSchema {
+    const { tool, endpoint } = this;
+    const collection = { type: 'string', description: 'The name of the collection, as list_collections has it.' };
+    const { properties = {} } = (endpoint.body.type === 'json' ? new SchemaCollector().schemaOf(endpoint.body.schema, 'input') : {}) as { properties?: Record<string, JsonSchema> };
+    const fields = tool.fields.map((name): [string, JsonSchema] => {
+      assert(properties[name] !== undefined, `${tool.endpoint.template} has no ${name}`);
+      const most = tool.maxima[name];
+      return [name, { ...properties[name], ...(most === undefined ? {} : { maximum: most }), ...(name in tool.defaults ? { default: tool.defaults[name] } : {}) }];
+    });
+    return {
+      type: 'object',
+      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields), ...(tool.isOnce === true && { [IDEMPOTENCY_ARGUMENT]: IDEMPOTENCY_KEY }), [STRICT_FIELD]: STRICT },
+      required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
+    };
+  }
+}
+
+async function textOf(answer: Answer, hold: AnswerHold): Promise<string> {
+  if (answer.type === 'data') return answer.json;
+  assert(answer.type === 'pieces' || answer.type === 'hits');
+  let text = '';
+  let counted = COUNTED_CHARACTERS;
+  for await (const piece of answer.type === 'hits' ? hitsPieces(answer) : answer.pieces) {
+    text += piece;
+    if (text.length > ANSWER_CHARACTERS_MAX) throw new QuiverError('limit_exceeded', `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`);
+    if (text.length <= counted) continue;
+    counted = 2 * text.length;
+    await hold.reserveText(COPIES * counted);
+  }
+  return text;
+}

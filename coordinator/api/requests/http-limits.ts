@@ -1,0 +1,55 @@
+import type { Config } from '../../../shared/base/config/config';
+import type { FilterBounds } from '../../../shared/contract/filter/parse-filter';
+
+/** The settings that bound requests. */
+export type HttpLimits = Pick<
+  Config,
+  | 'batchItemsMax'
+  | 'bodyBytesMax'
+  | 'requestBytesMax'
+  | 'jsonDepthMax'
+  | 'jsonValuesMax'
+  | 'jsonKeysMax'
+  | 'uploadBytesMax'
+  | 'metadataBytesMax'
+  | 'metadataFieldsMax'
+  | 'textBytesMax'
+  | 'vectorDimMax'
+  | 'kMax'
+  | 'bulkQueriesMax'
+  | 'searchEffortMax'
+  | 'queryLengthMax'
+  | 'searchTextLengthMax'
+  | 'stallTimeoutMs'
+  | 'stallBytesPerSecond'
+  | keyof FilterBounds
+>;
+
+/** Bounds of single requests that are the same in every deployment. */
+export const REQUEST_BOUNDS = {
+  externalIdCharactersMax: 512,
+  nameCharactersMax: 255,
+  /** A description is a short note for people, not a document. */
+  descriptionCharactersMax: 10_000,
+  shardsMax: 256,
+  replicasMax: 5,
+  efMax: 10_000,
+  exportDefault: 10_000,
+  exportMax: 100_000,
+  scrollDefault: 100,
+  scrollMax: 1000,
+  fetchIdsMax: 100,
+  sampleDefault: 1000,
+  sampleMax: 50_000,
+  /** Fields of metadata that are named; whoever wants more leaves the list out. */
+  chosenFieldsMax: 100,
+  projectionDimensionsMax: 64,
+  /** Enough for a standard error of a thousandth at a recall of .99. */
+  recallSamplesMax: 500,
+  recallQueriesMax: 100,
+  recallDepthMax: 1000,
+  /** About a hundred years. */
+  expiryDaysMax: 36_500,
+  /** Nesting of objects and arrays in a metadata object: all code that walks one is recursive. */
+  metadataDepthMax: 32,
+} as const;

@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { isLanguage, type Language, LANGUAGES } from '../../../shared/base/text/language';
+import { METRICS } from '../../../shared/contract/vector/metric';
+import { DEFAULT_METADATA_PLACE, METADATA_PLACES } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
+import { DEFAULT_VECTOR_PLACE, VECTOR_PLACES } from '../../../shared/contract/vector/vector-place';
+import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
+import { itemExpiry, itemVersion, vectorValues } from '../fields/answer-fields';
+import { TTL_SECONDS_MAX } from '../fields/expiry';
+import { valueHint } from '../fields/field-hints';
+import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from '../fields/fields';
+import { report } from '../fields/issue';
+
+const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
+/** As much as a number can say exactly. */
+const QUOTA_MAX = Number.MAX_SAFE_INTEGER;
+const description = z.string().max(descriptionCharactersMax);
+const TTL_LATER = 'It holds for the writes that come: an item keeps what its last write gave it.';
+
+/** A language without a stemmer is a bad parameter (400); a value that is not a string violates the schema (422). */
+const language = z
+  .string()
+  .meta({
+    enum: [...LANGUAGES],
+    description: 'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none.',
+  })
+  .transform((code, context): Language => {
+    if (isLanguage(code)) return code;
+    report(context, code, `must be one of ${LANGUAGES.join(', ')}${valueHint(code, LANGUAGES)}`, { kind: 'invalid_parameter' });
+    return z.NEVER;
+  });
+
+/** Path parameters of all endpoints for one collection. */
+export const collectionParameters = z.object({ name: collectionName });
+/** The same, with the name that the contract uses for PATCH and export. */
+export const collectionNamePath = z.object({ collection_name: collectionName });
+
+const quotaItems = optional(integer(1, QUOTA_MAX)).meta({ description: 'Items that it may hold; left out: any number.' });
+const quotaBytes = optional(integer(1, QUOTA_MAX)).meta({ description: 'Bytes that it may take on the disk, of one replica: what the stats show as disk_bytes; left out: any number.' });
+const quotaFields = { items: quotaItems, bytes: quotaBytes };
+const quotaAnswer = z.object({ items: z.int().nullable(), bytes: z.int().nullable() }).nullable().meta({ description: 'The most that it may hold; null: as much as there is room for.' });
+
+/** What is left out is not bounded: an empty body takes the quota away. */
+export const quotaBody = z.object(quotaFields);
+
+export function newCollection(limits: HttpLimits) {
+  return z.object({
+    name: collectionName,
+    dim: integer(1, limits.vectorDimMax),
+    distance_metric: withDefault(z.enum(METRICS), 'cosine'),
+    description: optional(description),
+    language: optional(language),
+    quantization: withDefault(z.enum(QUANTIZATIONS), DEFAULT_QUANTIZATION).meta({
+      description:
+        'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
+    }),
+    metadata: withDefault(z.enum(METADATA_PLACES), DEFAULT_METADATA_PLACE).meta({
+      description:
+        'Where ids and metadata are, which answers carry, for good: in memory, or in files that are read through a bounded cache (disk). On the disk they take no memory but for some 50 bytes of each item and what filters look up; answers are the same, and wait for the disk where the cache does not have them.',
+    }),
+    vectors: withDefault(z.enum(VECTOR_PLACES), DEFAULT_VECTOR_PLACE).meta({
+      description:
+        'Where the index of the vectors is, for good: in memory, or in files of which the system keeps what it has room for (disk). On the disk a vector takes some 10 bytes of memory; searches read files and take longer, and the promised recall is the same. The original vectors are on the disk either way.',
+    }),
+    ttl_seconds: optional(integer(1, TTL_SECONDS_MAX)).meta({ description: `Items without an expires_at of their own expire so long after their last write. Default: never. ${TTL_LATER}` }),
+    shards: optional(integer(1, shardsMax)),
+    replicas: optional(integer(1, replicasMax)),
+    min_in_sync: optional(integer(1, replicasMax)).meta({
+      description: 'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
+    }),
+    quota: optional(z.object(quotaFields)).meta({ description: 'The most that it may hold; needs the role admin. Default: COLLECTION_QUOTA_ITEMS and COLLECTION_QUOTA_BYTES.' }),
+  });
+}
+
+export const reshardBody = z.object({ shards: integer(1, shardsMax) });
+
+/** Here null is a value: it clears the description, and the time to live. */
+export const collectionChange = z
+  .object({
+    description: description.nullable().optional(),
+    ttl_seconds: integer(1, TTL_SECONDS_MAX)
+      .nullable()
+      .optional()
+      .meta({ description: `null: items are kept. ${TTL_LATER}` }),
+  })
+  .superRefine((body, context) => {
+    if (body.description === undefined && body.ttl_seconds === undefined) report(context, body, 'must have description or ttl_seconds');
+  });
+
+export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault), vector_format: vectorFormat });
+
+/** As `total_count` has it where it can't be counted. */
+export const vectorCount = z.int().meta({ description: '-1 while a shard does not answer, so that nobody can count them.' });
+
+export const collectionAnswer = z
+  .object({
+    name: z.string(),
+    dim: z.int(),
+    distance_metric: z.enum(METRICS),
+    description: z.string().nullable(),
+    language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
+    quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
+    metadata: z.enum(METADATA_PLACES).meta({ description: 'Where its ids and metadata are.' }),
+    vectors: z.enum(VECTOR_PLACES).meta({ description: 'Where the index of its vectors is.' }),
+    vector_count: vectorCount,
+    unavailable_shards: z.array(z.object({ shard: z.int(), reason: z.string() })).meta({ description: 'Shards that did not answer within some seconds, and why, for people; nearly always none.' }),
+    created_at: z.iso.datetime(),
+    shards: z.int(),
+    replicas: z.int(),
+    min_in_sync: z.int(),
+    ttl_seconds: z.int().nullable().meta({ description: 'How long after their last write items without an expires_at of their own expire; null: never.' }),
+    embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
+    quota: quotaAnswer,
+  })
+  .meta({ id: 'Collection' });
+
+export const collectionsAnswer = z.object({ collections: z.array(collectionAnswer) });
+
+export const collectionStats = z
+  .object({
+    name: z.string(),
+    quantization: z.enum(QUANTIZATIONS),
+    vector_count: z.int(),
+    disk_bytes: z.int(),
+    memory_bytes: z.int(),
+    quota: quotaAnswer,
+    index: z.object({
+      state: z.enum(['indexing', 'compacting', 'refining', 'measuring', 'ready']).meta({
+        description:
+          'What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states.',
+      }),
+      rows: z.int().meta({ description: 'Rows of all shards, including those of deleted and replaced vectors that were not removed yet.' }),
+      rows_indexed: z.int().meta({ description: 'Rows in the graph. The others are scanned; a shard with few rows needs no graph.' }),
+      rows_refined: z.int(),
+      fraction: z.number().min(0).max(1).meta({ description: 'Share of the work that is done, by rows indexed and refined.' }),
+      seconds_left: z.number().nullable().meta({ description: 'Until the state is ready, by the pace so far; null when it is not known yet.' }),
+      optimizing: z.boolean().meta({ description: 'Whether an optimize is under way.' }),
+    }),
+  })
+  .meta({ id: 'CollectionStats' });
+
+const replicaPurge = z.object({
+  node: z.string().meta({ description: 'The node that holds the replica; empty where there is only one.' }),
+  state: z.enum(['none', 'running', 'done', 'failed', 'unknown']).meta({ description: 'none: none was begun since the replica was opened; unknown: its node did not answer.' }),
+  step: z.string().meta({
+    description:
+      'expired: expired items are removed; log: the replicated log is trimmed; vectors, directory, checkpoint: the indexes are rewritten; records: the store is rewritten; backups: the next backup will name nothing of earlier ones. Of a purge that failed, where it did.',
+  }),
+  bytes_before: z.int().meta({ description: 'What all files of the replica took when it began.' }),
+  bytes_after: z.int(),
+  unshipped_writes: z.int().meta({
+    description:
+      'Where logs are shipped (`BACKUP_LOG`): writes, with their contents, that the purge waits for in the step log, because they are kept until they are in the backup target. Of a purge that failed there, those that are still kept.',
+  }),
+  error: z.string(),
+});
+
+export const purgeAnswer = z
+  .object({
+    collection: z.string(),
+    state: z.enum(['none', 'running', 'done', 'failed']).meta({ description: 'done: every replica is; failed: one failed or did not answer, and none is running. Purge again then.' }),
+    bytes_reclaimed: z.int().meta({ description: 'Of the replicas that are done; what was written meanwhile counts against it.' }),
+    shards: z.array(z.object({ shard: z.int(), replicas: z.array(replicaPurge) })),
+  })
+  .meta({ id: 'Purge' });
+
+export const reshardAnswer = z
+  .object({
+    collection: z.string(),
+    from: z.int().meta({ description: 'Shards that the collection had.' }),
+    to: z.int().meta({ description: 'Shards that it gets.' }),
+    state: z.enum(['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck']).meta({
+      description:
+        'filling: the new shards are filled, and the old ones used; sealing, opening: the new ones take over, and calls wait for that; retiring: they have taken over, and the old ones go in a moment; cancelling: it is being undone; failed: it was undone, because of the error; stuck: the cluster store was put back from a backup, and it is not clear which shards count.',
+    }),
+    fraction: z.number().min(0).max(1).meta({ description: 'Share of the vectors that are copied.' }),
+    copied: z.int(),
+    total: z.int().meta({ description: 'Vectors when it began.' }),
+    behind: z.int().meta({ description: 'Changes that the new shards do not have yet.' }),
+    started_at: z.iso.datetime(),
+    error: z.string().nullable(),
+    waits_for: z.string().nullable().meta({ description: 'What keeps it from getting on, for people; it goes on by itself when that is over. null: nothing.' }),
+  })
+  .meta({ id: 'Reshard' });
+
+export const collectionDeletedAnswer = z.object({ deleted: z.string(), name: z.string(), status: z.literal('deleted') });
+
+export const exportAnswer = z.object({
+  collection: z.string(),
+  dim: z.int(),
+  distance_metric: z.enum(METRICS),
+  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()), expires_at: itemExpiry.optional(), version: itemVersion.optional() })),
+  count: z.int(),
+});

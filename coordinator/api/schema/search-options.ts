@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { Page, SearchRequest, Source } from '../../service/search-request';
+import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
+import { filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
+import { type IssueSink, report } from '../fields/issue';
+
+/** Number of results if a search does not give one. */
+const K_DEFAULT = 10;
+
+const count = z.int().min(1);
+const offset = z.int().min(0);
+
+/** An option of searches: what a request may give, and what that means. */
+interface SearchOption<Schema extends z.ZodType> {
+  schema: Schema;
+  /** `refuse` reports a value that is more than a limit. */
+  set: (request: SearchRequest, value: NonNullable<z.output<Schema>>, refuse: (message: string) => void) => void;
+}
+
+function option<Schema extends z.ZodType>(schema: Schema, set: SearchOption<Schema>['set']): SearchOption<Schema> {
+  return { schema, set };
+}
+
+/** The options of every search; a row here is an option of all of them. Later rows win over earlier ones. */
+function optionsOf(limits: HttpLimits) {
+  return {
+    filters: option(filters(limits), ({ query }, filter) => {
+      query.filter = filter;
+    }),
+    ef: option(
+      optional(integer(1, REQUEST_BOUNDS.efMax)).meta({ maximum: limits.searchEffortMax, description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
+      ({ query }, ef, refuse) => {
+        if (ef > limits.searchEffortMax) refuse(`is ${ef}, more than the maximum of ${limits.searchEffortMax} (MAX_EF)`);
+        query.effort = { type: 'ef', ef };
+      },
+    ),
+    exact: option(withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }), ({ query }, exact) => {
+      if (exact) query.effort = { type: 'exact' };
+    }),
+    fields: option(
+      metadataFields.meta({
+        description: 'Paths of the metadata that results carry, such as "author.name". Left out: all; []: none. A path that an item lacks is left out of it.',
+      }),
+      ({ output }, fields) => {
+        output.fields = fields;
+      },
+    ),
+    include_text: option(withDefault(z.boolean(), false).meta({ description: 'Results also carry their text; "" where an item has none.' }), ({ output }, texts) => {
+      output.texts = texts;
+    }),
+    total: option(withDefault(z.boolean(), false).meta({ description: 'The answer also has `total_matches`: how many items pass the filters, exactly.' }), ({ output }, total) => {
+      output.total = total;
+    }),
+    min_score: option(
+      optional(z.number()).meta({
+        description: 'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',
+      }),
+      ({ page }, minScore) => {
+        page.minScore = minScore;
+      },
+    ),
+  };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+type OptionShape = { [Name in keyof Options]: Options[Name]['schema'] };
+/** The fields of a request that are options. */
+type GivenOptions = z.output<z.ZodObject<OptionShape>>;
+
+/** A page as a request gives it. */
+type GivenPage = Pick<Page, 'k' | 'offset'>;
+
+/** What searches take besides their sources, and what they make of it. */
+export interface SearchFields {
+  /** Which part of the ranked list. */
+  page: ReturnType<typeof pageShape>;
+  options: OptionShape;
+  /**
+   * The search of a source, with the options that are given. Reports a page beyond MAX_K, and values beyond their limits. `kName`: what the request calls `k`.
+   */
+  request(source: Source, page: GivenPage, given: Partial<GivenOptions>, sink: IssueSink, kName?: string): SearchRequest;
+}
+
+/** How many hits a request wants. */
+export function hitCount(limits: HttpLimits, byDefault: number) {
+  return withDefault(count.meta({ maximum: limits.kMax }), byDefault);
+}
+
+function pageShape(limits: HttpLimits) {
+  return { k: hitCount(limits, K_DEFAULT), offset: withDefault(offset, 0) };
+}
+
+/** Reports a page beyond MAX_K. */
+function checkPage(page: GivenPage, limits: HttpLimits, sink: IssueSink, kName: string): void {
+  if (page.k + page.offset <= limits.kMax) return;
+  const what = page.offset === 0 ? `is ${page.k},` : `is ${page.k} and offset ${page.offset}: together they are`;
+  report(sink, page, `${what} more than the maximum of ${limits.kMax} (MAX_K)`, { kind: 'limit_exceeded', path: [kName] });
+}
+
+/** Fields of a page that a request may give in its body or in its query string: undefined where they are not. */
+export const pageParts = {
+  k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
+  offset: optional(offset).meta({ description: 'Default 0.' }),
+};
+
+/** The page of such parts. Left out, k is 10 and offset 0. */
+export function pageOfParts({ k = K_DEFAULT, offset = 0 }: { k?: number | undefined; offset?: number | undefined }): GivenPage {
+  return { k, offset };
+}
+
+export function searchFields(limits: HttpLimits): SearchFields {
+  const options = optionsOf(limits);
+  const rows = Object.entries(options) as [keyof Options, SearchOption<z.ZodType>][];
+  return {
+    page: pageShape(limits),
+    options: Object.fromEntries(rows.map(([name, { schema }]) => [name, schema])) as OptionShape,
+    request(source, { k, offset }, given, sink, kName = 'k') {
+      checkPage({ k, offset }, limits, sink, kName);
+      const request: SearchRequest = { query: { source, filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
+      for (const [name, { set }] of rows) {
+        const value = given[name];
+        if (value !== undefined && value !== null) set(request, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
+      }
+      return request;
+    },
+  };
+}

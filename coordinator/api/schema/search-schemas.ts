@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import type { SearchRequest } from '../../service/search-request';
+import type { HttpLimits } from '../requests/http-limits';
+import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from '../fields/answer-fields';
+import { searchProfile } from './profile-schema';
+import { boundedArray, boundedText, collectionName, externalId, flagText, includeTiming, integerText, optional, vector, withDefault } from '../fields/fields';
+import { report } from '../fields/issue';
+import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
+import { vectorSource } from '../fields/vector-source';
+
+const TOP_K_DEFAULT = 5;
+
+function searchText(limits: HttpLimits) {
+  return boundedText(limits.searchTextLengthMax, 'MAX_SEARCH_TEXT_LENGTH');
+}
+
+/** A vector, or a text to make one of. */
+function nearestFields(limits: HttpLimits) {
+  return { vector: optional(vector(limits.vectorDimMax)), text: optional(searchText(limits)) };
+}
+
+export function searchBody(limits: HttpLimits) {
+  const { page, options, request } = searchFields(limits);
+  return z.object({ ...nearestFields(limits), ...page, ...options, include_timing: includeTiming }).transform((body, context) => {
+    const to = vectorSource(body, context);
+    if (to === null) return z.NEVER;
+    const search = request({ type: 'nearest', to }, body, body, context);
+    search.output.packed = true;
+    return { search, includeTiming: body.include_timing };
+  });
+}
+
+/** As JsonBody.withVector, of {@link searchBody}. */
+export function searchWithVector(output: unknown, vector: Float32Array): unknown {
+  const body = output as z.output<ReturnType<typeof searchBody>>;
+  const { query } = body.search;
+  if (query.source.type !== 'nearest') throw new Error('a body of another search');
+  // All else is as it was, whatever fields there are.
+  return { ...body, search: { ...body.search, query: { ...query, source: { ...query.source, to: { ...query.source.to, vector } } } } };
+}
+
+export function bulkSearchBody(limits: HttpLimits) {
+  const excess = 'schema_violation' as const;
+  const { page, options, request } = searchFields(limits);
+  const query = z.object({ ...nearestFields(limits), ...page, ...options }).transform((given, context) => {
+    // Clients of the same API expect 422 here; of a single search, it is a wrong dimension like any other.
+    if (given.vector?.length === 0) report(context, given, 'must not be empty', { path: ['vector'] });
+    const to = vectorSource(given, context);
+    return to === null ? z.NEVER : request({ type: 'nearest', to }, given, given, context);
+  });
+  return {
+    schema: z.object({ queries: boundedArray(query, limits.bulkQueriesMax, 'MAX_BULK_QUERIES', excess), include_timing: includeTiming }),
+    list: { name: 'queries', lengthMax: limits.bulkQueriesMax, setting: 'MAX_BULK_QUERIES', excess, elements: z.array(query) },
+  };
+}
+
+export function hybridSearchBody(limits: HttpLimits) {
+  const { page, options, request } = searchFields(limits);
+  return z
+    .object({
+      query_text: searchText(limits),
+      vector: optional(vector(limits.vectorDimMax)),
+      alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
+      ...page,
+      ...options,
+      min_score: options.min_score.meta({ description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.' }),
+      explain: withDefault(z.boolean(), false).meta({ description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.' }),
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => {
+      const { query_text: text, vector: given, alpha, explain } = body;
+      if (given === undefined && text.trim() === '') {
+        report(context, body, 'must not be empty when there is no vector', { kind: 'invalid_parameter', path: ['query_text'] });
+      }
+      const search = request({ type: 'fused', text, vector: given, alpha }, body, body, context);
+      search.output.explain = explain;
+      return { search, includeTiming: body.include_timing };
+    });
+}
+
+export function rerankBody(limits: HttpLimits) {
+  const { fields, include_text, min_score } = searchFields(limits).options;
+  const schema = z
+    .object({
+      ...nearestFields(limits),
+      candidates: boundedArray(externalId, limits.kMax, 'MAX_K'),
+      fields,
+      include_text,
+      min_score,
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => ({ ...body, to: vectorSource(body, context) ?? z.NEVER }));
+  return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
+}
+
+/** The search that a body of rerank asks for, once its candidates are read. */
+export function rerankSearch(limits: HttpLimits) {
+  const { request } = searchFields(limits);
+  return ({ to, candidates, ...given }: z.output<ReturnType<typeof rerankBody>['schema']>): SearchRequest =>
+    // Its candidates are within MAX_K already.
+    request({ type: 'listed', to, externalIds: candidates }, { k: candidates.length, offset: 0 }, given, { issues: [] });
+}
+
+/** Fields of recommend's body; k and offset may be in the query string instead. */
+export function recommendBody(limits: HttpLimits) {
+  return z.object({ ...pageParts, ...searchFields(limits).options, include_timing: includeTiming });
+}
+
+const profile = flagText.meta({ description: 'The answer also tells where the time went: `profile`.' });
+export const profileQuery = z.object({ profile });
+
+export const recommendQuery = z.object({
+  profile,
+  k: optional(integerText(1, Number.MAX_SAFE_INTEGER)),
+  offset: optional(integerText(0, Number.MAX_SAFE_INTEGER)),
+});
+
+/** What recommend's request gives, in its path, its body and its query string. */
+interface RecommendRequest {
+  externalId: string;
+  body: z.output<ReturnType<typeof recommendBody>>;
+  query: z.output<typeof recommendQuery>;
+}
+
+/** The search that it asks for. What the body gives wins. Reports what the options of a search report. */
+export function recommendSearch(limits: HttpLimits) {
+  const { request } = searchFields(limits);
+  return z.custom<RecommendRequest>().transform(({ externalId: source, body, query }, context) => {
+    const page = pageOfParts({ k: body.k ?? query.k, offset: body.offset ?? query.offset });
+    return request({ type: 'like', externalId: source }, page, body, context);
+  });
+}
+
+export const similarityQuery = z.object({ id1: externalId, id2: externalId });
+
+export function queryBody(limits: HttpLimits) {
+  const { page, options, request } = searchFields(limits);
+  return z
+    .object({
+      query: boundedText(limits.queryLengthMax, 'MAX_QUERY_LENGTH'),
+      collection_name: collectionName,
+      top_k: hitCount(limits, TOP_K_DEFAULT),
+      offset: page.offset,
+      ...options,
+      include_text: withDefault(z.boolean(), true).meta({ description: 'false leaves the texts out of results.' }),
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => {
+      const { query: text, top_k: k, offset } = body;
+      if (text.trim() === '') report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
+      const search = request({ type: 'nearest', to: { text } }, { k, offset }, body, context, 'top_k');
+      return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };
+    });
+}
+
+const totalMatches = z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' });
+
+export function countBody(limits: HttpLimits) {
+  return z.object({ filters: searchFields(limits).options.filters });
+}
+
+export const countAnswer = z.object({ count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }) });
+
+export const searchAnswer = z.object({
+  results: z.array(hitAnswer),
+  total_count: z.int().meta({ description: 'Vectors in the collection, before filtering.' }),
+  k: z.int(),
+  offset: z.int(),
+  total_matches: totalMatches,
+  timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
+});
+export const bulkSearchAnswer = z.object({
+  results: z.array(z.array(hitAnswer)),
+  total_matches: z.array(z.int().nullable()).optional().meta({ description: 'For each query how many items pass its filters, null where its total is not true; present if one is.' }),
+  timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
+});
+export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), total_matches: totalMatches, timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const recommendAnswer = z.object({
+  results: z.array(hitAnswer),
+  collection: z.string(),
+  source_id: z.string(),
+  k: z.int(),
+  offset: z.int(),
+  timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
+});
+export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });
+export const queryAnswer = z.object({
+  query: z.string(),
+  collection: z.string(),
+  results: z.array(textHitAnswer),
+  total_matches: totalMatches,
+  timing_ms: searchTiming.optional(),
+  profile: searchProfile.optional(),
+});

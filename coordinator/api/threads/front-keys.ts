@@ -1,0 +1,27 @@
+import type { Clock } from '../../../shared/base/time/clock';
+import type { KeyDirectory, KeyFollower } from '../../service/keys/key-directory';
+import { keyInUse } from '../../service/keys/key-record';
+import type { KeyInUse, KeysService } from '../../service/keys/keys-service';
+import { remote, type ThreadPeer } from '../../../shared/base/threads/thread-peer';
+
+/** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
+export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
+  const { list, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
+  return {
+    authenticate: (secret): KeyInUse | null => {
+      const record = parts.directory.authenticate(secret, parts.clock.wallMs());
+      return record === null ? null : keyInUse(record);
+    },
+    list,
+    get,
+    create,
+    update,
+    rotate,
+    delete: remove,
+  };
+}
+
+/** Tells a front thread the keys, and from now on each change. Answers what ends that. */
+export function tellKeys(keys: { follow(follower: KeyFollower): () => void }, peer: Pick<ThreadPeer, 'tell'>): () => void {
+  return keys.follow({ put: (record, place) => peer.tell('keys.put', record, place), remove: (id, place) => peer.tell('keys.remove', id, place) });
+}

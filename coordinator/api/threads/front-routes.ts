@@ -1,0 +1,181 @@
+import { shardKey } from '../../../shared/cluster-store/entries/members';
+import type { ShardId } from '../../../shared/contract/shard/shard-client';
+import type { Clock } from '../../../shared/base/time/clock';
+import { Waiters } from '../../../shared/base/time/waiters';
+import { inSlices } from '../../../shared/base/time/work-slices';
+import { isSameRoute, type ObservedRoutes, type ShardRoute, type ShardRoutes } from '../../cluster/calls/shard-routes';
+import { ownDeadline, sharedDeadline } from '../../../shared/base/time/shared-clock';
+import type { ThreadHandlers, ThreadPeer } from '../../../shared/base/threads/thread-peer';
+
+/** A shard's key and its route from now on; null: it has none. */
+type ToldRoute = readonly [key: string, route: ShardRoute | null];
+
+/**
+ * A question waits at least this long for a change, however short the pause of the call that asked first: calls that
+ * come meanwhile wait for the same answer.
+ */
+const QUESTION_MIN_MS = 1_000;
+
+/** What the main thread was asked about a shard, and the calls of this thread that wait for it. */
+interface Question {
+  waiters: Waiters;
+  failure: unknown;
+}
+
+/**
+ * Routes on a front thread: those that the main thread told it. A route that is outdated leads to a node that does not
+ * lead the shard, and so to a question to the main thread, as one that is missing does. All calls that wait for the next
+ * route of a shard share one question, each until its own deadline: when a node dies, there may be thousands of them.
+ */
+export class FrontRoutes implements ShardRoutes {
+  private readonly routes = new Map<string, ShardRoute>();
+  /** By the shard's key, the question that is open while its route stays the same. */
+  private readonly questions = new Map<string, Question>();
+  private readonly main: Pick<ThreadPeer, 'ask'>;
+  private readonly clock: Clock;
+
+  constructor(parts: { main: Pick<ThreadPeer, 'ask'>; clock: Clock }) {
+    this.main = parts.main;
+    this.clock = parts.clock;
+  }
+
+  /** What the main thread tells. */
+  get handlers(): ThreadHandlers {
+    return {
+      'routes.put': (told: ToldRoute[]) => {
+        for (const [key, route] of told) {
+          if (route === null) this.routes.delete(key);
+          else this.routes.set(key, route);
+          const question = this.questions.get(key);
+          if (question !== undefined) this.end(key, question);
+        }
+      },
+    };
+  }
+
+  route(id: ShardId): ShardRoute | null {
+    return this.routes.get(shardKey(id)) ?? null;
+  }
+
+  async changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
+    const key = shardKey(id);
+    while (isSameRoute(this.routes.get(key) ?? null, stale)) {
+      const question = this.questions.get(key) ?? this.ask(id, stale, deadlineMs);
+      if (!(await question.waiters.next(deadlineMs))) return;
+      if (question.failure !== undefined) throw question.failure;
+    }
+  }
+
+  private ask(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Question {
+    const { clock } = this;
+    const key = shardKey(id);
+    const question: Question = { waiters: new Waiters(clock), failure: undefined };
+    this.questions.set(key, question);
+    const untilMs = Math.max(deadlineMs, clock.monotonicMs() + QUESTION_MIN_MS);
+    // The main thread tells the route before it answers. After an answer without one, whoever still waits asks again.
+    this.main
+      .ask('routes.changed', id, stale, sharedDeadline(untilMs, clock))
+      .catch((error: unknown) => (question.failure = error))
+      .finally(() => this.end(key, question));
+    return question;
+  }
+
+  private end(key: string, question: Question): void {
+    if (this.questions.get(key) === question) this.questions.delete(key);
+    question.waiters.wake();
+  }
+}
+
+/** Shards whose routes are found again in one step, and told in one message: some hundred microseconds of work. */
+const STEP_SHARDS = 128;
+
+/**
+ * The main thread's side: tells the front threads the routes that they asked for, and each change of them at once, so
+ * that no call goes to a node that is known to be gone. Where many shards are in use, it looks for changes in slices.
+ */
+export class ToldRoutes {
+  private readonly routes: ObservedRoutes;
+  private readonly clock: Clock;
+  /** What was told of each shard in use, by its key. */
+  private readonly told = new Map<string, { id: ShardId; route: ShardRoute }>();
+  private readonly threads = new Set<Pick<ThreadPeer, 'tell'>>();
+  private readonly stop: () => void;
+  private changes = 0;
+  private isLooking = false;
+
+  constructor(parts: { routes: ObservedRoutes; clock: Clock }) {
+    this.routes = parts.routes;
+    this.clock = parts.clock;
+    this.stop = this.routes.onChange(() => {
+      this.changes += 1;
+      if (!this.isLooking) void this.look();
+    });
+  }
+
+  /** Tells a thread the routes in use, and from now on each change. Answers what ends that. */
+  follow(thread: Pick<ThreadPeer, 'tell'>): () => void {
+    if (this.told.size > 0)
+      thread.tell(
+        'routes.put',
+        Array.from(this.told, ([key, { route }]): ToldRoute => [key, route]),
+      );
+    this.threads.add(thread);
+    return () => this.threads.delete(thread);
+  }
+
+  /** What threads may ask. */
+  get handlers(): ThreadHandlers {
+    return {
+      'routes.changed': async (id: ShardId, stale: ShardRoute | null, deadline: number) => {
+        await this.routes.changed(id, stale, ownDeadline(deadline, this.clock));
+        this.tell(this.noted(id));
+      },
+    };
+  }
+
+  close(): void {
+    this.stop();
+  }
+
+  /** Tells what has changed. A change during a look is followed by another look, so that none is missed. */
+  private async look(): Promise<void> {
+    this.isLooking = true;
+    try {
+      for (let seen = -1; seen !== this.changes;) {
+        seen = this.changes;
+        await inSlices(this.lookSteps());
+      }
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  private *lookSteps(): Generator<void, void> {
+    let changed: ToldRoute[] = [];
+    let looked = 0;
+    for (const { id } of this.told.values()) {
+      changed.push(...this.noted(id));
+      looked += 1;
+      if (looked % STEP_SHARDS > 0) continue;
+      this.tell(changed);
+      changed = [];
+      yield;
+    }
+    this.tell(changed);
+  }
+
+  /** The shard's route if it has changed since it was told, noted as told; else nothing. */
+  private noted(id: ShardId): ToldRoute[] {
+    const key = shardKey(id);
+    const route = this.routes.route(id);
+    if (isSameRoute(route, this.told.get(key)?.route ?? null)) return [];
+    if (route === null) this.told.delete(key);
+    else this.told.set(key, { id, route });
+    return [[key, route]];
+  }
+
+  private tell(changed: ToldRoute[]): void {
+    if (changed.length === 0) return;
+    for (const thread of this.threads) thread.tell('routes.put', changed);
+  }
+}

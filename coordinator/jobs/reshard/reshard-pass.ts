@@ -1,0 +1,510 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Logger } from '../../../shared/base/logs/logger';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { ShardTransfer } from '../../../shared/contract/shard/shard-read';
+import type { Clock } from '../../../shared/base/time/clock';
+import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, CREATIONS_PATH, shardSettings } from '../../service/collections/collection-record';
+import { OwnedReshard } from './owned-reshard';
+import { ofShards } from '../driving/obstacle';
+import { type Beside, Superseded } from '../driving/owned-entry';
+import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
+import { mustHaveModel, mustHoldNothing } from './empty-shards';
+import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from '../../service/collections/reshard-record';
+import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
+
+/** One call of a shard while items are copied, and one while clients wait. */
+const CALL_MS = 15_000;
+const SEALED_CALL_MS = 2_000;
+/** The old shards are opened again when sealing and what follows has not come to its end by then. */
+const SEALED_MS = 4_000;
+/** After sealing in vain, clients are left alone for so many times as long as they waited. */
+const UNSEALED_TIMES = 10;
+/** At most for so long. Where it is much longer, the wall clock was set. */
+const UNSEALED_MAX_MS = 120_000;
+/** Progress is stored so often. */
+const STORE_EVERY_MS = 2_000;
+/** Between two looks at new shards that are not indexed yet. */
+const INDEX_LOOK_MS = 500;
+/** New rows that are not in a graph are scanned. That many are soon scanned; more are waited for, as long as they get fewer. */
+const ROWS_LEFT = { share: 0.05, least: 20_000 };
+const INDEX_STALL_MS = 300_000;
+/** Between two pages the copy rests as long as a page took, so that it takes at most half of what others need. */
+const REST_MAX_MS = 500;
+
+/** The restores for which collections that are empty get other shards. */
+export interface FillingRestores {
+  /** Whether there is one of this id that is not over. Errors: unavailable. */
+  isRestoring(restore: string): Promise<boolean>;
+  /**
+   * What is noted in a restore together with the step from which there is no way back for the shards of this uid: from then on
+   * it can't be given up. Errors: conflict when it was given up, or is not known any more; unavailable.
+   */
+  finalNote(restore: string, uid: string): Promise<Beside>;
+}
+
+export interface ReshardParts {
+  restores: FillingRestores;
+  store: ClusterStore;
+  shards: Pick<ShardClient, 'make' | 'open' | 'read' | 'write'>;
+  clock: Clock;
+  log: Logger;
+  /** Aborted when this process stops. */
+  stop: AbortSignal;
+}
+
+interface Found {
+  record: CollectionRecord;
+  revision: number;
+}
+
+/**
+ * Drives a reshard from where it is, in one term. It ends with an error when something did not succeed, or somebody else
+ * drives it, and can be begun again at any time, in a later term: everything that it asks of shards may be repeated, and
+ * nothing of an earlier term counts where it has begun.
+ */
+export class ReshardPass {
+  private readonly transfers: ShardTransfers;
+  private readonly sealedTransfers: ShardTransfers;
+  private readonly sources: SourceProgress[];
+  private copied: number;
+  /** By the number of the old shard: changes that wait. */
+  private readonly waiting: number[];
+  /** The same: up to which of its marks this pass has taken over. */
+  private readonly marksTaken: number[];
+  private readonly pace = new CatchUpPace();
+  private storedMs: number;
+  /** Since when clients wait, as far as this pass knows; null: they do not, or it does not know. */
+  private sealingMs: number | null;
+
+  constructor(
+    private readonly owned: OwnedReshard,
+    private readonly parts: ReshardParts,
+  ) {
+    const { shards, clock } = parts;
+    const { name: collection, to, id: reshard, term, sources, copied, state, unseals } = owned.record;
+    const asked = { shards, clock, collection, newUid: to.uid, reshard, term };
+    this.transfers = new ShardTransfers({ ...asked, timeoutMs: CALL_MS });
+    this.sealedTransfers = new ShardTransfers({ ...asked, timeoutMs: SEALED_CALL_MS });
+    this.sources = sources.map((source) => ({ ...source }));
+    this.waiting = sources.map(() => 0);
+    this.marksTaken = sources.map(() => 0);
+    this.copied = copied;
+    this.storedMs = clock.monotonicMs();
+    this.sealingMs = state === 'sealing' && unseals !== true ? clock.monotonicMs() : null;
+  }
+
+  /** Resolves when the collection has its new shards, or the reshard was given up. Errors: those of the shards; Superseded. */
+  async run(): Promise<void> {
+    try {
+      await this.advance();
+    } catch (error) {
+      if (error instanceof OutdatedTerm) return this.noteOutdated(error);
+      if (isFinal(error) && (this.state === 'filling' || this.state === 'sealing')) {
+        this.parts.log.error({ error, ...this.facts() }, 'a reshard cannot be done and is given up');
+        await this.owned.change({ state: 'cancelling', error: (error as Error).message });
+        return;
+      }
+      // Clients wait: the old shards are opened again, and the rest is tried later.
+      if (this.state === 'sealing' && this.owned.record.unseals !== true && !(error instanceof Superseded)) await this.unseal();
+      throw error;
+    }
+  }
+
+  private get state(): string {
+    return this.owned.record.state;
+  }
+
+  private async advance(): Promise<void> {
+    const collection = await this.collection();
+    if (this.state === 'cancelling') return this.cancel(collection);
+    if (collection === null) return this.abandon();
+    if (this.owned.record.unseals === true) return this.unseal();
+    if (this.state === 'filling') await (this.isRestored ? this.awaitSeal(collection.record) : this.fill(collection.record));
+    // A process that was started again has opened the collection's own shards only.
+    else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record, 'open');
+    if (this.state === 'sealing') await this.seal();
+    if (this.state === 'opening') await this.open();
+  }
+
+  /** Whether the new shards have what a backup has, and not the items of the old ones. */
+  private get isRestored(): boolean {
+    return this.owned.record.restored !== undefined;
+  }
+
+  /** The new shards have what they shall have: nothing is copied, and the old ones are sealed as soon as they may be. */
+  private async awaitSeal(collection: CollectionRecord): Promise<void> {
+    await this.openNew(collection, 'make');
+    await this.transfers.stageAll(this.owned.record.to, 'filling');
+    // Marks may be many: those that there are now are taken over while nobody waits.
+    await this.takeMarks(this.transfers);
+    for (const sealMs = this.sealMs(); this.parts.clock.monotonicMs() < sealMs;) await this.pause(INDEX_LOOK_MS / 5);
+    await this.store({ state: 'sealing' });
+  }
+
+  /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
+  private async fill(collection: CollectionRecord): Promise<void> {
+    const { from, to } = this.owned.record;
+    await this.openNew(collection, 'make');
+    await this.transfers.stageAll(to, 'filling');
+    await this.track();
+    for (const [shard, source] of this.sources.entries()) if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
+    await this.catchUp();
+    this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
+    await this.store({ state: 'sealing' });
+  }
+
+  private async openNew(collection: CollectionRecord, how: 'make' | 'open'): Promise<void> {
+    const settings = shardSettings(collection);
+    const { name, to } = this.owned.record;
+    try {
+      await inBatches(idsOf(to), (id) => this.parts.shards[how]({ ...id, ...settings }));
+    } catch (error) {
+      throw isQuiverError(error) ? ofShards(`the new shards of collection "${name}"`, error) : error;
+    }
+  }
+
+  /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */
+  private async track(): Promise<void> {
+    const { from } = this.owned.record;
+    await this.transfers.stageAll(from, 'tracking', (shard) => this.sources[shard].change);
+    const found = await this.transfers.lookAtAll(from);
+    found.forEach(({ since, lastChange }, shard) => {
+      const source = this.sources[shard];
+      // The new shards may have items that were deleted while nobody noted it.
+      if (source.since > 0 && source.since !== since) throw new QuiverError('storage_failed', `shard ${shard} has forgotten what changed since it was copied`);
+      // What is copied is read later, so it has every change so far.
+      if (source.since === 0) this.sources[shard] = { ...NOTHING_COPIED, since, change: lastChange };
+    });
+    // Without an end, the copy would go after clients who store faster.
+    await inBatches(idsOf(from), async (id) => {
+      const source = this.sources[id.shard];
+      if (source.after === null && !source.isCopied) source.until = await this.transfers.lastStamp(id);
+    });
+    const total = found.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+    // Nothing is copied by that: what kept the last attempt may keep this one, too.
+    await this.store({ total, waitsFor: this.owned.record.waitsFor });
+  }
+
+  private async copy(shard: number, limit: number): Promise<void> {
+    const { from, to } = this.owned.record;
+    const id = { collectionUid: from.uid, shard };
+    const source = this.sources[shard];
+    const { until = Infinity } = source;
+    for (let next = this.transfers.scan(id, source.after, limit); ;) {
+      const startMs = this.parts.clock.monotonicMs();
+      const items = await next;
+      const last = items.at(-1);
+      if (last === undefined) break;
+      const isEnd = last.stamp > until;
+      if (!isEnd) {
+        // It is read while this page is written. When that fails, nobody waits for it.
+        next = this.transfers.scan(id, { stamp: last.stamp, externalId: last.externalId }, limit);
+        next.catch(() => undefined);
+      }
+      const states = items.filter(({ stamp }) => stamp <= until).map((item): ItemState => ({ externalId: item.externalId, item }));
+      await this.transfers.import(to, states);
+      source.after = { stamp: last.stamp, externalId: last.externalId };
+      this.copied += states.length;
+      if (isEnd) break;
+      await this.rest(startMs);
+      await this.storeNowAndThen();
+    }
+    source.isCopied = true;
+    source.after = null;
+    await this.store({});
+  }
+
+  /** Takes over what has changed, again and again. Ends when few changes are left and searches of the new shards are quick. */
+  private async catchUp(): Promise<void> {
+    const { clock } = this.parts;
+    const { to } = this.owned.record;
+    const sealMs = this.sealMs();
+    let rowsLeft = Infinity;
+    let movedMs = clock.monotonicMs();
+    for (let lookMs = 0; ;) {
+      const startMs = clock.monotonicMs();
+      const left = await this.whileStored(this.drainAll(this.transfers));
+      if (left <= CHANGES_LEFT_MAX && startMs >= lookMs && startMs >= sealMs) {
+        const now = rowsToIndex(await this.transfers.lookAtAll(to));
+        if (now < rowsLeft) movedMs = startMs;
+        rowsLeft = now;
+        if (rowsLeft === 0 || startMs - movedMs > INDEX_STALL_MS) break;
+        lookMs = startMs + INDEX_LOOK_MS;
+      }
+      if (left <= CHANGES_LEFT_MAX) await this.pause(INDEX_LOOK_MS / 5);
+      else await this.rest(startMs);
+      await this.storeNowAndThen();
+    }
+  }
+
+  /** When the old shards may be sealed, by monotonic time. */
+  private sealMs(): number {
+    const { clock } = this.parts;
+    const pauseMs = (this.owned.record.sealsAfter ?? 0) - clock.wallMs();
+    // Another coordinator's clock may have been ahead by a little.
+    return clock.monotonicMs() + (pauseMs <= 2 * UNSEALED_MAX_MS ? Math.min(pauseMs, UNSEALED_MAX_MS) : 0);
+  }
+
+  /** From here on clients wait. */
+  private async seal(): Promise<void> {
+    const { clock, log } = this.parts;
+    const { name: collection, from, to, id: reshard, term } = this.owned.record;
+    const startMs = clock.monotonicMs();
+    this.sealingMs ??= startMs;
+    const transfers = new ShardTransfers({ ...this.parts, collection, newUid: to.uid, reshard, term, timeoutMs: SEALED_CALL_MS, untilMs: startMs + SEALED_MS });
+    await transfers.stageAll(to, 'filling');
+    await transfers.stageAll(from, 'sealed');
+    if (this.isRestored) await this.takeMarks(transfers);
+    else while ((await this.drainAll(transfers)) > 0);
+    // No answer of theirs may be given once one of the new shards may take a write.
+    await transfers.stageAll(from, 'closed');
+    if (this.isRestored) await this.openWithModel();
+    else await this.store({ state: 'opening' });
+    if (this.owned.isEnded) return;
+    log.info({ ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) }, 'a reshard has sealed the old shards; the new ones take over');
+  }
+
+  /**
+   * Marks of writes that left nothing are taken over, so that these are not done again. Once the old shards are sealed, what
+   * they hold, they hold for good. Errors: conflict when there is an item.
+   */
+  private async takeMarks(transfers: ShardTransfers): Promise<void> {
+    const { from, to, name } = this.owned.record;
+    const found = await transfers.lookAtAll(from);
+    mustHoldNothing(name, found);
+    await inBatches([...found.entries()], async ([shard, { lastMark }]) => {
+      const taken = this.marksTaken[shard];
+      if (lastMark > taken) this.marksTaken[shard] = await transfers.importMarks({ collectionUid: from.uid, shard }, from.shards, to, taken);
+    });
+  }
+
+  /**
+   * There is no way back from here, so the backup's model becomes the collection's in the same moment: no text is embedded
+   * with another one from now on. The restore notes it, too, and can't be given up any more. Errors: conflict when the
+   * collection has another model by now, or the restore was given up.
+   */
+  private async openWithModel(): Promise<void> {
+    const { name, to, restored } = this.owned.record;
+    const { restore, embeddingModel: model } = restored!;
+    const key = collectionPath(name);
+    await this.changeWithCollection(async ({ record, revision }) => {
+      mustHaveModel(record, model);
+      const value = collectionToValue({ ...record, embeddingModel: record.embeddingModel ?? model });
+      const { guards, changes } = await this.parts.restores.finalNote(restore, to.uid);
+      return { change: { state: 'opening' }, beside: { guards: [{ key, revision }, ...guards], changes: [{ type: 'put', key, value }, ...changes] } };
+    });
+  }
+
+  /** Changes what follows from the collection as it is, and again if that changes meanwhile; ends it when the collection is gone. */
+  private async changeWithCollection(decide: (found: Found) => Promise<{ change: Partial<OwnedReshard['record']>; beside: Beside }>): Promise<void> {
+    for (;;) {
+      const found = await this.collection();
+      if (found === null) return this.abandon();
+      const { change, beside } = await decide(found);
+      try {
+        return await this.owned.change(change, beside);
+      } catch (error) {
+        // Its description may have been changed meanwhile, or it was deleted; a restore may tell how far it is.
+        if (!(error instanceof Superseded) || !(await this.isOutdated(beside))) throw error;
+      }
+    }
+  }
+
+  private async isOutdated({ guards }: Beside): Promise<boolean> {
+    const { store } = this.parts;
+    const found = await Promise.all(guards.map(async ({ key, revision }) => ((await store.get(key))?.revision ?? 0) !== revision));
+    return found.includes(true);
+  }
+
+  /**
+   * The old shards serve again, and go on noting what changes. Only then it is `filling` again: that may have to wait for
+   * other collections. In a term of its own, because a copy of what closed a shard may still be on its way.
+   */
+  private async unseal(): Promise<void> {
+    const { name: collection, from, id: reshard, term } = this.owned.record;
+    // Noted before, for whoever goes on if this one can't reach all of them.
+    await this.owned.change({ unseals: true, term: term + 1, sealsAfter: this.nextSeal() });
+    const transfers = new ShardTransfers({ ...this.parts, collection, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
+    await transfers.stageEach(from, this.isRestored ? 'open' : 'tracking');
+    await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.nextSeal() });
+  }
+
+  /** When clients may be kept waiting again, in wall time, if they need not wait any more from now on. */
+  private nextSeal(): number | undefined {
+    const { clock } = this.parts;
+    if (this.sealingMs === null) return this.owned.record.sealsAfter;
+    return clock.wallMs() + Math.min(Math.ceil((clock.monotonicMs() - this.sealingMs) * UNSEALED_TIMES), UNSEALED_MAX_MS);
+  }
+
+  /** The new shards have everything, and nobody reads or writes the old ones any more. */
+  private async open(): Promise<void> {
+    const { from, to, identity, name } = this.owned.record;
+    const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
+    await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
+    const key = collectionPath(name);
+    // Whoever counts the shards meanwhile counts again: it may have read the collection before, and its old shards after.
+    const counted: StoreChange = { type: 'put', key: CREATIONS_PATH, value: to.uid };
+    await this.changeWithCollection(async ({ record, revision }) => {
+      const value = collectionToValue(resharded(record, this.owned.record));
+      return { change: { state: 'retiring', behind: 0 }, beside: { guards: [{ key, revision }], changes: [{ type: 'put', key, value }, counted] } };
+    });
+    if (this.owned.isEnded) return;
+    this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
+  }
+
+  /** The old shards serve again; then the new ones go. */
+  private async cancel(collection: Found | null): Promise<void> {
+    const { from, error } = this.owned.record;
+    if (collection === null) return this.abandon();
+    await this.mustNotBeLive();
+    // Clients may wait for every one of them: the seal may be what was given up.
+    await this.sealedTransfers.stageEach(from, 'open');
+    const changes = dropChanges(this.owned.record);
+    if (error === null) await this.owned.end(changes);
+    else await this.owned.change({ state: 'failed', earlier: [], behind: 0 }, { guards: [], changes });
+    this.parts.log.info({ ...this.facts(), error }, 'a reshard was given up; the old shards serve as before');
+  }
+
+  /** The collection was deleted, and its shards with it. */
+  private async abandon(): Promise<void> {
+    await this.owned.end(dropChanges(this.owned.record));
+  }
+
+  /**
+   * New shards that were opened may hold writes of clients, though this record says that they have not taken over: it is
+   * from a backup then. Those that can't be asked are taken for what the record says. Errors: OutdatedTerm.
+   */
+  private async mustNotBeLive(): Promise<void> {
+    const { to, id } = this.owned.record;
+    const found = await Promise.allSettled(idsOf(to).map((shard) => this.sealedTransfers.look(shard, Number.MAX_SAFE_INTEGER, 1)));
+    for (const one of found) if (one.status === 'fulfilled' && one.value.stage === 'open' && one.value.reshard === id) throw new OutdatedTerm('a new shard was opened already');
+  }
+
+  /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
+  private async drainAll(transfers: ShardTransfers): Promise<number> {
+    const left = await inBatches([...this.sources.keys()], (shard) => this.drain(shard, transfers));
+    return left.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Changes that wait, by what is known. */
+  private get behind(): number {
+    return this.waiting.reduce((sum, count) => sum + count, 0);
+  }
+
+  private get changesDone(): number {
+    return this.sources.reduce((sum, { change }) => sum + change, 0);
+  }
+
+  private async drain(shard: number, transfers: ShardTransfers): Promise<number> {
+    const { from, to } = this.owned.record;
+    const id = { collectionUid: from.uid, shard };
+    const source = this.sources[shard];
+    let until = -1;
+    for (;;) {
+      const startMs = this.parts.clock.monotonicMs();
+      const { writesPerSecond } = this.pace;
+      const found = this.mustTrack(await transfers.look(id, source.change, undefined, writesPerSecond && Math.ceil(writesPerSecond / from.shards)), shard);
+      if (until < 0) until = found.lastChange;
+      for await (const states of transfers.statesOf(id, found.externalIds)) await transfers.import(to, states);
+      source.change = found.upTo;
+      this.waiting[shard] = found.lastChange - source.change;
+      this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
+      // After the changes: while the shard is sealed, nothing comes behind these.
+      if (found.lastMark > this.marksTaken[shard]) this.marksTaken[shard] = await transfers.importMarks(id, from.shards, to, this.marksTaken[shard]);
+      if (source.change >= until) return this.waiting[shard];
+      if (transfers === this.transfers) await this.rest(startMs);
+    }
+  }
+
+  /** Errors: storage_failed when the shard did not note every change since it was copied: its replica lost something. */
+  private mustTrack(found: ShardTransfer, shard: number): ShardTransfer {
+    const { id } = this.owned.record;
+    const source = this.sources[shard];
+    if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
+      throw new QuiverError('storage_failed', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
+    return found;
+  }
+
+  /** Waits for the work, which may be long, and stores how far it is meanwhile. Errors: those of the work; Superseded. */
+  private async whileStored<Result>(work: Promise<Result>): Promise<Result> {
+    let isDone = false;
+    const done = work.finally(() => (isDone = true));
+    for (;;) {
+      const timer = new AbortController();
+      await Promise.race([done, sleep(STORE_EVERY_MS, undefined, { signal: timer.signal }).catch(() => undefined)]).finally(() => timer.abort());
+      if (isDone) return done;
+      // Nothing may be written once somebody else drives it, so the work is waited for.
+      await this.storeNowAndThen().catch((error: unknown) => done.then(() => Promise.reject(error)));
+    }
+  }
+
+  private async storeNowAndThen(): Promise<void> {
+    if (this.parts.clock.monotonicMs() - this.storedMs < STORE_EVERY_MS) return;
+    await this.store({});
+    // What is stored need not be remembered by the shards.
+    if (this.behind <= CHANGES_LEFT_MAX) await this.transfers.stageAll(this.owned.record.from, 'tracking', (shard) => this.sources[shard].change);
+  }
+
+  private async store(change: Partial<OwnedReshard['record']>): Promise<void> {
+    this.mustGoOn();
+    await this.owned.change({ sources: this.sources.map((source) => ({ ...source })), copied: this.copied, behind: this.behind, waitsFor: undefined, ...change });
+    this.storedMs = this.parts.clock.monotonicMs();
+  }
+
+  private async rest(sinceMs: number): Promise<void> {
+    if (this.pace.isUrgent) return this.mustGoOn();
+    await this.pause(Math.min(this.parts.clock.monotonicMs() - sinceMs, REST_MAX_MS));
+  }
+
+  private async pause(ms: number): Promise<void> {
+    this.mustGoOn();
+    await sleep(ms, undefined, { signal: this.parts.stop }).catch(() => undefined);
+    this.mustGoOn();
+  }
+
+  private mustGoOn(): void {
+    if (this.parts.stop.aborted) throw new Superseded('this process stops');
+  }
+
+  /** The collection as it is in the store; null when it is gone, or is another one. */
+  private async collection(): Promise<Found | null> {
+    const { name, identity } = this.owned.record;
+    const entry = await this.parts.store.get(collectionPath(name));
+    if (entry === null) return null;
+    const record = collectionFromEntry(entry);
+    return record.identity === identity && record.state === 'ready' ? { record, revision: entry.revision } : null;
+  }
+
+  /**
+   * A shard knows a later term than the record, which nobody has taken over: the cluster store was put back from a backup.
+   * The new shards may be those that clients used since, so nothing is done any more.
+   */
+  private async noteOutdated(error: OutdatedTerm): Promise<void> {
+    const message = 'the cluster store is older than what the shards know of this reshard; it is left as it is';
+    await this.owned.change({ state: 'stuck', error: message });
+    this.parts.log.error({ error, ...this.facts() }, message);
+  }
+
+  private facts(): Record<string, unknown> {
+    const { name: collection, id, term } = this.owned.record;
+    return { collection, reshard: id, term };
+  }
+}
+
+/** Rows that searches would scan; 0 when they are few. */
+function rowsToIndex(found: ShardTransfer[]): number {
+  let left = 0;
+  for (const { index } of found) {
+    if (index === null || index.state !== 'indexing') continue;
+    const rows = index.rows - index.indexedRows;
+    if (rows > Math.max(index.rows * ROWS_LEFT.share, ROWS_LEFT.least)) left += rows;
+  }
+  return left;
+}
+
+/** An error that the same attempt would meet again. */
+function isFinal(error: unknown): boolean {
+  return isQuiverError(error) && !error.retryable && error.kind !== 'not_found';
+}

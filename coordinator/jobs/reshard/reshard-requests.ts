@@ -1,0 +1,219 @@
+import { randomBytes } from 'node:crypto';
+import type { ClusterStore, Guard, StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { Clock } from '../../../shared/base/time/clock';
+import { besides, mustBeFirst, type StoreMark } from '../../service/idempotency/store-mark';
+import { collectionNotFound } from '../../service/routing/collection-not-found';
+import type { ReshardView } from '../../service/service';
+import { checkQuota, type CollectionQuota, countPresent } from '../../service/collections/collection-quota';
+import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, type CollectionRecord } from '../../service/collections/collection-record';
+import {
+  isCancellable,
+  isUnderWay,
+  NOTHING_COPIED,
+  type ReshardRecord,
+  reshardFromEntry,
+  reshardPath,
+  RESHARDS_PREFIX,
+  reshardToValue,
+  type RestoredSet,
+  type ShardSet,
+} from '../../service/collections/reshard-record';
+import { mustHoldNothing } from './empty-shards';
+import { presentSets } from '../../service/collections/present-sets';
+import { reshardView, shownReshards } from '../../service/collections/reshard-view';
+import { idsOf, inBatches, ShardTransfers } from './shard-transfers';
+
+const UID_BYTES = 16;
+/** Every failed attempt means that another change was made. */
+const ATTEMPTS_MAX = 32;
+/** The shards are asked for their terms. */
+const LOOK_MS = 10_000;
+
+/** One of them, for those who only look. */
+const NEW_SHARD_MS = 1_000;
+
+export interface NewShardReading {
+  collection: string;
+  shard: number;
+  vectors: number | null;
+}
+
+/** A reshard that may begin, with what has to hold until then and what is stored. */
+interface PlannedReshard {
+  reshard: ReshardRecord;
+  guards: Guard[];
+  changes: StoreChange[];
+}
+
+/** Begins reshards, gives them up and shows them. Somebody else drives them (Resharder). */
+export class ReshardRequests {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      shards: Pick<ShardClient, 'read' | 'write'>;
+      clock: Clock;
+      quota: CollectionQuota;
+    },
+  ) {}
+
+  /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
+  async begin(name: string, shards: number, mark?: StoreMark): Promise<ReshardView> {
+    const { store } = this.options;
+    const { record: seen } = await this.collection(name);
+    if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const { reshard, guards, changes } = await this.planned(seen, { uid: randomBytes(UID_BYTES).toString('hex'), shards });
+      const outcome = besides(mark, reshardView(reshard));
+      const result = await store.transact([...guards, ...outcome.guards], [...changes, ...outcome.changes]);
+      mustBeFirst(mark, result);
+      if (result.applied) return reshardView(reshard);
+    }
+    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
+  }
+
+  /**
+   * What puts a backup in the place of a collection's shards, which are empty now. Whoever restores stores it, and again what is
+   * planned then if something else was changed meanwhile. Errors: as `begin`; conflict when there is an item.
+   */
+  async plannedRestore(seen: CollectionRecord, to: ShardSet, restored: RestoredSet): Promise<PlannedReshard> {
+    await this.mustBeEmpty(seen);
+    return this.planned(seen, to, restored);
+  }
+
+  /** Errors: conflict when one of its shards holds an item; unavailable. */
+  async mustBeEmpty({ name, uid, shards }: Pick<CollectionRecord, 'name' | 'uid' | 'shards'>): Promise<void> {
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    mustHoldNothing(name, await transfers.lookAtAll({ uid, shards }));
+  }
+
+  private async planned(seen: CollectionRecord, to: ShardSet, restored?: RestoredSet): Promise<PlannedReshard> {
+    const { store, clock, quota } = this.options;
+    const { name } = seen;
+    // In this order, as for a creation: one that comes in between fails the transaction. So does another reshard, which may
+    // have been given up by then and left the shards in a later term than they were found in.
+    const creations = await store.get(CREATIONS_PATH);
+    // One that is under way now may be given up, too, before it is looked for below.
+    mustNotBeUnderWay(await this.presentOf(seen.identity));
+    const term = await this.nextTerm(seen);
+    const { record, entry } = await this.collection(name);
+    if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
+    const key = reshardPath(record.identity);
+    const present = await store.get(key);
+    const before = present === null ? null : reshardFromEntry(present);
+    mustNotBeUnderWay(before);
+    const replicas = restored?.replicas ?? record.replicas;
+    checkQuota(quota, countPresent(quota, await presentSets(store)), { ...record, ...to, replicas }, { isReshard: true });
+    const reshard: ReshardRecord = {
+      id: to.uid,
+      identity: record.identity,
+      name,
+      from: { uid: record.uid, shards: record.shards },
+      to,
+      earlier: before?.state === 'retiring' ? [before.from, ...before.earlier] : [],
+      replicas: record.replicas,
+      ...(restored !== undefined && { restored }),
+      state: restored === undefined ? 'filling' : 'seeding',
+      term,
+      startedAt: new Date(clock.wallMs()).toISOString(),
+      error: null,
+      sources: Array.from({ length: record.shards }, () => NOTHING_COPIED),
+      copied: 0,
+      total: 0,
+      behind: 0,
+    };
+    return {
+      reshard,
+      guards: [
+        { key, revision: present?.revision ?? 0 },
+        { key: entry.key, revision: entry.revision },
+        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+      ],
+      changes: [
+        { type: 'put', key, value: reshardToValue(reshard) },
+        { type: 'put', key: CREATIONS_PATH, value: to.uid },
+      ],
+    };
+  }
+
+  /** Errors: not_found, also when there is nothing to give up, or it is too late for that. */
+  async cancel(name: string, mark?: StoreMark): Promise<ReshardView> {
+    const { store } = this.options;
+    const { record } = await this.collection(name);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await store.get(reshardPath(record.identity));
+      const reshard = entry === null ? null : reshardFromEntry(entry);
+      if (entry === null || reshard === null || (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')) {
+        throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
+      }
+      if (reshard.restored !== undefined && reshard.state !== 'stuck') throw new QuiverError('conflict', `collection "${name}" is being restored: give up ${reshard.restored.restore} instead`);
+      if (reshard.state === 'cancelling') return reshardView(reshard);
+      // One that failed is shown until somebody has seen it.
+      const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
+      const outcome = besides(mark, reshardView(reshard.state === 'failed' ? reshard : change));
+      const guards = [{ key: entry.key, revision: entry.revision }, ...outcome.guards];
+      const ended: StoreChange = reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) };
+      const result = await store.transact(guards, [ended, ...outcome.changes]);
+      mustBeFirst(mark, result);
+      if (result.applied) return reshardView(reshard.state === 'failed' ? reshard : change);
+    }
+    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`);
+  }
+
+  async list(): Promise<ReshardView[]> {
+    const { entries } = await this.options.store.list(RESHARDS_PREFIX);
+    return shownReshards(entries.map(reshardFromEntry));
+  }
+
+  /** The shards that are to take the place of those of a collection, with how many vectors each has; null: it does not say. */
+  async newShards(): Promise<NewShardReading[]> {
+    const { store, shards, clock } = this.options;
+    const coming = (await store.list(RESHARDS_PREFIX)).entries.map(reshardFromEntry).filter(({ state }) => state !== 'seeding' && state !== 'failed' && state !== 'retiring');
+    const found = coming.map(({ id, name, term, to }) => {
+      const transfers = new ShardTransfers({ shards, clock, collection: name, newUid: to.uid, reshard: id, term, timeoutMs: NEW_SHARD_MS });
+      return inBatches(idsOf(to), async (shard) => {
+        const vectors = await transfers.look(shard, Number.MAX_SAFE_INTEGER, 1).then(
+          ({ vectorCount }) => vectorCount,
+          () => null,
+        );
+        return { collection: name, shard: shard.shard, vectors };
+      });
+    });
+    return (await Promise.all(found)).flat();
+  }
+
+  private async presentOf(identity: string): Promise<ReshardRecord | null> {
+    const entry = await this.options.store.get(reshardPath(identity));
+    return entry === null ? null : reshardFromEntry(entry);
+  }
+
+  /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */
+  private async nextTerm({ uid, shards, name }: CollectionRecord): Promise<number> {
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, collection: name, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    try {
+      const found = await transfers.lookAtAll({ uid, shards });
+      if (found.some(({ stage }) => stage !== 'open')) throw new QuiverError('unavailable', `shards of collection "${name}" are part of a reshard that is not over; the call may be retried`);
+      return Math.max(...found.map(({ term }) => term)) + 1;
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'not_found') throw collectionNotFound(name);
+      throw error;
+    }
+  }
+
+  private async collection(name: string): Promise<{ record: CollectionRecord; entry: StoreEntry }> {
+    const entry = await this.options.store.get(COLLECTIONS_PREFIX + name);
+    const record = entry === null ? null : collectionFromEntry(entry);
+    if (entry === null || record === null || record.state !== 'ready') throw collectionNotFound(name);
+    return { record, entry };
+  }
+}
+
+/** Errors: conflict when the collection gets other shards already. */
+export function mustNotBeUnderWay(present: ReshardRecord | null): void {
+  if (present === null || present.state === 'retiring') return;
+  const { name, restored } = present;
+  // One that failed, too: it is the restore's to take back.
+  if (restored !== undefined) throw new QuiverError('already_exists', `collection "${name}" is being restored already, by ${restored.restore}`);
+  if (isUnderWay(present)) throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+}

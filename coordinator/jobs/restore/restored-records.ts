@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { SHARDS_MAX } from '../../../shared/backup-store/content-schemas';
+import { isQuiverError, QuiverError } from '../../../shared/base/errors/quiver-error';
+import { METADATA_PLACES } from '../../../shared/contract/shard/metadata-place';
+import { LANGUAGES } from '../../../shared/base/text/language';
+import { METRICS } from '../../../shared/contract/vector/metric';
+import { QUANTIZATIONS } from '../../../shared/contract/vector/quantization';
+import { VECTOR_PLACES } from '../../../shared/contract/vector/vector-place';
+import { collectionFromEntry, type CollectionRecord } from '../../service/collections/collection-record';
+import { type KeyRecord, keyFromEntry } from '../../service/keys/key-record';
+import { QUOTA_PERIODS } from '../../service/keys/quota/key-quota';
+
+/**
+ * What a record of the cluster store may hold that comes out of a backup: this service did not check it when it came in, and somebody
+ * else may have written it.
+ */
+
+/** As the API's bounds: of a name, a description, replicas. */
+const NAME = /^[A-Za-z0-9_-]{1,255}$/;
+const DESCRIPTION_LENGTH_MAX = 20_000;
+const REPLICAS_MAX = 5;
+/** Beyond all that a setting allows. */
+const DIM_MAX = 65_536;
+const TEXT_LENGTH_MAX = 1_000;
+const ENTRIES_MAX = 10_000;
+/** Numbers are never given twice, so there must be room behind it. */
+const KEY_ID_MAX = 1_000_000_000;
+
+const uid = z.string().regex(/^[\w-]{1,64}$/);
+const text = z.string().max(TEXT_LENGTH_MAX);
+/** It becomes part of names in the cluster store. */
+const time = z.string().regex(/^[\w:.+-]{0,40}$/);
+const most = z.int().min(0).nullable();
+
+const collection = z.object({
+  uid,
+  identity: uid,
+  name: z.string().regex(NAME, 'must be 1 to 255 letters, digits, hyphens or underscores'),
+  dim: z.int().min(1).max(DIM_MAX),
+  metric: z.enum(METRICS),
+  description: z.string().max(DESCRIPTION_LENGTH_MAX).nullable(),
+  language: z.enum(LANGUAGES).nullable(),
+  quantization: z.enum(QUANTIZATIONS),
+  metadata: z.enum(METADATA_PLACES).optional(),
+  vectors: z.enum(VECTOR_PLACES).optional(),
+  shards: z.int().min(1).max(SHARDS_MAX),
+  replicas: z.int().min(1).max(REPLICAS_MAX),
+  minInSync: z.int().min(1).max(REPLICAS_MAX),
+  createdAt: time,
+  ttlSeconds: z.int().min(1).nullable().optional(),
+  embeddingModel: text.nullable(),
+  quota: z.object({ items: most, bytes: most }).optional(),
+  state: z.enum(['creating', 'ready']),
+});
+
+/** What a later version added to a key may be a limit of it, and stays. */
+const key = z.looseObject({
+  id: z.int().min(1).max(KEY_ID_MAX),
+  origin: z.int().min(1).max(KEY_ID_MAX).optional(),
+  name: z.string().max(TEXT_LENGTH_MAX),
+  // One that is not known here may do nothing.
+  role: z.string().max(TEXT_LENGTH_MAX),
+  digest: z.string().regex(/^[0-9a-f]{64}$/),
+  createdAt: time,
+  isActive: z.boolean(),
+  expiresAt: time.nullable(),
+  previous: z.object({ digest: z.string().regex(/^[0-9a-f]{64}$/), expiresAt: time }).nullable(),
+  collections: z
+    .array(z.object({ name: text.optional(), prefix: text.optional(), role: text.optional() }))
+    .max(ENTRIES_MAX)
+    .nullable(),
+  allowedNetworks: z.array(text).max(ENTRIES_MAX).nullable(),
+  rateLimitPerMinute: z.int().min(0).nullable(),
+  quota: z.object({ items: most, bytes: most, period: z.enum(QUOTA_PERIODS) }).nullable(),
+});
+
+/** A collection of a backup, without what was only of its way into being. Errors: storage_damaged, which names it. */
+export function backedUpRecord({ name, record }: { name: string; record: string }): CollectionRecord {
+  return fitting(collection, () => collectionFromEntry({ key: '', value: record }), `collection ${JSON.stringify(name)}`) as CollectionRecord;
+}
+
+/** A key of a backup. Errors: storage_damaged. */
+export function backedUpKey(value: string): KeyRecord {
+  return fitting(key, () => keyFromEntry({ key: '', value }), 'a key') as KeyRecord;
+}
+
+function fitting<Content>(schema: z.ZodType<Content>, read: () => unknown, what: string): Content {
+  let record: unknown;
+  try {
+    record = read();
+  } catch (error) {
+    if (!isQuiverError(error)) throw error;
+    throw new QuiverError('storage_damaged', `the backup is damaged: ${what} in it has a record that is unreadable`, { cause: error });
+  }
+  const found = schema.safeParse(record);
+  if (found.success) return found.data;
+  const [{ path, message }] = found.error.issues;
+  throw new QuiverError('storage_damaged', `the backup is damaged: ${what} in it can not be restored: ${path.join('.')}: ${message}`);
+}

@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { noteStuckThread } from '../../../shared/base/process/stuck-threads';
+import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';
+import type { ModelDescription } from './model-description';
+import { modelFailure } from './model-failure';
+
+/** Vectors of some texts. */
+export interface EncodedTexts {
+  /** Texts × dim, row-major. */
+  vectors: Float32Array;
+  /** The tokens of each that the model did not read; undefined: it read all. */
+  left?: readonly number[] | undefined;
+}
+
+/** A model that runs in another thread. Requests are answered in order. */
+export interface EmbeddingRunner {
+  readonly dim: number;
+  /** Whether several texts may run in one batch without changing each other's vectors. */
+  readonly isInvariant: boolean;
+  /** Resolves once, when the runner has ended for whatever reason, or was given up. */
+  readonly ended: Promise<void>;
+  /** Runs the texts in one batch. Errors: embedding_unavailable; unavailable when the runner ends. */
+  embed(texts: string[]): Promise<EncodedTexts>;
+  /** The tokens of each text, with the special ones. Errors: as `embed`. */
+  measure(texts: string[]): Promise<number[]>;
+  /** Ends it after the requests made before. */
+  close(): Promise<void>;
+  /** Waits for nothing more of it: its requests fail. */
+  giveUp(): void;
+}
+
+/** The compiled worker beside this file. */
+export const EMBEDDING_WORKER = join(__dirname, 'embedding-worker.js');
+
+interface Waiter {
+  resolve: (reply: EmbeddingReply) => void;
+  reject: (error: Error) => void;
+}
+
+/** A worker thread with a model in it. */
+export class EmbeddingThread implements EmbeddingRunner {
+  readonly ended: Promise<void>;
+  private readonly waiters = new Map<number, Waiter>();
+  private nextId = 0;
+  private hasEnded = false;
+  private isLeft = false;
+  private resolveEnded: () => void = () => undefined;
+
+  private constructor(
+    private readonly worker: Worker,
+    readonly dim: number,
+    readonly isInvariant: boolean,
+  ) {
+    worker.on('message', (reply: EmbeddingReply) => this.take(reply));
+    this.ended = new Promise((resolve) => (this.resolveEnded = resolve));
+    worker.once('exit', () => this.end());
+    // The exit event follows; it fails the waiting requests.
+    worker.on('error', () => undefined);
+  }
+
+  /** Starts a worker and loads the model in it. Errors: embedding_unavailable with the reason. */
+  static start(description: ModelDescription, workerFile = EMBEDDING_WORKER): Promise<EmbeddingThread> {
+    const data: EmbeddingWorkerData = { description };
+    // Libraries in the worker write to the console, but the log must consist of JSON lines only.
+    const worker = new Worker(workerFile, { workerData: data, stdout: true, stderr: true, name: 'embedding' });
+    worker.stdout.resume();
+    worker.stderr.resume();
+    return new Promise((resolve, reject) => {
+      let hasStarted = false;
+      worker.once('error', (error) => {
+        if (!hasStarted) reject(modelFailure('its worker ended while it loaded', error));
+      });
+      worker.once('exit', () => {
+        if (!hasStarted) reject(modelFailure('its worker ended while it loaded'));
+      });
+      worker.once('message', (reply: EmbeddingReply) => {
+        hasStarted = true;
+        if (reply.type === 'ready') return resolve(new EmbeddingThread(worker, reply.dim, reply.isInvariant));
+        void worker.terminate();
+        reject(reply.type === 'failed' ? modelFailure(reply.reason, new Error(reply.cause)) : modelFailure('its worker is out of step'));
+      });
+    });
+  }
+
+  async embed(texts: string[]): Promise<EncodedTexts> {
+    const reply = await this.ask('embed', texts);
+    return reply as EmbeddingReply & { type: 'vectors' };
+  }
+
+  async measure(texts: string[]): Promise<number[]> {
+    const reply = await this.ask('measure', texts);
+    return (reply as EmbeddingReply & { type: 'lengths' }).lengths;
+  }
+
+  private ask(type: 'embed' | 'measure', texts: string[]): Promise<EmbeddingReply> {
+    if (this.hasEnded) return Promise.reject(interrupted());
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      this.waiters.set(id, { resolve, reject });
+      this.say({ type, id, texts });
+    });
+  }
+
+  /**
+   * The worker ends itself between two requests. Terminating it from outside while its graph runs would crash the
+   * process, because the native library throws when it returns to a thread that is gone.
+   */
+  async close(): Promise<void> {
+    this.leave();
+    await this.ended;
+  }
+
+  /**
+   * Its thread can't be ended from here ({@link close}): it ends itself when it comes back from what it is at, which may be
+   * never. Its memory stays until then.
+   */
+  giveUp(): void {
+    this.leave();
+    this.worker.unref();
+    this.end();
+  }
+
+  /** From now on an exit of the process does not wait for the thread. */
+  private leave(): void {
+    if (this.hasEnded || this.isLeft) return;
+    this.isLeft = true;
+    this.worker.once('exit', noteStuckThread());
+    this.say({ type: 'end' });
+  }
+
+  private end(): void {
+    this.hasEnded = true;
+    for (const waiter of this.waiters.values()) waiter.reject(interrupted());
+    this.waiters.clear();
+    this.resolveEnded();
+  }
+
+  private say(request: EmbeddingRequest): void {
+    this.worker.postMessage(request);
+  }
+
+  private take(reply: EmbeddingReply): void {
+    if (reply.type === 'ready' || reply.type === 'failed') return;
+    const waiter = this.waiters.get(reply.id);
+    this.waiters.delete(reply.id);
+    if (reply.type !== 'error') waiter?.resolve(reply);
+    else waiter?.reject(new QuiverError('embedding_unavailable', 'The embedding model failed on this text', { cause: new Error(reply.cause) }));
+  }
+}
+
+function interrupted(): QuiverError {
+  return new QuiverError('unavailable', 'The embedding worker ended before it answered; the call may be retried');
+}

@@ -1,0 +1,107 @@
+import type { StoreEntry, StoreEvent } from '../../../shared/cluster-store/cluster-store';
+import { type Clock, systemClock } from '../../../shared/base/time/clock';
+import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from './collection-record';
+
+/** What this process changed or read, and the watch has not told within this, is of a history that the store no longer has. */
+const OWN_FOR_MS = 30_000;
+
+interface Known {
+  record: CollectionRecord;
+  revision: number;
+}
+
+/** Ahead of the watch. null: removed by this process. */
+interface Own {
+  record: CollectionRecord | null;
+  revision: number;
+  untilMs: number;
+}
+
+/**
+ * The collections in memory, by name: what the store's watch has told, and beside it, until the watch has come as far, what
+ * this process itself changed or read later. Where the watch tells something earlier than before, the store was put back to an
+ * earlier state, and what it tells is the difference: that holds, whatever was known.
+ */
+export class CollectionDirectory {
+  private readonly watched = new Map<string, Known>();
+  private readonly own = new Map<string, Own>();
+  private watchedRevision = 0;
+  private readonly listeners = new Set<(name: string) => void>();
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs'> = systemClock) {}
+
+  /** The collection that clients see under this name, or null. */
+  get(name: string): CollectionRecord | null {
+    const known = this.own.size === 0 ? this.watched.get(name) : (this.ownOf(name) ?? this.watched.get(name));
+    const record = known?.record ?? null;
+    return record !== null && record.state === 'ready' ? record : null;
+  }
+
+  /** Names of the collections that clients see. */
+  names(): string[] {
+    const names = new Set([...this.watched.keys(), ...this.own.keys()]);
+    return [...names].filter((name) => this.get(name) !== null);
+  }
+
+  /** Calls `listener` with the name of each collection that changes, until the function returned is called. */
+  onChange(listener: (name: string) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  /** Starts from a listing at `revision`; the watch continues from there. */
+  load(entries: StoreEntry[], revision: number): void {
+    for (const entry of entries) {
+      const record = collectionFromEntry(entry);
+      this.watched.set(record.name, { record, revision: entry.revision });
+      this.notify(record.name);
+    }
+    this.watchedRevision = revision;
+  }
+
+  /** Takes a record that this process changed or read at `revision`. */
+  put(record: CollectionRecord, revision: number): void {
+    this.keepOwn(record.name, record, revision);
+  }
+
+  /** Takes a removal by this process. */
+  remove(name: string, revision: number): void {
+    this.keepOwn(name, null, revision);
+  }
+
+  /** Applies changes that the store reports, in its order. */
+  apply(events: StoreEvent[]): void {
+    const wentBack = events.some(({ revision }) => revision <= this.watchedRevision);
+    const changed = new Set<string>();
+    for (const event of events) {
+      const name = event.key.slice(COLLECTIONS_PREFIX.length);
+      if (event.type === 'delete') this.watched.delete(name);
+      else this.watched.set(name, { record: collectionFromEntry(event), revision: event.revision });
+      changed.add(name);
+    }
+    this.watchedRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.watchedRevision);
+    for (const [name, { revision }] of this.own) {
+      if (!wentBack && revision > this.watchedRevision) continue;
+      this.own.delete(name);
+      changed.add(name);
+    }
+    for (const name of changed) this.notify(name);
+  }
+
+  private keepOwn(name: string, record: CollectionRecord | null, revision: number): void {
+    if (revision <= this.watchedRevision || revision <= (this.own.get(name)?.revision ?? 0)) return;
+    this.own.set(name, { record, revision, untilMs: this.clock.monotonicMs() + OWN_FOR_MS });
+    this.notify(name);
+  }
+
+  private ownOf(name: string): Own | undefined {
+    const own = this.own.get(name);
+    if (own === undefined || this.clock.monotonicMs() < own.untilMs) return own;
+    this.own.delete(name);
+    return undefined;
+  }
+
+  private notify(name: string): void {
+    for (const listener of this.listeners) listener(name);
+  }
+}

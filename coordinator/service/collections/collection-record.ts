@@ -1,0 +1,188 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import type { ShardSeed } from '../../../shared/contract/shard/shard-backup';
+import type { ShardId, ShardSpec } from '../../../shared/contract/shard/shard-client';
+import type { Language } from '../../../shared/base/text/language';
+import { DEFAULT_METADATA_PLACE, type MetadataPlace } from '../../../shared/contract/shard/metadata-place';
+import { DEFAULT_QUANTIZATION, type Quantization } from '../../../shared/contract/vector/quantization';
+import { DEFAULT_VECTOR_PLACE, type VectorPlace } from '../../../shared/contract/vector/vector-place';
+import type { Metric } from '../../../shared/contract/vector/metric';
+import type { StorageQuota } from '../service';
+
+/** Every collection is one entry under this prefix, with the name that clients use. */
+export const COLLECTIONS_PREFIX = '/q/collections/';
+/** Collections whose shards are still to be dropped, by uid. Their names are free already. */
+export const DROPS_PREFIX = '/q/collection-drops/';
+/** Changed by every creation, so that of two that counted the same collections only one succeeds. */
+export const CREATIONS_PATH = '/q/collection-creations';
+
+/**
+ * A collection as the cluster store holds it.
+ *
+ *   (none) ──create──▶ creating ──shards open──▶ ready ──delete──▶ (none), and a drop intent under DROPS_PREFIX
+ *                          └──failed or found at a start──────────▶ (none), and a drop intent
+ */
+export interface CollectionRecord {
+  /** Random, never reused. The shards know their collection by it; a reshard makes others, under a new one. */
+  uid: string;
+  /** The uid of its first shards, which stays the same: that of the collection itself. */
+  identity: string;
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  /** The language of its keyword text. It never changes, because stored text is analysed with it. */
+  language: Language | null;
+  /** It never changes. */
+  quantization: Quantization;
+  /** It never changes. Absent: DEFAULT_METADATA_PLACE; coordinators of earlier versions know no other. */
+  metadata?: MetadataPlace | undefined;
+  /** The same. Absent: DEFAULT_VECTOR_PLACE. */
+  vectors?: VectorPlace | undefined;
+  shards: number;
+  replicas: number;
+  /**
+   * Replicas of a shard that must have a write before it is acknowledged, and that must be present for the shard to
+   * serve; 1 to `replicas`.
+   */
+  minInSync: number;
+  /** ISO 8601, UTC, milliseconds. */
+  createdAt: string;
+  /** How long after its last write an item without a time of its own expires; null: never. */
+  ttlSeconds?: number | null | undefined;
+  /** The model of its first text and from then on of all its texts; null before. */
+  embeddingModel: string | null;
+  /** Absent: it may hold as much as there is room for. Coordinators of earlier versions know no quotas. */
+  quota?: StorageQuota | undefined;
+  /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
+  state: 'creating' | 'ready';
+  /** What its shards are made with; only of one that is `creating`, and then a restore drives it. */
+  seed?: Omit<ShardSeed, 'shards'> | undefined;
+  /** Of one that is `creating`: the token of the request, which may be repeated (idempotency/store-mark.ts). */
+  once?: string | undefined;
+}
+
+/** Shards that must be dropped. */
+export interface DropIntent {
+  uid: string;
+  name: string;
+  shards: number;
+  replicas: number;
+}
+
+/**
+ * One for one or two replicas, so that a pair goes on when one of them fails. Two for three or more, so that a write is
+ * on two stores before it is acknowledged.
+ */
+export function defaultMinInSync(replicas: number): number {
+  return replicas >= 3 ? 2 : 1;
+}
+
+/** undefined for a quota that bounds nothing. */
+export function quotaOrNone(quota: StorageQuota | null | undefined): StorageQuota | undefined {
+  return quota === null || quota === undefined || (quota.items === null && quota.bytes === null) ? undefined : quota;
+}
+
+export function collectionPath(name: string): string {
+  return COLLECTIONS_PREFIX + name;
+}
+
+/** The settings with which its shards are opened. */
+export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
+  const { dim, metric, language, quantization, metadata = DEFAULT_METADATA_PLACE, vectors = DEFAULT_VECTOR_PLACE, seed, shards } = record;
+  return {
+    dim,
+    metric,
+    ...(language !== null && { language }),
+    ...(quantization !== DEFAULT_QUANTIZATION && { quantization }),
+    ...(metadata !== DEFAULT_METADATA_PLACE && { metadata }),
+    ...(vectors !== DEFAULT_VECTOR_PLACE && { vectors }),
+    ...(seed !== undefined && { seed: { ...seed, shards } }),
+  };
+}
+
+export function dropPath(uid: string): string {
+  return DROPS_PREFIX + uid;
+}
+
+export function collectionToValue(record: CollectionRecord): string {
+  return JSON.stringify({
+    uid: record.uid,
+    // As versions wrote it that knew no other.
+    identity: record.identity === record.uid ? undefined : record.identity,
+    name: record.name,
+    dim: record.dim,
+    metric: record.metric,
+    description: record.description,
+    language: record.language,
+    quantization: record.quantization,
+    metadata: record.metadata === DEFAULT_METADATA_PLACE ? undefined : record.metadata,
+    vectors: record.vectors === DEFAULT_VECTOR_PLACE ? undefined : record.vectors,
+    shards: record.shards,
+    replicas: record.replicas,
+    min_in_sync: record.minInSync,
+    // Left out where there is none, as versions wrote it that knew none.
+    ttl_seconds: record.ttlSeconds ?? undefined,
+    created_at: record.createdAt,
+    embedding_model: record.embeddingModel,
+    state: record.state,
+    seed: record.seed,
+    once: record.once,
+    quota: record.quota,
+  });
+}
+
+/** Errors: storage_failed when the text is not a collection. */
+export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): CollectionRecord {
+  const json = objectOf(entry);
+  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
+  return {
+    uid: json.uid,
+    identity: (json.identity as string | undefined) ?? json.uid,
+    name: json.name as string,
+    dim: json.dim as number,
+    metric: json.metric as Metric,
+    description: json.description as string | null,
+    // Collections made by versions without languages have none.
+    language: (json.language ?? null) as Language | null,
+    quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
+    ...(json.metadata !== undefined && { metadata: json.metadata as MetadataPlace }),
+    ...(json.vectors !== undefined && { vectors: json.vectors as VectorPlace }),
+    shards: json.shards as number,
+    replicas: json.replicas as number,
+    minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),
+    ...(typeof json.ttl_seconds === 'number' && { ttlSeconds: json.ttl_seconds }),
+    createdAt: json.created_at as string,
+    embeddingModel: json.embedding_model as string | null,
+    state: json.state as CollectionRecord['state'],
+    ...(json.quota !== undefined && { quota: quotaOrNone(json.quota as StorageQuota) }),
+    ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),
+    ...(typeof json.once === 'string' && { once: json.once }),
+  };
+}
+
+export function dropToValue(intent: DropIntent): string {
+  return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards, replicas: intent.replicas });
+}
+
+/** Errors: storage_failed when the text is not a drop intent. */
+export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropIntent {
+  const json = objectOf(entry);
+  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
+  // Intents written by versions without quotas do not have it.
+  return { uid: json.uid, name: json.name as string, shards: json.shards as number, replicas: (json.replicas as number | undefined) ?? 1 };
+}
+
+function objectOf(entry: Pick<StoreEntry, 'key' | 'value'>): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(entry.value);
+    if (typeof json === 'object' && json !== null) return json as Record<string, unknown>;
+  } catch (cause) {
+    throw unreadable(entry, cause);
+  }
+  throw unreadable(entry);
+}
+
+function unreadable(entry: Pick<StoreEntry, 'key'>, cause?: unknown): QuiverError {
+  return new QuiverError('storage_failed', `the stored collection at ${entry.key} is unreadable`, { cause });
+}

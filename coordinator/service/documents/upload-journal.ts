@@ -1,0 +1,84 @@
+import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { besides, type StoreMark } from '../idempotency/store-mark';
+
+const PREFIX = '/q/uploads/';
+
+/** An upload that has begun and is neither complete nor wholly taken back. */
+export interface OpenUpload {
+  documentId: string;
+  collection: string;
+  /** The process that runs it, or that takes it back. */
+  owner: string;
+  /** Chunks of this number and above were never sent to be stored. */
+  chunksEnd: number;
+  /**
+   * Wall-clock time at which another process took it back, while the last writes of its own process may have been under
+   * way; otherwise null.
+   */
+  takenBackAtMs: number | null;
+}
+
+/** An upload as the journal has it now. */
+export interface JournaledUpload {
+  upload: OpenUpload;
+  revision: number;
+}
+
+/**
+ * Remembers open uploads in the cluster store, so that any process can take back the chunks of an upload that a crash
+ * interrupted. The entry exists before the first chunk is written, and until the last one is written or all are deleted
+ * again. Every change is guarded by the state before it. So a process that was wrongly taken for dead finds its upload
+ * gone and can't complete it. Errors: those of the store; unavailable for an entry that another process has changed.
+ */
+export class UploadJournal {
+  constructor(private readonly store: ClusterStore) {}
+
+  /** Writes the entry, overwriting any other: for a new upload, and for one that its own process takes back. */
+  async put(upload: OpenUpload): Promise<JournaledUpload> {
+    const result = await this.store.transact([], [{ type: 'put', key: keyOf(upload), value: valueOf(upload) }]);
+    return result.applied ? { upload, revision: result.revision } : lost();
+  }
+
+  async change(entry: JournaledUpload, change: Partial<OpenUpload>): Promise<JournaledUpload> {
+    const upload = { ...entry.upload, ...change };
+    const key = keyOf(upload);
+    const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: valueOf(upload) }]);
+    return result.applied ? { upload, revision: result.revision } : lost();
+  }
+
+  /** Resolves if the entry is unchanged. */
+  async confirm(entry: JournaledUpload): Promise<void> {
+    const found = await this.store.get(keyOf(entry.upload));
+    if (found?.revision !== entry.revision) lost();
+  }
+
+  /** `once`: the outcome of the upload, which is complete now. */
+  async close(entry: JournaledUpload, once?: { mark: StoreMark; result: unknown }): Promise<void> {
+    const key = keyOf(entry.upload);
+    const { guards, changes } = besides(once?.mark, once?.result);
+    const result = await this.store.transact([{ key, revision: entry.revision }, ...guards], [{ type: 'delete', key }, ...changes]);
+    if (!result.applied) lost();
+  }
+
+  async list(): Promise<JournaledUpload[]> {
+    const { entries } = await this.store.list(PREFIX);
+    return entries.map(({ key, value, revision }: StoreEntry) => ({
+      upload: { ...(JSON.parse(value) as Omit<OpenUpload, 'documentId'>), documentId: key.slice(PREFIX.length) },
+      revision,
+    }));
+  }
+}
+
+function keyOf(upload: OpenUpload): string {
+  return PREFIX + upload.documentId;
+}
+
+function valueOf(upload: OpenUpload): string {
+  const { documentId: _documentId, ...facts } = upload;
+  return JSON.stringify(facts);
+}
+
+function lost(): never {
+  throw new QuiverError('unavailable', 'the upload stood still for so long that it was taken back; it may be sent again');
+}

@@ -1,0 +1,58 @@
+import type { Guard, StoreChange, StoreEntry, TransactionResult } from '../../../shared/cluster-store/cluster-store';
+import { type ErrorKind, QuiverError } from '../../../shared/base/errors/quiver-error';
+
+/** Every outcome is one entry under this prefix. */
+export const OUTCOMES_PREFIX = '/q/idempotency/';
+
+/** A request that changes the cluster store once. A plain value: it goes from thread to thread. */
+export interface StoreMark {
+  token: string;
+  digest: string;
+  expiresAtMs: number;
+  /** Of this request alone: secrets in its outcome are stored encrypted under it (sealing-keys.ts). 256 bits, hexadecimal. */
+  sealingKey: string;
+}
+
+/** What became of a request: the result of its use case, or the refusal. */
+export interface StoredOutcome {
+  digest: string;
+  expiresAtMs: number;
+  result?: unknown;
+  error?: { kind: ErrorKind; message: string };
+}
+
+/** Outcomes of requests that changed the cluster store, for who repeats them. */
+export interface OutcomesService {
+  /** null: the request is new. Errors: key_reused; unavailable. */
+  find(mark: StoreMark): Promise<StoredOutcome | null>;
+  /** Keeps a refusal, and answers null; or answers what another request under the same key came to meanwhile. Errors: as `find`. */
+  refuse(mark: StoreMark, error: NonNullable<StoredOutcome['error']>): Promise<StoredOutcome | null>;
+}
+
+/**
+ * What has to be in the transaction with which a use case does its work: the guard says that nobody else has done it, and comes
+ * behind all others; the change says that it is done, and how it ended. Nothing without a mark.
+ */
+export function besides(mark: StoreMark | undefined, result: unknown): { guards: Guard[]; changes: StoreChange[] } {
+  if (mark === undefined) return { guards: [], changes: [] };
+  const key = outcomePath(mark.token);
+  return { guards: [{ key, revision: 0 }], changes: [{ type: 'put', key, value: outcomeToValue(mark, { result }) }] };
+}
+
+/** To be called with the result of such a transaction. Errors: unavailable when another request under the same key did the work. */
+export function mustBeFirst(mark: StoreMark | undefined, result: TransactionResult): void {
+  if (mark !== undefined && !result.applied && result.current.at(-1) !== null)
+    throw new QuiverError('unavailable', 'another request with the same Idempotency-Key was done meanwhile; the call may be retried');
+}
+
+export function outcomePath(token: string): string {
+  return OUTCOMES_PREFIX + token;
+}
+
+export function outcomeToValue({ digest, expiresAtMs }: StoreMark, ended: Pick<StoredOutcome, 'result' | 'error'>): string {
+  return JSON.stringify({ digest, expiresAtMs, ...ended } satisfies StoredOutcome);
+}
+
+export function outcomeFromEntry({ value }: Pick<StoreEntry, 'value'>): StoredOutcome {
+  return JSON.parse(value) as StoredOutcome;
+}

@@ -1,0 +1,60 @@
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Clock } from '../../../shared/base/time/clock';
+import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, UNBOUNDED_KEY } from './key-record';
+import { secretDigest, newSecret } from './secret';
+
+/** Coordinators that start together conflict at most once each; more conflicts mean that the store misbehaves. */
+const ATTEMPTS_MAX = 32;
+
+/**
+ * Ensures that key 1 exists, with the secret of `apiKey`, or else with `generated`, which is answered if it is the key's: the
+ * caller shows it once, and it can't be read again. A call that failed may have stored it, so the next one gets the same. A
+ * set `apiKey` takes effect only if it is new to the store, so a key that was rotated since then stays rotated. Errors:
+ * unavailable.
+ */
+export async function ensureDefaultKey(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined; generated?: string | undefined }): Promise<string | null> {
+  const { store, clock, apiKey, generated = newSecret() } = options;
+  const path = keyPath(DEFAULT_KEY_ID);
+  const environmentDigest = apiKey === undefined ? undefined : digestOf(apiKey);
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const entry = await store.get(path);
+    if (entry === null) {
+      const counter = await store.get(KEY_COUNTER_PATH);
+      const record = {
+        id: DEFAULT_KEY_ID,
+        name: 'default',
+        role: 'admin' as const,
+        digest: digestOf(apiKey ?? generated),
+        createdAt: new Date(clock.wallMs()).toISOString(),
+        isActive: true,
+        expiresAt: null,
+        ...UNBOUNDED_KEY,
+        environmentDigest,
+      };
+      const made = await store.transact(
+        [
+          { key: path, revision: 0 },
+          { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },
+        ],
+        [
+          { type: 'put', key: path, value: keyToValue(record) },
+          { type: 'put', key: KEY_COUNTER_PATH, value: String(Math.max(DEFAULT_KEY_ID, Number(counter?.value ?? 0))) },
+        ],
+      );
+      if (made.applied) return apiKey === undefined ? generated : null;
+      continue;
+    }
+    const record = keyFromEntry(entry);
+    if (environmentDigest === undefined) return record.digest === digestOf(generated) ? generated : null;
+    if (record.environmentDigest === environmentDigest) return null;
+    const value = keyToValue({ ...record, digest: environmentDigest, previous: null, environmentDigest });
+    const changed = await store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value }]);
+    if (changed.applied) return null;
+  }
+  throw new QuiverError('unavailable', 'the default API key could not be set up: the cluster store is too busy');
+}
+
+function digestOf(secret: string): string {
+  return secretDigest(secret).toString('hex');
+}

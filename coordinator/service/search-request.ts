@@ -1,0 +1,61 @@
+import type { Filter } from '../../shared/contract/filter/filter';
+import type { SearchEffort } from '../../shared/contract/shard/shard-read';
+
+/**
+ * A vector, or a text that the service embeds with the model of the collection's first stored text. Before there is
+ * one, a query is embedded with the default model, and nothing is recorded. A vector has precedence over a text.
+ */
+export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
+
+/**
+ * A search: what it looks for, which part of the ranked list it wants, and what the answer has of each hit. Every endpoint that
+ * searches is a form of it, and an option of one is an option of all.
+ *
+ * @example The ten nearest to a vector, with their texts:
+ * { query: { source: { type: 'nearest', to: { vector } }, filter: null, effort: { type: 'calibrated' } },
+ *   page: { k: 10, offset: 0 }, output: { texts: true } }
+ */
+export interface SearchRequest {
+  query: Query;
+  page: Page;
+  output: Output;
+}
+
+export interface Query {
+  source: Source;
+  filter: Filter | null;
+  /** Of what is looked for by vectors. */
+  effort: SearchEffort;
+}
+
+export type Source =
+  /** The nearest to a vector. */
+  | { type: 'nearest'; to: VectorSource }
+  /** The nearest to the vector of a stored item, without the item itself. */
+  | { type: 'like'; externalId: string }
+  /** Two lists, fused by rank: the nearest to a vector (undefined: that of the text), and the best by keywords of the text. */
+  | { type: 'fused'; text: string; vector: Float32Array | undefined; /** Weight of the first list: 1 = vectors only, 0 = keywords only. */ alpha: number }
+  /** These items alone, each scored exactly. One named twice counts once; one that does not exist is left out. */
+  | { type: 'listed'; to: VectorSource; externalIds: readonly string[] };
+
+/** A part of the ranked list. */
+export interface Page {
+  /** How many hits. */
+  k: number;
+  offset: number;
+  /** Hits that score less are left out; undefined: none is. Of a fused list: the fused score. */
+  minScore?: number | undefined;
+}
+
+/** What an answer has of its hits, besides ids, scores and metadata. */
+export interface Output {
+  /** Paths of the metadata that hits carry (chosen-metadata.ts); undefined: all. */
+  fields?: readonly string[] | undefined;
+  texts: boolean;
+  /** Whether the answer says how many items pass the filter. */
+  total?: boolean | undefined;
+  /** Whether hits of fused lists carry their places in these. */
+  explain?: boolean | undefined;
+  /** Whether the hits may come as bytes (packedHitsOf in shared/wire/codecs/hit-codec.ts). */
+  packed?: boolean | undefined;
+}

@@ -1,0 +1,103 @@
+import type { Filter } from '../../../shared/contract/filter/filter';
+import type { CallOptions, ShardClient, ShardId } from '../../../shared/contract/shard/shard-client';
+import { compareHits, type Hit, type SearchEffort } from '../../../shared/contract/shard/shard-read';
+import { queryTerms } from '../../../shared/base/text/analyser';
+import { analyserFor } from '../../../shared/base/text/analyser-for';
+import type { Language } from '../../../shared/base/text/language';
+import { inSlices } from '../../../shared/base/time/work-slices';
+import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import type { ScoredHit } from '../service';
+import { fuse, fusionDepth, fusionSteps } from './fusion';
+import { mergeHits, sumStatistics } from './merge';
+
+/** Lists of this length are fused in slices, because that takes milliseconds, and come from each shard in part. */
+const LONG_LIST = 1_000;
+
+export interface SearchedCollection extends ShardedCollection {
+  /** The language of its keyword text. */
+  language: Language | null;
+}
+
+export interface HybridRequest {
+  queryText: string;
+  /** May be null only if alpha is 0. */
+  vector: Float32Array | null;
+  k: number;
+  offset: number;
+  /** Weight of the vector list, 0 to 1. */
+  alpha: number;
+  filter: Filter | null;
+  /** Of the vector list. */
+  effort: SearchEffort;
+  /** Whether hits carry their places in the two lists. */
+  explain?: boolean | undefined;
+  /** Bytes of metadata that come with each list from each shard; behind them they are left out. */
+  contentBytes?: number;
+}
+
+type ListManner = Pick<HybridRequest, 'filter' | 'effort' | 'contentBytes'>;
+
+/**
+ * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
+ * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
+ */
+export class HybridSearch {
+  private readonly shards: Pick<ShardClient, 'read'>;
+  private readonly scatter: ScatterGather;
+
+  constructor(options: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+  }
+
+  /** Places `offset` to `offset + k`, of items that are in at least one of the lists. */
+  async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
+    const last = request.offset + request.k;
+    // A single list keeps its order, so hits beyond the last requested place change nothing.
+    const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
+    const [vector, keyword] = await Promise.all([
+      request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request, depth, call),
+      request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request, depth, call),
+    ]);
+    return depth < LONG_LIST ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
+  }
+
+  private vectorList(collection: ShardedCollection, vector: Float32Array, { filter, effort, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
+    const ask = async (id: ShardId, k: number): Promise<Hit[]> => (await this.shards.read(id, 'search', { vector, k, filter, effort, texts: false, bytesMax }, call)).hits;
+    return this.list(collection, depth, call, ask);
+  }
+
+  private async keywordList(collection: SearchedCollection, text: string, { filter, contentBytes: bytesMax }: ListManner, depth: number, call: CallOptions): Promise<Hit[]> {
+    const terms = queryTerms(analyserFor(collection.language), text);
+    if (terms.length === 0) return [];
+    const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)));
+    return this.list(collection, depth, call, (id, k) => this.shards.read(id, 'keywordSearch', { terms, statistics, k, filter, bytesMax }, call));
+  }
+
+  /**
+   * The best `depth` hits of all shards. Of a long list, each shard is asked for the part that it most likely has, and
+   * one that turns out to have more for the rest.
+   */
+  private async list(collection: ShardedCollection, depth: number, call: CallOptions, ask: (id: ShardId, k: number) => Promise<Hit[]>): Promise<Hit[]> {
+    const share = shareOf(depth, collection.shards);
+    const lists = await this.scatter.readAll(collection, call, (id) => ask(id, share));
+    const merged = mergeHits(lists, 0, depth);
+    if (share === depth) return merged;
+    const last = merged.length < depth ? null : merged[depth - 1];
+    const cut = [...lists.keys()].filter((i) => lists[i].length === share && (last === null || compareHits(lists[i][share - 1], last) <= 0));
+    if (cut.length === 0) return merged;
+    const whole = await this.scatter.read(collection, cut, call, (id) => ask(id, depth));
+    cut.forEach((shard, i) => (lists[shard] = whole[i]));
+    return mergeHits(lists, 0, depth);
+  }
+}
+
+/**
+ * How much of a list of this depth to ask each shard for. Items are spread by hash, so of the best `depth`, a shard has
+ * depth / shards with a deviation of the square root of it, and six times that more once in a hundred million times.
+ */
+function shareOf(depth: number, shards: number): number {
+  if (depth < LONG_LIST) return depth;
+  const mean = depth / shards;
+  return Math.min(depth, Math.ceil(mean + 6 * Math.sqrt(mean)));
+}

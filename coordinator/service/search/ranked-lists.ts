@@ -1,0 +1,241 @@
+import { hitsFromBytes, mergedPackedHits } from '../../../shared/wire/codecs/hit-codec';
+import { type FieldTable, fieldsLeft, hasAnyOf } from '../../../shared/contract/shard/field-table';
+import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
+import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
+import { compareHits, type Hit, type VectorSearch, type VectorSearchResult } from '../../../shared/contract/shard/shard-read';
+import type { Clock } from '../../../shared/base/time/clock';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import type { CollectionRecord } from '../collections/collection-record';
+import { type DeepReads, isDeep } from '../routing/deep-reads';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { groupByShard } from '../routing/shard-router';
+import type { ShardSets } from '../routing/shard-sets';
+import type { Output, Page, SearchRequest, Source } from '../search-request';
+import type { ScoredHit } from '../service';
+import { fusionDepth } from './fusion';
+import { HybridSearch } from './hybrid-search';
+import { contentBound, contentBytesOf, HIT_BYTES, hitBytesMax } from './later-hits';
+import { mergeHits } from './merge';
+import type { SearchPhase } from './search-observer';
+
+/** Bytes of contents that come with each of the two lists of a fused search: its answer has few of the hits in them. */
+const LIST_CONTENT_BYTES = 512 * 1024;
+
+/** What the merge of hits as bytes does with options; those of the place in the list are looked at by themselves. */
+const PACKED_PAGE: FieldTable<Omit<Page, 'k' | 'offset'>> = { minScore: 'left' };
+const PACKED_OUTPUT: FieldTable<Output> = { fields: 'left', texts: 'left', total: 'heeded', explain: 'left', packed: 'heeded' };
+const PAGE_LEFT = fieldsLeft(PACKED_PAGE);
+const OUTPUT_LEFT = fieldsLeft(PACKED_OUTPUT);
+
+/** A part of a ranked list. */
+export interface Ranked {
+  /** Best first; all of the page, and before what scores too little is left out. */
+  hits: ScoredHit[];
+  /** The hits as bytes: then `hits` is empty. Only of a request that is {@link isWhole}. */
+  packedHits?: Buffer | undefined;
+  /** Vectors in the collection; null: nobody said it on the way. */
+  totalCount: number | null;
+}
+
+/** How a list is asked for. */
+interface RankManner {
+  /** Absent: who asks has counted it. */
+  hold?: AnswerHold;
+  /** Bytes of contents that come from each shard; default: of a request alone. */
+  contentBytes?: number;
+}
+
+/** Who is told how long a step took. */
+export type NoteStep = (call: CallOptions, phase: SearchPhase, startMs: number, endMs?: number) => void;
+
+/**
+ * Ranks the items of a collection for a request whose vector is made: asks all shards and merges their answers, so a list does not
+ * depend on the number of shards. Errors: those of the shards.
+ */
+export class RankedLists {
+  private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
+  private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
+  private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly hybrid: HybridSearch;
+  private readonly clock: Clock;
+  private readonly noteStep: NoteStep;
+
+  constructor(options: {
+    shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
+    scatter: ScatterGather;
+    sets: ShardSets<CollectionRecord>;
+    deep: Pick<DeepReads, 'run'>;
+    clock: Clock;
+    noteStep: NoteStep;
+  }) {
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.sets = options.sets;
+    this.deep = options.deep;
+    this.clock = options.clock;
+    this.noteStep = options.noteStep;
+    this.hybrid = new HybridSearch(options);
+  }
+
+  /** `vector`: what the source names, or its text or item has; null: none is needed. Answers at once what no shard has to be waited for. */
+  rank(collection: CollectionRecord, request: SearchRequest, vector: Float32Array | null, manner: RankManner, call: CallOptions): Ranked | Promise<Ranked> {
+    const { source } = request.query;
+    switch (source.type) {
+      case 'nearest':
+        return this.nearest(collection, vector!, request, manner, call);
+      case 'like':
+        return this.others(collection, vector!, request, source.externalId, manner, call);
+      case 'fused':
+        return this.fused(collection, vector, request, source, manner, call);
+      case 'listed':
+        return this.listed(collection, vector!, request, source.externalIds, manner, call);
+    }
+  }
+
+  /** The most that the hits of a list hold. */
+  bytesMax(collection: CollectionRecord, { query: { source }, page, output }: SearchRequest, contentBytes: number, hold: AnswerHold): number {
+    const { shards } = collection;
+    switch (source.type) {
+      case 'nearest':
+      case 'like':
+        return hitBytesMax(depthOf(source, page), shards, contentBytes, output.texts, hold);
+      case 'fused':
+        return 2 * hitBytesMax(fusionDepth(depthOf(source, page)), shards, contentBytes, output.texts, hold);
+      case 'listed': {
+        const count = source.externalIds.length;
+        return Math.min(count * (hold.itemBytesMax(output.texts) + HIT_BYTES), hitBytesMax(count, shards, contentBytes, output.texts, hold));
+      }
+    }
+  }
+
+  private nearest(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    request: SearchRequest,
+    { hold = NO_HOLD, contentBytes = contentBytesOf(collection.shards, request.page.offset + request.page.k) }: RankManner,
+    call: CallOptions,
+  ): Ranked | Promise<Ranked> {
+    const { filter, effort } = request.query;
+    const { k, offset } = request.page;
+    const { texts } = request.output;
+    const shardRequest: VectorSearch = isWhole(request) ? { vector, k, filter, effort, texts, packed: true } : { vector, k: offset + k, filter, effort, texts };
+    const bytesMax = contentBound(shardRequest.k, contentBytes, texts, hold);
+    if (bytesMax !== undefined) shardRequest.bytesMax = bytesMax;
+    const askedMs = this.clock.monotonicMs();
+    const now = this.atOnce(collection, shardRequest, call);
+    if (now !== null) return this.merged(now, offset, k, call, askedMs);
+    const ask = (): Promise<VectorSearchResult[]> =>
+      this.deep.run(shardRequest.k, call, () => this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))));
+    const room = hold.reserve(hitBytesMax(shardRequest.k, collection.shards, contentBytes, texts, hold));
+    const asked = room === undefined ? ask() : room.then(ask);
+    return asked.then((results) => this.merged(results, offset, k, call, askedMs));
+  }
+
+  /** The nearest to a stored item's vector, without the item. */
+  private async others(collection: CollectionRecord, vector: Float32Array, request: SearchRequest, externalId: string, manner: RankManner, call: CallOptions): Promise<Ranked> {
+    const { k, offset } = request.page;
+    // One more than requested: the item itself is most likely the best hit, and is removed.
+    const found = await this.nearest(collection, vector, { ...request, page: { k: offset + k + 1, offset: 0 }, output: { ...request.output, packed: false } }, manner, call);
+    return { ...found, hits: found.hits.filter((hit) => hit.externalId !== externalId).slice(offset, offset + k) };
+  }
+
+  private async fused(
+    collection: CollectionRecord,
+    vector: Float32Array | null,
+    { query: { filter, effort }, page, output }: SearchRequest,
+    { text, alpha }: Source & { type: 'fused' },
+    { hold, contentBytes }: RankManner,
+    call: CallOptions,
+  ): Promise<Ranked> {
+    const askedMs = this.clock.monotonicMs();
+    const depth = fusionDepth(page.offset + page.k);
+    const bytes = contentBytes ?? contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
+    await hold?.reserve(2 * hitBytesMax(depth, collection.shards, bytes, output.texts, hold));
+    const request = { queryText: text, vector, alpha, filter, effort, k: page.k, offset: page.offset, explain: output.explain, contentBytes: bytes };
+    const hits = await this.deep.run(depth, call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)));
+    // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
+    this.noteStep(call, 'node', askedMs);
+    return { hits, totalCount: null };
+  }
+
+  private async listed(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    { page: { k, offset }, output: { texts } }: SearchRequest,
+    externalIds: readonly string[],
+    { hold = NO_HOLD, contentBytes }: RankManner,
+    call: CallOptions,
+  ): Promise<Ranked> {
+    const askedMs = this.clock.monotonicMs();
+    const distinct = [...new Set(externalIds)];
+    const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
+    await hold.reserve(Math.min(distinct.length * (hold.itemBytesMax(texts) + HIT_BYTES), hitBytesMax(distinct.length, collection.shards, bytesMax, texts, hold)));
+    const scored = await this.deep.run(externalIds.length, call, () =>
+      this.sets.inOne(collection, call, (current) => {
+        const groups = groupByShard(distinct, current.shards, (externalId) => externalId);
+        return this.scatter.read(
+          current,
+          groups.map((group) => group.shard),
+          call,
+          (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items, bytesMax: contentBound(groups[i].items.length, bytesMax, texts, hold) }, call),
+        );
+      }),
+    );
+    const answeredMs = this.clock.monotonicMs();
+    const hits = scored
+      .flat()
+      .sort(compareHits)
+      .slice(offset, offset + k);
+    this.noteStep(call, 'node', askedMs, answeredMs);
+    this.noteStep(call, 'merge', answeredMs);
+    return { hits, totalCount: null };
+  }
+
+  private merged(results: VectorSearchResult[], offset: number, k: number, call: CallOptions, askedMs: number): Ranked {
+    const answeredMs = this.clock.monotonicMs();
+    const totalCount = results.length === 1 ? results[0].vectorCount : results.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+    const packedHits = mergedPacked(results, k);
+    const nearest = packedHits === null ? { hits: mergeHits(results.map(hitsOf), offset, k), totalCount } : { hits: [], packedHits, totalCount };
+    this.noteStep(call, 'node', askedMs, answeredMs);
+    this.noteStep(call, 'merge', answeredMs);
+    return nearest;
+  }
+
+  /** The answers of all shards, where none of them has to be waited for; else null. */
+  private atOnce(collection: CollectionRecord, request: VectorSearch, call: CallOptions): VectorSearchResult[] | null {
+    if (this.shards.searchNow === undefined || isDeep(request.k)) return null;
+    const results: VectorSearchResult[] = [];
+    for (let shard = 0; shard < collection.shards; shard += 1) {
+      const result = this.shards.searchNow({ collectionUid: collection.uid, shard }, request, call);
+      if (result === null) return null;
+      results.push(result);
+    }
+    return results;
+  }
+}
+
+/** How far down a ranked list a page is looked for. */
+export function depthOf(source: Source, { k, offset }: Page): number {
+  return offset + k + (source.type === 'like' ? 1 : 0);
+}
+
+/** Whether what shards answer can be put together as it is, because nothing is left out or added. */
+function isWhole({ page, output }: SearchRequest): boolean {
+  return output.packed === true && page.offset === 0 && !hasAnyOf(page, PAGE_LEFT) && !hasAnyOf(output, OUTPUT_LEFT);
+}
+
+/** The best hits of all as bytes, if all are; null: they have to be merged one by one. */
+function mergedPacked(results: readonly VectorSearchResult[], k: number): Buffer | null {
+  if (results.length === 1) return results[0].packedHits ?? null;
+  const lists: Buffer[] = [];
+  for (const { packedHits } of results) {
+    if (packedHits === undefined) return null;
+    lists.push(packedHits);
+  }
+  return lists.length === 0 ? null : mergedPackedHits(lists, k);
+}
+
+function hitsOf({ hits, packedHits }: VectorSearchResult): Hit[] {
+  return packedHits === undefined ? hits : hitsFromBytes(packedHits);
+}

@@ -1,0 +1,256 @@
+import type { Filter } from '../../../shared/contract/filter/filter';
+import type { SearchesAtOnce } from '../../../shared/contract/shard/inline-search';
+import type { CallOptions, ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { StoredItem } from '../../../shared/contract/shard/shard-read';
+import type { Clock } from '../../../shared/base/time/clock';
+import { scoreOf } from '../../../shared/contract/vector/metric';
+import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionEmbedder, TextVectors } from '../collections/collection-embedder';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { OfTexts } from '../../models/cut-text';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import type { DeepReads } from '../routing/deep-reads';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { shardOf } from '../routing/shard-router';
+import { ShardSets } from '../routing/shard-sets';
+import type { Query, SearchRequest, VectorSource } from '../search-request';
+import type { FieldQuestion } from '../../../shared/contract/shard/field-facts';
+import type { FilterFacts, FoundHits, SearchAnswer, SearchService, SearchTiming } from '../service';
+import { checkDimension } from '../vectors/dimension-check';
+import { OrderedItems } from '../vectors/ordered-items';
+import { vectorNotFound } from '../vectors/vector-not-found';
+import { FieldLookup } from './field-lookup';
+import { contentBytesOf, foundHits, foundLists, type LaterParts } from './later-hits';
+import { depthOf, type Ranked, RankedLists } from './ranked-lists';
+import { NO_SEARCH_OBSERVER, type SearchObserver, type SearchPhase } from './search-observer';
+
+const NOTHING_EMBEDDED: TextVectors = { vectors: [], cut: [] };
+
+/** When a search began, and when its vector was made of a text; null: it was given. */
+interface Times {
+  startMs: number;
+  embeddedMs: number | null;
+}
+
+/**
+ * The searches, in steps: the vector that is looked for (given, of a text, of an item), the ranked list (ranked-lists.ts), the page, the
+ * output. Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, including MAX_K, are checked where a request
+ * comes in (api/schema/search-schemas.ts).
+ */
+export class ShardedSearchService implements SearchService {
+  private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+  private readonly shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
+  private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
+  private readonly lists: RankedLists;
+  private readonly fields: FieldLookup;
+  private readonly ordered: OrderedItems<CollectionRecord>;
+  private readonly clock: Clock;
+  private readonly observer: SearchObserver;
+
+  constructor(options: {
+    catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+    embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+    shards: Pick<ShardClient, 'read'> & SearchesAtOnce;
+    scatter: ScatterGather;
+    deep: Pick<DeepReads, 'run'>;
+    clock: Clock;
+    observer?: SearchObserver;
+  }) {
+    this.catalog = options.catalog;
+    this.embedder = options.embedder;
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.sets = new ShardSets(options);
+    this.fields = new FieldLookup({ ...options, sets: this.sets });
+    this.ordered = new OrderedItems({ ...options, sets: this.sets });
+    this.observer = options.observer ?? NO_SEARCH_OBSERVER;
+    this.clock = options.clock;
+    this.lists = new RankedLists({ ...options, sets: this.sets, noteStep: (call, phase, startMs, endMs) => this.noteStep(call, phase, startMs, endMs) });
+  }
+
+  filterFacts(name: string, question: FieldQuestion, total = 0): FilterFacts | null | Promise<FilterFacts | null> {
+    return this.fields.facts(name, question, total);
+  }
+
+  search(name: string, request: SearchRequest, hold: AnswerHold = NO_HOLD): SearchAnswer | Promise<SearchAnswer> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name);
+    const { source } = request.query;
+    if (collection === null || source.type !== 'nearest' || source.to.vector === undefined || request.output.total === true) return this.searchLater(name, request, hold, call, startMs);
+    const vector = givenVector(collection, request.query);
+    this.noteStep(call, 'route', startMs);
+    return this.listed(collection, request, vector, hold, call, { startMs, embeddedMs: null });
+  }
+
+  async searchAll(name: string, requests: readonly SearchRequest[], hold: AnswerHold = NO_HOLD): Promise<OfTexts & { results: FoundHits[]; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { vectors, times, cut } = await this.vectorsOf(collection, requests, call, startMs, (i) => `the vector of query ${i}`);
+    const places = requests.reduce((sum, { query, page }) => sum + depthOf(query.source, page), 0);
+    const contentBytes = contentBytesOf(requests.length * collection.shards, places);
+    await hold.reserve(requests.reduce((sum, request) => sum + this.lists.bytesMax(collection, request, contentBytes, hold), 0));
+    const [ranked, totals] = await Promise.all([
+      Promise.all(requests.map(async (request, i) => this.lists.rank(collection, request, vectors[i], { contentBytes }, queryCall(call, i)))),
+      Promise.all(requests.map(async (request) => this.matchesOf(collection, request, call))),
+    ]);
+    const lists = ranked.map(({ hits }, i) => ({ hits: atLeast(hits, requests[i].page.minScore), filter: requests[i].query.filter, texts: requests[i].output.texts }));
+    const results = foundLists(lists, this.laterParts(collection, hold)).map((found, i) => (totals[i] === undefined ? found : { ...found, totalMatches: totals[i] }));
+    return { results, timing: this.timingFrom(times), cut };
+  }
+
+  async similarity(name: string, id1: string, id2: string): Promise<number> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const [first, second] = await Promise.all([this.fetchOne(collection, id1, call), this.fetchOne(collection, id2, call)]);
+    return scoreOf('cosine', first.vector, second.vector);
+  }
+
+  async count(name: string, filter: Filter | null): Promise<number> {
+    const call = this.scatter.begin();
+    return this.countIn(this.catalog.known(name) ?? (await this.catalog.find(name)), filter, call);
+  }
+
+  /** What a request is to say of how many items pass its filter. */
+  private async matchesOf(collection: CollectionRecord, { query, output }: SearchRequest, call: CallOptions): Promise<number | undefined> {
+    return output.total === true ? this.countIn(collection, query.filter, call) : undefined;
+  }
+
+  private async countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
+    const request = filter === null ? null : { filter };
+    const counts = await this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'count', request, call)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  private async searchLater(name: string, request: SearchRequest, hold: AnswerHold, call: CallOptions, startMs: number): Promise<SearchAnswer> {
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { vectors, times, cut } = await this.vectorsOf(collection, [request], call, startMs);
+    const [answer, totalMatches] = await Promise.all([this.listed(collection, request, vectors[0], hold, call, times), this.matchesOf(collection, request, call)]);
+    return { ...answer, ...(totalMatches !== undefined && { totalMatches }), ...(cut.length > 0 && { cut }) };
+  }
+
+  /** The list, its page and what the answer has of it. */
+  private listed(collection: CollectionRecord, request: SearchRequest, vector: Float32Array | null, hold: AnswerHold, call: CallOptions, times: Times): SearchAnswer | Promise<SearchAnswer> {
+    const ranked = this.lists.rank(collection, request, vector, { hold }, call);
+    const answered = ({ hits, packedHits, totalCount }: Ranked): SearchAnswer => {
+      const timing = this.timingFrom(times);
+      if (packedHits === undefined) return { ...this.found(collection, request, hits, hold), totalCount, timing };
+      // It is counted when it is sent.
+      hold.keep(0);
+      return { hits, packedHits, totalCount, timing };
+    };
+    return ranked instanceof Promise ? ranked.then(answered) : answered(ranked);
+  }
+
+  /** Hits of a page, and how what was left out of them is read. */
+  private found(collection: CollectionRecord, { query: { filter }, page, output: { texts } }: SearchRequest, hits: Ranked['hits'], hold: AnswerHold): FoundHits {
+    return foundHits({ hits: atLeast(hits, page.minScore), filter, texts }, this.laterParts(collection, hold));
+  }
+
+  private laterParts(collection: CollectionRecord, hold: AnswerHold): LaterParts {
+    return { ordered: this.ordered, begin: () => this.scatter.begin(), collection, hold };
+  }
+
+  /**
+   * The vectors that requests look for; null: none is needed. All texts are embedded in one call; `cut` names requests by their places.
+   * `what`: the vector of a request, in messages.
+   */
+  private async vectorsOf(
+    collection: CollectionRecord,
+    requests: readonly SearchRequest[],
+    call: CallOptions,
+    startMs: number,
+    what: (index: number) => string = () => 'the vector',
+  ): Promise<{ vectors: (Float32Array | null)[]; times: Times; cut: NonNullable<OfTexts['cut']> }> {
+    const vectors = requests.map(({ query }, i) => givenVector(collection, query, what(i)));
+    this.noteStep(call, 'route', startMs);
+    const embedded = requests.flatMap(({ query }, i) => (vectors[i] === null && textOf(query) !== null ? [i] : []));
+    const { vectors: made, cut } =
+      embedded.length === 0
+        ? NOTHING_EMBEDDED
+        : await this.embed(
+            collection,
+            embedded.map((i) => textOf(requests[i].query)!),
+            call,
+          );
+    const times = { startMs, embeddedMs: embedded.length === 0 ? null : this.clock.monotonicMs() };
+    embedded.forEach((i, place) => (vectors[i] = made[place]));
+    await Promise.all(
+      requests.map(async ({ query: { source } }, i) => {
+        if (source.type === 'like') vectors[i] = (await this.fetchOne(collection, source.externalId, call)).vector;
+      }),
+    );
+    return { vectors, times, cut: cut.map((one) => ({ ...one, index: embedded[one.index] })) };
+  }
+
+  private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
+    const [[item]] = await this.sets.inOne(collection, call, (current) => {
+      const shard = shardOf(externalId, current.shards);
+      return this.scatter.read(current, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true, texts: false }, call));
+    });
+    if (item === null) throw vectorNotFound(collection.name, externalId);
+    return item as StoredItem & { vector: Float32Array };
+  }
+
+  private async embed(collection: CollectionRecord, texts: string[], call: CallOptions): Promise<TextVectors> {
+    const startMs = this.clock.monotonicMs();
+    const made = await this.embedder.embedQueries(collection, texts);
+    this.noteStep(call, 'embed', startMs);
+    return made;
+  }
+
+  private noteStep({ notes }: CallOptions, phase: SearchPhase, startMs: number, endMs = this.clock.monotonicMs()): void {
+    this.observer.phase(phase, endMs - startMs);
+    notes?.step(phase, startMs, endMs);
+  }
+
+  private timingFrom({ startMs, embeddedMs }: Times): SearchTiming {
+    const endMs = this.clock.monotonicMs();
+    return { embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs, searchMs: endMs - (embeddedMs ?? startMs), totalMs: endMs - startMs };
+  }
+}
+
+/** What the vector of a query is given or made by; null: it is that of an item, or none. */
+function vectorSourceOf({ source }: Query): VectorSource | null {
+  switch (source.type) {
+    case 'nearest':
+    case 'listed':
+      return source.to;
+    case 'fused':
+      return source.vector === undefined ? { text: source.text } : { vector: source.vector };
+    case 'like':
+      return null;
+  }
+}
+
+/** The vector that a query gives, checked; null: it gives none. */
+function givenVector(collection: CollectionRecord, query: Query, what = 'the vector'): Float32Array | null {
+  const vector = vectorSourceOf(query)?.vector;
+  if (vector === undefined) return null;
+  checkDimension(collection, vector, what);
+  return vector;
+}
+
+/** The text that has to be embedded where no vector is given; null: none has. A list of weight 0 is not needed. */
+function textOf(query: Query): string | null {
+  if (query.source.type === 'fused' && query.source.alpha === 0) return null;
+  return vectorSourceOf(query)?.text ?? null;
+}
+
+/** The call of one query of a bulk. */
+function queryCall(call: CallOptions, query: number): CallOptions {
+  return call.notes === undefined ? call : { ...call, notes: call.notes.ofQuery(query) };
+}
+
+/**
+ * The hits that score `minScore` or more; all if it is undefined. Hits come best first, so filtering a page gives the
+ * same as filtering the whole list before it is cut into pages.
+ */
+function atLeast<H extends { score: number }>(hits: H[], minScore: number | undefined): H[] {
+  if (minScore === undefined) return hits;
+  const end = hits.findIndex((hit) => !(hit.score >= minScore));
+  return end < 0 ? hits : hits.slice(0, end);
+}

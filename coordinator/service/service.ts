@@ -1,0 +1,650 @@
+import type { QuiverError } from '../../shared/base/errors/quiver-error';
+import type { Filter } from '../../shared/contract/filter/filter';
+import type { FieldQuestion } from '../../shared/contract/shard/field-facts';
+import type { ReplicaPurge } from '../../shared/contract/shard/shard-purge';
+import type { Metric } from '../../shared/contract/vector/metric';
+import type { IndexProgress } from '../../shared/contract/shard/shard-read';
+import type { Language } from '../../shared/base/text/language';
+import type { MetadataPatch, UpsertOperation } from '../../shared/contract/shard/shard-client';
+import type { OutcomesService, StoreMark } from './idempotency/store-mark';
+import type { Once } from './idempotency/write-mark';
+import type { AnswerHold } from './answer-hold';
+import type { SearchRequest, VectorSource } from './search-request';
+import type { OfTexts } from '../models/cut-text';
+import type { Scoped } from './keys/collection-scope';
+import type { KeyQuotaGate, KeyQuotaUse, KeyWriter } from './keys/quota/key-quota';
+import type { MetadataPlace } from '../../shared/contract/shard/metadata-place';
+import type { Quantization } from '../../shared/contract/vector/quantization';
+import type { VectorPlace } from '../../shared/contract/vector/vector-place';
+
+/**
+ * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs
+ * (coordinator/api/schema). Everything that needs the collection (its dimension, its model, its existence) is checked
+ * here. Errors are QuiverErrors. Metadata are JSON object text in both directions.
+ */
+export interface Service {
+  collections: CollectionsService;
+  vectors: VectorsService;
+  search: SearchService;
+  samples: SamplesService;
+  documents: DocumentsService;
+  recall: RecallService;
+  demo: DemoService;
+  backups: BackupsService;
+  outcomes: OutcomesService;
+  keyQuotas: KeyQuotasService;
+}
+
+/** What keys may store, and have. */
+export interface KeyQuotasService extends KeyQuotaGate {
+  /** What the key has stored in this period, with what other coordinators hold for it. Errors: unavailable. */
+  usedOf(key: Pick<KeyWriter, 'identity' | 'quota'>): Promise<KeyQuotaUse>;
+}
+
+/** How a write is made. */
+export interface WriteManner {
+  once?: Once | undefined;
+  /** The key whose quota it counts in; default: none. */
+  writer?: KeyWriter | undefined;
+}
+
+/** By shard. */
+export interface CollectionPurge {
+  collection: string;
+  shards: ReplicaPurge[][];
+}
+
+export interface CollectionChange {
+  description?: string | null | undefined;
+  ttlSeconds?: number | null | undefined;
+}
+
+/** With a mark, the outcome is kept in the same transaction as the change. Errors then also: unavailable, when it is there already. */
+export interface CollectionsService {
+  create(input: NewCollection, mark?: StoreMark): Promise<CollectionView>;
+  /** By name; of those that `caller` may know of, default all. One of which a shard does not answer is among them. While the cluster store is away: those that this process knows. */
+  list(caller?: Scoped): Promise<CollectionView[]>;
+  /** Of all collections, as far as this process knows; costs no call. */
+  names(): Promise<string[]>;
+  get(name: string): Promise<CollectionView>;
+  /** What is undefined stays. */
+  update(name: string, change: CollectionChange, mark?: StoreMark): Promise<CollectionView>;
+  /** Sets the quota, or takes it away with null; what is there already stays, whatever it takes. Errors: not_found. */
+  setQuota(name: string, quota: StorageQuota | null, mark?: StoreMark): Promise<CollectionView>;
+  delete(name: string, mark?: StoreMark): Promise<void>;
+  /** How far the collection's index is built. Errors: not_found, unavailable. */
+  stats(name: string): Promise<CollectionStats>;
+  /**
+   * Begins to make the best index of the vectors that are there, on the replicas that answer searches, unless that is under
+   * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
+   */
+  optimize(name: string): Promise<CollectionStats>;
+  /**
+   * How far the purge of each replica is; with `start`, one begins where none is under way, and goes on in the background.
+   * Errors: as `optimize`.
+   */
+  purge(name: string, start: boolean): Promise<CollectionPurge>;
+  /**
+   * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
+   * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
+   */
+  reshard(name: string, shards: number, mark?: StoreMark): Promise<ReshardView>;
+  /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
+  cancelReshard(name: string, mark?: StoreMark): Promise<ReshardView>;
+}
+
+/** A change of a collection's number of shards, under way or failed. */
+export interface ReshardView {
+  collection: string;
+  from: number;
+  to: number;
+  state: 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+  /** Share of the items that are copied, 0 to 1. */
+  fraction: number;
+  copied: number;
+  /** Items when it began. */
+  total: number;
+  /** Changes that are to be made in the new shards, too. */
+  behind: number;
+  startedAt: string;
+  /** Why it failed; null if it did not. */
+  error: string | null;
+  /** What keeps it from getting on, for people; null: nothing. It goes on by itself when that is over. */
+  waitsFor: string | null;
+}
+
+/** The most that a collection may hold; null: as much as there is room for. */
+export interface StorageQuota {
+  items: number | null;
+  /** On the disk, of one replica of each of its shards: `disk_bytes` of the stats. */
+  bytes: number | null;
+}
+
+export interface NewCollection {
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  /** The language of its keyword text; null: none. */
+  language: Language | null;
+  /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
+  quantization?: Quantization | undefined;
+  /** Where ids and metadata are; default: DEFAULT_METADATA_PLACE. */
+  metadata?: MetadataPlace | undefined;
+  /** Where the index of its vectors is; default: DEFAULT_VECTOR_PLACE. */
+  vectors?: VectorPlace | undefined;
+  shards: number | undefined;
+  replicas: number | undefined;
+  /** Default: depends on the number of replicas. */
+  minInSync?: number;
+  /** Items without an expires_at of their own expire so long after their last write; null: never. */
+  ttlSeconds?: number | null;
+  /** Default: as settings have it; null: none. */
+  quota?: StorageQuota | null | undefined;
+}
+
+/** What a collection takes, and how far its index is built, over all its shards. */
+export interface CollectionStats {
+  name: string;
+  quantization: Quantization;
+  vectorCount: number;
+  diskBytes: number;
+  memoryBytes: number;
+  quota: StorageQuota | null;
+  index: CollectionProgress;
+}
+
+/** How far the index of a collection is built: the shards' figures together. */
+export interface CollectionProgress {
+  /** The first of these that a shard is in: its rows wait to be searched by graph, …, there is nothing to do. */
+  state: IndexProgress['state'];
+  /** Rows in the shards, including dead ones that were not removed yet. */
+  rows: number;
+  indexedRows: number;
+  refinedRows: number;
+  /** Share of the work that is done, 0 to 1: a row is added to a graph, and refined. */
+  fraction: number;
+  /** Until the last shard is ready; null when a shard does not know it. */
+  secondsLeft: number | null;
+  optimizing: boolean;
+}
+
+/** Stands for the number of vectors where it can't be counted. */
+export const UNKNOWN_COUNT = -1;
+
+/** A shard that can't be counted, and why, for people. */
+export interface UnavailableShard {
+  shard: number;
+  reason: string;
+}
+
+export interface CollectionView {
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  language: Language | null;
+  quantization: Quantization;
+  metadata: MetadataPlace;
+  vectors: VectorPlace;
+  /** UNKNOWN_COUNT while a shard does not answer. */
+  vectorCount: number;
+  /** Shards that did not answer in time, or failed; those that a client waits for are asked again with its next call. */
+  unavailableShards: UnavailableShard[];
+  /** ISO 8601, UTC, milliseconds. */
+  createdAt: string;
+  shards: number;
+  replicas: number;
+  /** Replicas that must have a write before it is acknowledged. */
+  minInSync: number;
+  /** See NewCollection. */
+  ttlSeconds: number | null;
+  /** The model of its first text; null before. */
+  embeddingModel: string | null;
+  quota: StorageQuota | null;
+}
+
+export interface VectorInput {
+  externalId: string;
+  source: VectorSource;
+  /** undefined keeps what is stored. */
+  metadata: string | undefined;
+  /** Text to store for keywords and answers. undefined means the text of `source`; if that has none, the stored text stays. */
+  text: string | undefined;
+  /** The version that the item must have, NO_VERSION or ANY_VERSION (shared/contract/shard/shard-client.ts). undefined: whatever is there. */
+  expected?: number | undefined;
+  /** When the item expires, milliseconds since the Unix epoch; null: at no time of its own. undefined keeps what is stored. */
+  expiresAt?: number | null | undefined;
+}
+
+/** Items that were encoded as they came (vectors/encoded-upserts.ts): each has an id, a vector, perhaps metadata, and nothing else. */
+export interface EncodedItems {
+  count: number;
+  /** Numbers in each vector. */
+  dim: number;
+  /** The operations of the whole write; their stamps are 0 until `stamp`. They may be lent to another thread, and replaced by what comes back. */
+  bytes: Buffer;
+  /** Gives the operations consecutive stamps. Answers their ids. */
+  stamp(first: number): string[];
+  /** The indexes of zero vectors; undefined: there are none. */
+  zeros(): number[] | undefined;
+  /** What the bytes say. Vectors are views of them. */
+  operations(): UpsertOperation[];
+  /** The items, as the body's schema answers them. Vectors are views of the bytes. */
+  items(): VectorInput[];
+  /** Nobody reads the memory any more. Who does not know that leaves it to garbage collection. */
+  done(): void;
+}
+
+/** What of a vector is to be changed; what is undefined stays. */
+export interface VectorPatch {
+  externalId: string;
+  vector: Float32Array | undefined;
+  text: string | undefined;
+  /**
+   * Whether the vector is made of the text. undefined: it is if the stored one was made of the stored text by the collection's
+   * model. A vector that is given has precedence.
+   */
+  embeds?: boolean | undefined;
+  metadata: MetadataPatch | undefined;
+  expected?: number | undefined;
+  /** As in VectorInput. */
+  expiresAt?: number | null | undefined;
+}
+
+/**
+ * Why a vector stayed while its text changed, in a collection that makes vectors of texts: somebody asked for that, it was not
+ * made of the former text, or nothing can be made of a blank text.
+ */
+export type KeptVector = 'asked' | 'given' | 'blank';
+
+/** `invalid`: see `errors` of the result. */
+export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
+
+/** `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their places. */
+export interface UpsertManner extends WriteManner {
+  skips?: boolean;
+  places?: readonly number[];
+  /** Whether the request is about one item, and so names none in its messages. */
+  isSingle?: boolean;
+}
+
+/** In the order of the items. */
+export interface UpsertResult extends OfTexts {
+  /** The indexes of items with zero vectors, where the metric compares directions, of which these have none; absent: there are none. */
+  zeros?: readonly number[] | undefined;
+  statuses: UpsertStatus[];
+  /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
+  versions: (number | null)[];
+  /** By the place of an item that was skipped as invalid: why. */
+  errors: ReadonlyMap<number, QuiverError>;
+  timing: WriteTiming;
+}
+
+export interface PatchResult extends Pick<UpsertResult, 'cut' | 'zeros'> {
+  version: number | null;
+  kept: KeptVector | null;
+}
+
+/** With `once`, what was done under it before is not done again: the result is that of then. Errors then also: key_reused, unavailable. */
+export interface VectorsService {
+  /**
+   * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
+   * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
+   */
+  upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
+
+  /** As `upsert`. Answers the items' ids, too. What was given is not to be used any more. */
+  upsertEncoded(collection: string, items: EncodedItems, options?: UpsertManner): Promise<{ ids: string[]; result: UpsertResult }>;
+  /**
+   * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
+   * them is not as expected: nothing is deleted then.
+   */
+  delete(collection: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }>;
+  /**
+   * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
+   * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
+   */
+  deleteByFilter(collection: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }>;
+  /**
+   * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
+   * when its metadata would be too many; embedding_unavailable.
+   */
+  patch(collection: string, patch: VectorPatch, manner?: WriteManner): Promise<PatchResult>;
+  /**
+   * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
+   * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
+   * others are changed then.
+   */
+  updateByFilter(collection: string, filter: Filter, change: Pick<VectorPatch, 'metadata' | 'expiresAt'>, manner?: WriteManner): Promise<{ updatedCount: number }>;
+  /** In the order of `externalIds`, missing ones left out; in pages, the next of which is read when it is asked for. */
+  fetch(collection: string, externalIds: string[], options: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>>;
+  /** As `fetch`. It ends at `limit` vectors or soon after SCROLL_BYTES_MAX of them; where, `nextCursor` says once the pages have ended. */
+  scroll(
+    collection: string,
+    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }>;
+  /**
+   * The first `limit` in insertion order, as pages for a streaming answer. Their number is known only at the end,
+   * because writes go on meanwhile: a count written after the pages is that of the vectors delivered.
+   */
+  export(collection: string, limit: number, hold?: AnswerHold): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
+}
+
+export interface VectorView {
+  externalId: string;
+  /** Present if requested. */
+  vector?: Float32Array;
+  metadata: string;
+  text: string | null;
+  /** Absent while the shard counts no versions. */
+  version?: number;
+  /** When it expires, milliseconds since the Unix epoch; absent if it never does. */
+  expiresAt?: number;
+}
+
+/**
+ * Hits, best first. With `later`, there are so many bytes of metadata and texts that some of them have only ids and scores: the rest is read
+ * when the hits are taken.
+ */
+export interface FoundHits extends OfTexts {
+  hits: ScoredHit[];
+  later?: LaterContents;
+}
+
+/** What one of several searches found. */
+export interface FoundList extends FoundHits {
+  /** As in SearchAnswer. */
+  totalMatches?: number | undefined;
+}
+
+/** Completes hits as they are taken. */
+export interface LaterContents {
+  /**
+   * The hits with their metadata and texts, which are read a part at a time and are those of that moment: an item that is gone by
+   * then, or does not pass the filter any more, is left out.
+   */
+  pagesOf(hits: readonly ScoredHit[]): AsyncIterable<ScoredHit[]>;
+}
+
+export interface SearchAnswer extends FoundHits {
+  /** The hits as packedHitsOf in shared/wire/codecs/hit-codec.ts makes them: then `hits` is empty. */
+  packedHits?: Buffer | undefined;
+  /** Vectors in the collection, whatever the filter; null: the search did not come to know it. */
+  totalCount: number | null;
+  /** Items that pass the filter; undefined: nobody asked. */
+  totalMatches?: number | undefined;
+  timing: SearchTiming;
+}
+
+/** What the items of a collection have of what a filter asks for. */
+export interface FilterFacts {
+  isEmpty: boolean;
+  /** Paths that no item has. */
+  missing: string[];
+  /** Paths that items have, at most some thousands; none where nothing is missing. */
+  names: string[];
+  /** For each date that the filter compares with, how dates are written under its path (dateForm). */
+  forms: string[][];
+}
+
+export interface SearchService {
+  /** null: not every shard could say it. `total`: the vectors of the collection, as far as known. Errors: not_found. */
+  filterFacts(collection: string, question: FieldQuestion, total?: number): FilterFacts | null | Promise<FilterFacts | null>;
+  /** What is found without waiting is answered at once; errors are thrown, or in the promise. Errors: not_found, also of an item; dimension_mismatch. */
+  search(collection: string, request: SearchRequest, hold?: AnswerHold): SearchAnswer | Promise<SearchAnswer>;
+  /** Several at once. All texts are embedded in one call; `cut` names requests by their places. */
+  searchAll(collection: string, requests: readonly SearchRequest[], hold?: AnswerHold): Promise<OfTexts & { results: FoundList[]; timing: SearchTiming }>;
+  /** How many items pass a filter (null: all there are), exactly. Errors: not_found. */
+  count(collection: string, filter: Filter | null): Promise<number>;
+  /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
+  similarity(collection: string, id1: string, id2: string): Promise<number>;
+}
+
+export interface RecallService {
+  /**
+   * Measures the recall of a collection's searches: asks the same queries calibrated and exact. Errors: not_found,
+   * dimension_mismatch, overloaded while another check of this process runs, limit_exceeded for too many queries,
+   * unavailable; internal when a node of an earlier version holds a shard.
+   */
+  check(collection: string, request: RecallRequest): Promise<RecallReport>;
+}
+
+export interface RecallRequest {
+  /** What to ask; null: vectors of the collection, drawn by `seed`, each without itself. */
+  queries: Float32Array[] | null;
+  /** How many vectors to draw; undefined: as many as make a fair estimate and are not too many. */
+  samples: number | undefined;
+  seed: number;
+  k: number;
+  filter: Filter | null;
+}
+
+/** What a check found. Times and rows are means of a query over all shards. */
+export interface RecallReport {
+  /** Queries that were asked: fewer than were to be, when time ran out. */
+  queries: number;
+  /** The share of the exact k nearest that calibrated searches found; null when there was nothing to find. */
+  recall: number | null;
+  /** Of `recall`; null for fewer than two queries. */
+  standardError: number | null;
+  /** Rows scored by their codes, and then by their original vectors; null when a node of an earlier version did not say it. */
+  scored: number | null;
+  rescored: number | null;
+  calibratedMs: number;
+  exactMs: number;
+}
+
+export interface ScoredHit {
+  externalId: string;
+  score: number;
+  metadata: string;
+  text?: string;
+  /** Present for a hybrid search with `explain`. */
+  explanation?: FusedPlaces;
+}
+
+/**
+ * Where a hit is in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
+ * that they are by (the collection's metric, BM25). null: not in the part of the list that was read, or the list has
+ * weight 0.
+ */
+export interface FusedPlaces {
+  vectorRank: number | null;
+  vectorScore: number | null;
+  keywordRank: number | null;
+  keywordScore: number | null;
+}
+
+export interface SamplesService {
+  /**
+   * A uniform sample of the items that match: those with the least keys by the seed, in the order of these. The same seed gives
+   * the same sample while the items are the same. Items that are written meanwhile may be left out. Errors: not_found;
+   * invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be too large.
+   */
+  sample(collection: string, request: SampleInput, hold?: AnswerHold): Promise<SampleView>;
+}
+
+export interface SampleInput {
+  size: number;
+  seed: number;
+  filter: Filter | null;
+  /** Keys of metadata to answer; null: all. */
+  fields: readonly string[] | null;
+  vectors: boolean;
+  /** Dimensions to project to, by principal component analysis; null: no projection. */
+  dimensions: number | null;
+}
+
+export interface SampleView {
+  /** Items that match. */
+  population: number;
+  /** The collection's dimension. */
+  dim: number;
+  items: { externalId: string; metadata: string }[];
+  /** Row-major, items × dim; null if not requested. */
+  vectors: Float32Array | null;
+  /** `coordinates` row-major, items × dimensions; `shares` of the variance along each axis, and the bounds of the coordinates. */
+  projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
+}
+
+export interface UploadResult {
+  documentId: string;
+  chunksCreated: number;
+  timing: WriteTiming;
+  /** Whether an earlier request did it. */
+  isRepeated?: boolean;
+}
+
+/** `expiresAt`: when its chunks expire, as far as that is known; it must be known before the content, and not change. */
+export interface UploadedFile {
+  name: string;
+  content: AsyncIterable<Buffer>;
+  expiresAt?: () => number | undefined;
+}
+
+export interface DocumentsService {
+  /**
+   * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
+   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found. With a mark, one
+   * that was complete before is read, compared and not stored again. Errors then also: key_reused.
+   */
+  upload(collection: string, file: UploadedFile, mark?: StoreMark, writer?: KeyWriter): Promise<UploadResult>;
+}
+
+export interface BackupsService {
+  /**
+   * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target that
+   * may not be used, or where there is none; not_found.
+   */
+  create(input: NewBackup, mark?: StoreMark): Promise<BackupView>;
+  /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
+  list(target?: string): Promise<BackupView[]>;
+  /** From when to when collections can be restored to any moment, by name; none where logs are not shipped. Errors: as `list`. */
+  restorable(target?: string): Promise<RestorableView[]>;
+  /** Errors: not_found, and those of `list`. */
+  get(id: string, target?: string): Promise<BackupView>;
+  /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`; conflict while it is restored. */
+  delete(id: string, target?: string, mark?: StoreMark): Promise<BackupView>;
+  /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
+  verify(id: string, target?: string): Promise<BackupView>;
+  /**
+   * Begins to restore collections: into names that are free, and collections that are empty. Errors: not_found; already_exists for
+   * one that is not; dimension_mismatch or invalid_parameter for one that is not like that in the backup; unavailable.
+   */
+  restore(input: NewRestore, mark?: StoreMark): Promise<RestoreView>;
+  restores(): Promise<RestoreView[]>;
+  /** Errors: not_found. */
+  restoreState(id: string): Promise<RestoreView>;
+  /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found; conflict when some of it takes its place already. */
+  cancelRestore(id: string, mark?: StoreMark): Promise<RestoreView>;
+}
+
+export interface NewBackup {
+  /** Default: all. */
+  collections?: string[] | undefined;
+  /** Default: BACKUP_TARGET. */
+  target?: string | undefined;
+}
+
+export interface NewRestore {
+  /** Default with `until`: the newest that it can be reached from. */
+  backup?: string | undefined;
+  /** What was acknowledged by this time (ISO 8601), or up to these places of the shards' logs, by collection; default: the moment of the backup. */
+  until?: string | { positions: Record<string, number[]> } | undefined;
+  target?: string | undefined;
+  collections?: string[] | undefined;
+  /** New names, by the name in the backup. */
+  rename: Record<string, string>;
+  shards?: number | undefined;
+  replicas?: number | undefined;
+  /** Take keys, and logs that lead on from what is sealed, also where this service has not sealed them; default: no. */
+  unsealed?: boolean | undefined;
+  /** Whether keys are put back, too. */
+  keys: boolean;
+}
+
+export interface BackupView {
+  id: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'done' | 'failed' | 'deleting' | 'unreadable';
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+  /** Whether it is sealed by this service; null: it is not finished. */
+  sealed: boolean | null;
+  /** Collections that it was to have and lacks, and why. */
+  leftOut: { name: string; reason: string }[];
+  /** Of one under way: a shard that did not answer the last time, and why; it is asked again. null: there is none. */
+  waitsFor: string | null;
+  /** Share of the shards that are done, 0 to 1. */
+  progress: number;
+  /** Bytes that it wrote itself, and all that it consists of. */
+  copiedBytes: number;
+  totalBytes: number;
+  items: number;
+  collections: { name: string; shards: { shard: number; state: 'waiting' | 'running' | 'done'; items: number; copiedBytes: number | null; totalBytes: number; position?: number | null }[] }[];
+  /** The last verification, or the one under way. */
+  verification: { state: 'running' | 'done'; objects: number; of: number; bytes: number; damaged: string[]; checkedAt: string | null } | null;
+}
+
+/** From when to when a collection can be restored; null where it can't. */
+export interface RestorableView {
+  name: string;
+  /** null: it is there. */
+  deletedAt: string | null;
+  from: string | null;
+  until: string | null;
+  /** By shard: the last entry of its log that is in the target, how often some were given up, and why it does not get on. */
+  shards: { shard: number; position: number | null; gaps: number; error: string | null }[];
+}
+
+export interface RestoreView {
+  id: string;
+  /** The backup; of several, the newest. Empty: the logs begin with the collections. */
+  backup: string;
+  /** The moment; null: that of the backup. */
+  until: string | null;
+  target: string;
+  state: 'running' | 'cancelling' | 'failed' | 'done';
+  keys: boolean;
+  warnings: string[];
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+  /** Share of the shards that serve, 0 to 1. */
+  progress: number;
+  collections: { from: string; name: string; shards: number; shardsReady: number }[];
+}
+
+export interface DemoService {
+  /**
+   * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model. Does
+   * nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has the name.
+   */
+  load(writer?: KeyWriter): Promise<DemoView>;
+}
+
+export interface DemoView {
+  collection: string;
+  /** How many texts there are. */
+  count: number;
+  /** Whether this call stored them. */
+  loaded: boolean;
+  dim: number;
+  embeddingModel: string | null;
+  /** For people: why its texts are not compared by meaning, where that was wanted; null: they are, or it was not. */
+  notice: string | null;
+}
+
+export interface SearchTiming {
+  embeddingMs: number;
+  searchMs: number;
+  totalMs: number;
+}
+
+export interface WriteTiming {
+  embeddingMs: number;
+  storageMs: number;
+  totalMs: number;
+}

@@ -1,0 +1,173 @@
+import { isQuiverError } from '../../../shared/base/errors/quiver-error';
+import type { CallOptions, PatchOperation, ShardClient, UpsertOperation } from '../../../shared/contract/shard/shard-client';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { QuotaGate } from '../collections/quota-ledger';
+import type { Once } from '../idempotency/write-mark';
+import { type KeyQuotaGate, type KeyWriter, NOTHING_WRITTEN, type Written } from '../keys/quota/key-quota';
+import type { ScatterGather } from '../routing/scatter-gather';
+import type { ShardSets } from '../routing/shard-sets';
+import { marksOf } from './begun-write';
+import { storedBytesOf } from './stored-bytes';
+import type { ItemResult, ItemWrites } from './item-writes';
+
+/** What is about to be written. */
+interface Intended {
+  /** Ids of the items that it may add, each once. */
+  ids: string[];
+  /** All that it stores. */
+  written: Written;
+  /** Names a write that is done once. */
+  once?: string | undefined;
+  /** Whether the call has written before. */
+  isPart?: boolean;
+}
+
+/** How a write is made. */
+interface BoundedManner {
+  once?: Once | undefined;
+  writer?: KeyWriter | undefined;
+  /** As ItemWrites has it. */
+  settle?: (() => Promise<void>) | undefined;
+}
+
+/** A write that was let through. */
+interface Admission {
+  /** What it came to: items that are new to the collection, and all that it stored; null: that is not known. */
+  settle(added: number | null, written: Written | null): void;
+}
+
+/** Makes writes that may store more within the quota of their collection, and of the key that makes them. */
+export class BoundedWrites {
+  constructor(
+    private readonly parts: {
+      writes: ItemWrites;
+      quotas: QuotaGate;
+      keyQuotas: KeyQuotaGate;
+      shards: Pick<ShardClient, 'read'>;
+      scatter: ScatterGather;
+      sets: ShardSets<CollectionRecord>;
+      clock: Pick<Clock, 'wallMs'>;
+    },
+  ) {}
+
+  /** Whether writes to the collection by this key are bounded at all. */
+  static areBounded({ quota }: CollectionRecord, writer: KeyWriter | undefined): boolean {
+    return quota !== undefined || writer !== undefined;
+  }
+
+  /**
+   * Makes a write within the quotas, where there are some. One that was begun before was within them then, and is
+   * completed or answered again however full the collection is by now. Errors: limit_exceeded; those of the write.
+   */
+  async write<Operation extends UpsertOperation | PatchOperation>(
+    collection: CollectionRecord,
+    operations: Operation[],
+    call: CallOptions,
+    { once, writer, settle }: BoundedManner,
+  ): Promise<ItemResult[]> {
+    const { writes } = this.parts;
+    if (!BoundedWrites.areBounded(collection, writer)) return writes.write(collection, operations, call, once, settle);
+    const ids = operations.flatMap(({ type, externalId }) => (type === 'upsert' ? [externalId] : []));
+    const whole: Written = { items: operations.length, bytes: operations.reduce((sum, operation) => sum + storedBytesOf(operation, collection.dim), 0) };
+    const intended: Intended = { ids: [...new Set(ids)], written: whole, once: once && `${once.token} ${once.digest}` };
+    const admission = await this.admit(collection, writer, intended, async () => once !== undefined && (await this.isBegun(collection, once, call)));
+    let isRepeated = false;
+    const watched = once && {
+      ...once,
+      repeated: () => {
+        isRepeated = true;
+        once.repeated();
+      },
+    };
+    let isUnsettled = false;
+    const settling =
+      settle &&
+      (() =>
+        settle().catch((error: unknown) => {
+          isUnsettled = true;
+          throw error;
+        }));
+    try {
+      const results = await writes.write(collection, operations, call, watched, settling);
+      // What a repetition answers was counted the first time.
+      if (isRepeated) admission?.settle(0, NOTHING_WRITTEN);
+      else admission?.settle(results.filter(({ outcome }) => outcome === 'inserted').length, storedOf(operations, results, whole, collection.dim));
+      return results;
+    } catch (error) {
+      admission?.settle(null, isUnsettled || wroteNothing(error) ? NOTHING_WRITTEN : null);
+      throw error;
+    }
+  }
+
+  /**
+   * Lets a part of a call that changes what matches through, makes it, and counts what it says that it stored. Errors:
+   * limit_exceeded; those of the part.
+   */
+  async part<Result>(
+    collection: CollectionRecord,
+    writer: KeyWriter | undefined,
+    { written, isPart }: { written: Written; isPart: boolean },
+    make: () => Promise<{ result: Result; stored: Written }>,
+  ): Promise<Result> {
+    const admission = await this.admit(collection, writer, { ids: [], written, isPart }, async () => false);
+    let stored: Written | null = null;
+    try {
+      const made = await make();
+      stored = made.stored;
+      return made.result;
+    } finally {
+      admission?.settle(0, stored);
+    }
+  }
+
+  /** null: it is let through though it is beyond a quota, as it was begun before. Errors: limit_exceeded; unavailable. */
+  private async admit(collection: CollectionRecord, writer: KeyWriter | undefined, { ids, written, once, isPart = false }: Intended, isBegun: () => Promise<boolean>): Promise<Admission | null> {
+    const { quotas } = this.parts;
+    const gate = writer?.gate ?? this.parts.keyQuotas;
+    const refused = async (error: unknown, note: () => void): Promise<null> => {
+      const isExcess = isQuiverError(error) && error.kind === 'limit_exceeded';
+      if (isExcess && (await isBegun())) return null;
+      if (isExcess) note();
+      throw error;
+    };
+    const charge = writer === undefined ? undefined : await gate.take(writer, written).catch((error: unknown) => refused(error, () => gate.noteRefusal()));
+    if (charge === null) return null;
+    let reservation: number | null | undefined;
+    try {
+      const intended = { ids, bytes: written.bytes, once, isPart };
+      reservation = collection.quota === undefined ? undefined : await quotas.reserve(collection, intended).catch((error: unknown) => refused(error, () => quotas.noteRefusal()));
+    } catch (error) {
+      if (charge !== undefined) gate.settle(charge, NOTHING_WRITTEN);
+      throw error;
+    }
+    return {
+      settle: (added, stored) => {
+        if (typeof reservation === 'number') quotas.settle(reservation, added);
+        if (charge !== undefined) gate.settle(charge, stored);
+      },
+    };
+  }
+
+  /** Whether some shard has done its part of the write. Errors: key_reused; those of the shards. */
+  private async isBegun(collection: CollectionRecord, once: Once, call: CallOptions): Promise<boolean> {
+    const { scatter, shards, sets, clock } = this.parts;
+    const marks = await sets.inOne(collection, call, (current) => marksOf({ scatter, shards }, current, once, clock.wallMs(), call));
+    return marks.some((mark) => mark !== null);
+  }
+}
+
+/** What was stored of all that was sent. */
+function storedOf(operations: readonly (UpsertOperation | PatchOperation)[], results: readonly ItemResult[], whole: Written, dim: number): Written {
+  const isStored = ({ outcome }: ItemResult): boolean => outcome === 'inserted' || outcome === 'updated';
+  if (results.every(isStored)) return whole;
+  const stored = operations.filter((_, i) => isStored(results[i]));
+  return { items: stored.length, bytes: stored.reduce((sum, operation) => sum + storedBytesOf(operation, dim), 0) };
+}
+
+/** Whether an error says so. */
+function wroteNothing(error: unknown): boolean {
+  if (!isQuiverError(error)) return false;
+  if (error.kind === 'conflict') return error.shown?.written === undefined;
+  return error.kind === 'not_found' || error.kind === 'limit_exceeded' || error.kind === 'key_reused';
+}

@@ -1,0 +1,483 @@
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import type { Filter } from '../../../shared/contract/filter/filter';
+import type { WritesEncoded } from '../routing/encoded-writes';
+import { type Expiring, expiryTime } from '../../../shared/contract/writes/expiry';
+import type { CallOptions, DeleteOperation, PatchOperation, ShardClient, UpsertOperation } from '../../../shared/contract/shard/shard-client';
+import { itemBytes, type StoredItem } from '../../../shared/contract/shard/shard-read';
+import type { Clock } from '../../../shared/base/time/clock';
+import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionEmbedder, PassageVectors } from '../collections/collection-embedder';
+import type { QuotaGate } from '../collections/quota-ledger';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { Once } from '../idempotency/write-mark';
+import type { KeyQuotaGate, KeyWriter } from '../keys/quota/key-quota';
+import { type AnswerHold, NO_HOLD } from '../answer-hold';
+import { allTakenFrom } from '../pages';
+import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { ShardSets } from '../routing/shard-sets';
+import type { StampClock } from '../routing/stamp-clock';
+import type { CutText } from '../../models/cut-text';
+import type {
+  CollectionsService,
+  CollectionView,
+  EncodedItems,
+  PatchResult,
+  UpsertManner,
+  UpsertResult,
+  UpsertStatus,
+  VectorInput,
+  VectorPatch,
+  VectorsService,
+  VectorView,
+  WriteManner,
+} from '../service';
+import { BoundedWrites } from './bounded-writes';
+import { checkDimension, dimensionMismatch } from './dimension-check';
+import { type FilteredResult, type FilteredWrite, type StepBounds, writeMatching } from './filtered-write';
+import { writeMatchingOnce } from './filtered-write-once';
+import { storedBytesOf } from './stored-bytes';
+import { InsertionOrderReader } from './insertion-order-reader';
+import { type ItemResult, ItemWrites, type Judged } from './item-writes';
+import { OrderedItems } from './ordered-items';
+import { isOvertaken, PATCH_ATTEMPTS_MAX, RemadeVectors, UNTOUCHED_VECTOR } from './remade-vector';
+import { vectorNotFound } from './vector-not-found';
+import { zeroVectors } from './zero-vectors';
+import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
+
+/** Items in one page that is read over all shards. */
+const PAGE_ITEMS_MAX = 1000;
+/** Bytes in one: few at first, and more for whoever takes them, which saves round trips. */
+const PAGE_BYTES = { first: 256 * 1024, most: 1024 * 1024 };
+/** Of them from one shard at least: fewer would cost more calls than they save memory. */
+const SHARD_BYTES_MIN = 32 * 1024;
+/** After so many bytes of items, a page of a scroll ends. */
+export const SCROLL_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What pages in insertion order are made of, and where they begin and end. */
+interface OrderedPages {
+  after: ScrollPosition | null;
+  limit: number;
+  bytesMax: number;
+  filter: Filter | null;
+  vectors: boolean;
+  texts: boolean;
+  hold: AnswerHold;
+  ended: ((last: ScrollPosition | null) => void) | null;
+}
+
+const NOT_EMBEDDED: PassageVectors = { vectors: [], cut: [], unsettled: null };
+const NO_ERRORS: ReadonlyMap<number, QuiverError> = new Map();
+
+/** Stores, deletes and reads items: each goes to the shard of its external_id. */
+export class ShardedVectorsService implements VectorsService {
+  private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+  private readonly collections: Pick<CollectionsService, 'get'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle'>;
+  private readonly shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
+  private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
+  private readonly writes: ItemWrites;
+  private readonly bounded: BoundedWrites;
+  private readonly remade: RemadeVectors;
+  private readonly deep: Pick<DeepReads, 'run'>;
+  private readonly ordered: OrderedItems<CollectionRecord>;
+  private readonly stamps: StampClock;
+  private readonly clock: Clock;
+
+  constructor(options: {
+    quotas: QuotaGate;
+    keyQuotas: KeyQuotaGate;
+    catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+    collections: Pick<CollectionsService, 'get'>;
+    embedder: Pick<CollectionEmbedder, 'embedPassages' | 'settle'>;
+    shards: Pick<ShardClient, 'read' | 'write'> & WritesEncoded;
+    scatter: ScatterGather;
+    deep: Pick<DeepReads, 'run'>;
+    stamps: StampClock;
+    clock: Clock;
+  }) {
+    this.catalog = options.catalog;
+    this.collections = options.collections;
+    this.embedder = options.embedder;
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.sets = new ShardSets(options);
+    this.writes = new ItemWrites({ ...options, sets: this.sets });
+    this.bounded = new BoundedWrites({ ...options, sets: this.sets, writes: this.writes });
+    this.remade = new RemadeVectors({ ...options, sets: this.sets });
+    this.deep = options.deep;
+    this.ordered = new OrderedItems({ ...options, sets: this.sets });
+    this.stamps = options.stamps;
+    this.clock = options.clock;
+  }
+
+  async upsert(name: string, items: VectorInput[], { skips = false, places, isSingle = false, once, writer }: UpsertManner = {}): Promise<UpsertResult> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const errors = new Map<number, QuiverError>();
+    const valid: VectorInput[] = [];
+    const texts: string[] = [];
+    for (let i = 0; i < items.length; i += 1) {
+      const { externalId, source } = items[i];
+      if (source.vector === undefined) texts.push(source.text);
+      else if (source.vector.length !== collection.dim) {
+        const error = dimensionMismatch(collection, source.vector, isSingle ? 'the vector' : `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
+        if (!skips) throw error;
+        errors.set(i, error);
+        continue;
+      }
+      valid.push(items[i]);
+    }
+    // Making vectors takes most of a write of texts.
+    const known = once === undefined || texts.length === 0 ? null : await this.writes.known(collection, judgedOf(valid, skips), call, once);
+    const embedded = texts.length === 0 || known !== null ? NOT_EMBEDDED : await this.embedder.embedPassages(collection, texts);
+    // Where nothing is embedded, that takes exactly 0.
+    const embeddedMs = texts.length === 0 || known !== null ? startMs : this.clock.monotonicMs();
+    const written = known ?? (valid.length === 0 ? [] : await this.writeUpserts(collection, { items: valid, texts, embedded, alone: skips }, call, { once, writer }));
+    const endMs = this.clock.monotonicMs();
+    const cut = embedded.cut.length === 0 ? undefined : cutItems(embedded.cut, items, errors);
+    const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
+    const statuses: UpsertStatus[] = [];
+    const versions: (number | null)[] = [];
+    for (const result of results) {
+      statuses.push(result === null ? 'invalid' : (result.outcome as UpsertStatus));
+      versions.push(result?.version ?? null);
+    }
+    return {
+      statuses,
+      versions,
+      errors,
+      ...(cut !== undefined && { cut }),
+      ...(collection.metric === 'cosine' && { zeros: zeroVectors(items.map(({ source }) => source.vector)) }),
+      timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
+    };
+  }
+
+  /**
+   * Where nothing is to be known of the items but what stands in them, they go to their shard as they are. Whatever asks for
+   * more (several shards, quotas, a time to live, a key by which it is done once, a request that is traced) goes the way of all items.
+   */
+  async upsertEncoded(name: string, items: EncodedItems, manner: UpsertManner = {}): Promise<{ ids: string[]; result: UpsertResult }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { writeEncoded } = this.shards;
+    const asks = collection.shards > 1 || typeof collection.ttlSeconds === 'number' || BoundedWrites.areBounded(collection, manner.writer) || manner.once !== undefined;
+    if (asks || writeEncoded === undefined || items.dim !== collection.dim || call.notes !== undefined) {
+      const decoded = items.items();
+      const ids = decoded.map(({ externalId }) => externalId);
+      const result = await this.upsert(name, decoded, manner);
+      items.done();
+      return { ids, result };
+    }
+    const zeros = collection.metric === 'cosine' ? items.zeros() : undefined;
+    const ids = items.stamp(this.stamps.reserve(items.count));
+    const { statuses, versions } = await this.writes.writeEncoded(collection, items, call, writeEncoded);
+    items.done();
+    const endMs = this.clock.monotonicMs();
+    return { ids, result: { statuses, versions, errors: NO_ERRORS, zeros, timing: { embeddingMs: 0, storageMs: endMs - startMs, totalMs: endMs - startMs } } };
+  }
+
+  async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>, once?: Once): Promise<{ deleted: string[]; notFound: string[] }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const distinct = [...new Set(externalIds)];
+    const operations = distinct.map((externalId): DeleteOperation => (expected === undefined ? { type: 'delete', externalId } : { type: 'delete', externalId, expected: expected.get(externalId) }));
+    const results = await this.writes.write(collection, operations, call, once);
+    return {
+      deleted: distinct.filter((_, i) => results[i].outcome === 'deleted'),
+      notFound: distinct.filter((_, i) => results[i].outcome !== 'deleted'),
+    };
+  }
+
+  async deleteByFilter(name: string, filter: Filter, once?: Once): Promise<{ deletedCount: number }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { done } = await this.writeMatching(collection, { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) }, call, once);
+    return { deletedCount: done };
+  }
+
+  async patch(name: string, patch: VectorPatch, { once, writer }: WriteManner = {}): Promise<PatchResult> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const { externalId, vector, text, metadata, expected, expiresAt } = patch;
+    if (vector !== undefined) checkDimension(collection, vector, 'the vector');
+    const known =
+      once === undefined || !RemadeVectors.concerns(collection, patch) ? null : await this.writes.known(collection, [{ externalId, ...(expected !== undefined && { expected }) }], call, once);
+    for (let attempt = 1; ; attempt += 1) {
+      const { embedded, kept, version: seen } = known === null ? await this.remade.of(collection, patch, call) : UNTOUCHED_VECTOR;
+      // What is done once has one verdict, so it does not depend on a version that nobody asked for.
+      const isBound = expected === undefined && seen !== undefined && once === undefined && attempt < PATCH_ATTEMPTS_MAX;
+      const operation: PatchOperation = { type: 'patch', externalId, vector: embedded?.vectors[0] ?? vector, metadata, text, ...expiryOf(collection, expiresAt) };
+      if (isBound || expected !== undefined) operation.expected = isBound ? seen : expected;
+      const settle = embedded === null ? undefined : this.settling(collection, embedded, [text as string], ([other]) => (operation.vector = other));
+      try {
+        const [{ outcome, version }] = known ?? (await this.bounded.write(collection, [operation], call, { once, writer, settle }));
+        if (outcome === 'absent') throw vectorNotFound(name, externalId);
+        if (outcome === 'excess') throw excessError(1, externalId);
+        return { version, kept, ...(embedded !== null && embedded.cut.length > 0 && { cut: embedded.cut }), ...(collection.metric === 'cosine' && { zeros: zeroVectors([vector]) }) };
+      } catch (error) {
+        if (!isBound || !isOvertaken(error)) throw error;
+      }
+    }
+  }
+
+  async updateByFilter(name: string, filter: Filter, { metadata, expiresAt }: Pick<VectorPatch, 'metadata' | 'expiresAt'>, { once, writer }: WriteManner = {}): Promise<{ updatedCount: number }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter, ...expiryOf(collection, expiresAt) });
+    const bounds = this.boundsOf(collection, writer, operationOf);
+    const { done, excess } = await this.writeMatching(collection, { filter, done: 'updated', operationOf, bounds }, call, once);
+    if (excess.first !== null) throw excessError(excess.count, excess.first, done);
+    return { updatedCount: done };
+  }
+
+  /** undefined: there are no quotas. */
+  private boundsOf(collection: CollectionRecord, writer: KeyWriter | undefined, operationOf: (externalId: string) => PatchOperation): StepBounds | undefined {
+    if (!BoundedWrites.areBounded(collection, writer)) return undefined;
+    return {
+      bytesOf: ({ externalId, metadata }) => storedBytesOf(operationOf(externalId), collection.dim, metadata),
+      within: (written, done, make) => this.bounded.part(collection, writer, { written, isPart: done > 0 }, make),
+    };
+  }
+
+  private writeMatching(collection: CollectionRecord, write: FilteredWrite, call: CallOptions, once: Once | undefined): Promise<FilteredResult> {
+    const { shards, scatter, sets, clock } = this;
+    return once === undefined ? writeMatching({ shards, scatter, sets }, collection, write, call) : writeMatchingOnce({ shards, scatter, sets, clock }, collection, write, call, once);
+  }
+
+  async fetch(name: string, externalIds: string[], { vectors, hold = NO_HOLD }: { vectors: boolean; hold?: AnswerHold | undefined }): Promise<AsyncIterable<VectorView[]>> {
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    return begun(this.fetchedPages(collection, externalIds, vectors, hold));
+  }
+
+  private async *fetchedPages(collection: CollectionRecord, externalIds: string[], vectors: boolean, hold: AnswerHold): AsyncGenerator<VectorView[]> {
+    const wanted = { vectors, versions: true, expiries: true };
+    for await (const page of this.ordered.read(collection, externalIds, wanted, { begin: () => this.scatter.begin(), hold }))
+      yield allTakenFrom(page, (item) => (item === null ? undefined : viewOf(item)));
+  }
+
+  async scroll(
+    name: string,
+    { cursor, limit, filter, vectors, hold = NO_HOLD }: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean; hold?: AnswerHold | undefined },
+  ): Promise<{ pages: AsyncIterable<VectorView[]>; nextCursor: () => string | null }> {
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const after = cursor === null ? null : positionFromCursor(collection.identity, cursor);
+    let next: string | null = null;
+    const ended = (last: ScrollPosition | null): void => void (next = last === null ? null : cursorFromPosition(collection.identity, last));
+    const pages = this.pagesOf(collection, { after, limit, bytesMax: SCROLL_BYTES_MAX, filter, vectors, texts: true, hold, ended });
+    return { pages: await begun(pages), nextCursor: () => next };
+  }
+
+  /** Each page has a deadline of its own, because a slow reader may take its time between them. */
+  async export(name: string, limit: number, hold: AnswerHold = NO_HOLD): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
+    const collection = await this.catalog.find(name);
+    const view = await this.collections.get(name);
+    return { collection: view, pages: this.pagesOf(collection, { after: null, limit, bytesMax: Infinity, filter: null, vectors: true, texts: false, hold, ended: null }) };
+  }
+
+  /**
+   * Items in insertion order, the next page when the one before was taken. If shards are replaced meanwhile, it continues with the new ones
+   * after the last item that it gave: places in the insertion order stay. `ended` gets the last item, where more follow; null: none do.
+   */
+  private async *pagesOf(collection: CollectionRecord, wanted: OrderedPages): AsyncGenerator<VectorView[]> {
+    const { limit, bytesMax, hold, ended } = wanted;
+    let current = collection;
+    let { after } = wanted;
+    let reader: InsertionOrderReader | null = null;
+    let pageBytes = PAGE_BYTES.first;
+    let leftBytes = bytesMax;
+    for (let left = limit; left > 0 && leftBytes > 0;) {
+      const most = this.pageBytesMax(current, pageBytes, wanted);
+      // Whoever waits holds nothing meanwhile, or all might wait for each other.
+      if (!hold.hasRoom(most)) {
+        reader = null;
+        hold.keep(0);
+        pageBytes = PAGE_BYTES.first;
+      }
+      const room = hold.reserve(Math.min(most, this.pageBytesMax(current, pageBytes, wanted)));
+      if (room !== undefined) await room;
+      const count = Math.min(left, PAGE_ITEMS_MAX);
+      const bytes = Math.min(pageBytes, leftBytes);
+      const page: GivenPage | null = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
+        // What one had taken when it failed is lost with it: another begins after what was given.
+        const present = (now === current ? reader : null) ?? this.readerOf(now, { ...wanted, after, pageBytes });
+        reader = null;
+        current = now;
+        present.pageBytes = shardBytes(pageBytes, now.shards);
+        const given = await present.take(count, bytes).then(givenPage);
+        reader = present;
+        return given;
+      });
+      if (page === null) break;
+      after = page.last;
+      left -= page.views.length;
+      leftBytes -= page.bytes;
+      hold.keep(reader!.bytes + page.bytes);
+      yield page.views;
+      pageBytes = Math.min(2 * pageBytes, PAGE_BYTES.most);
+    }
+    if (ended !== null) ended(after === null || (await this.isAtEnd(current, reader, { ...wanted, after })) ? null : after);
+  }
+
+  /** Whether nothing follows behind what `reader` gave; null: behind the place `after`. */
+  private async isAtEnd(collection: CollectionRecord, reader: InsertionOrderReader | null, wanted: OrderedPages): Promise<boolean> {
+    return this.sets.inOne(collection, this.scatter.begin(), (now) => {
+      const present = (now === collection ? reader : null) ?? this.readerOf(now, { ...wanted, limit: 1, pageBytes: 1, vectors: false, texts: false });
+      return present.atEnd();
+    });
+  }
+
+  /** The most that a page and what is read for it hold. */
+  private pageBytesMax(collection: CollectionRecord, pageBytes: number, { vectors, texts, hold }: OrderedPages): number {
+    const itemMax = hold.itemBytesMax(texts) + (vectors ? collection.dim * Float32Array.BYTES_PER_ELEMENT : 0);
+    return pageBytes + itemMax + collection.shards * (shardBytes(pageBytes, collection.shards) + itemMax);
+  }
+
+  private writeUpserts(
+    collection: CollectionRecord,
+    { items, texts, embedded, alone }: { items: VectorInput[]; texts: string[]; embedded: PassageVectors; alone: boolean },
+    call: CallOptions,
+    manner: WriteManner,
+  ): Promise<ItemResult[]> {
+    const operations = this.upsertsOf(collection, items, embedded.vectors, alone);
+    const settle = this.settling(collection, embedded, texts, (others) => {
+      let next = 0;
+      items.forEach(({ source }, i) => {
+        if (source.vector === undefined) operations[i].vector = others[next++];
+      });
+    });
+    return this.bounded.write(collection, operations, call, { ...manner, settle });
+  }
+
+  /**
+   * What makes the model of the vectors that of the collection; `take` gets other vectors if that has another by now. undefined:
+   * it has been before.
+   */
+  private settling(collection: CollectionRecord, { unsettled }: PassageVectors, texts: string[], take: (others: Float32Array[]) => void): (() => Promise<void>) | undefined {
+    if (unsettled === null) return undefined;
+    return async () => {
+      const others = await this.embedder.settle(collection, unsettled, texts);
+      if (others !== null) take(others);
+    };
+  }
+
+  private upsertsOf(collection: CollectionRecord, items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
+    const firstStamp = this.stamps.reserve(items.length);
+    let nextEmbedded = 0;
+    const hasExpiry = typeof collection.ttlSeconds === 'number';
+    const operations: UpsertOperation[] = [];
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      const operation: UpsertOperation = {
+        type: 'upsert',
+        externalId: item.externalId,
+        vector: item.source.vector ?? embedded[nextEmbedded++],
+        stamp: firstStamp + i,
+        metadata: item.metadata,
+        text: item.text ?? item.source.text,
+      };
+      if (hasExpiry || item.expiresAt !== undefined) Object.assign(operation, expiryOf(collection, item.expiresAt));
+      operations.push(item.expected === undefined ? operation : { ...operation, expected: item.expected, alone });
+    }
+    return operations;
+  }
+
+  private readerOf(collection: CollectionRecord, { after, limit, pageBytes, filter, vectors, texts }: OrderedPages & { pageBytes: number }): InsertionOrderReader {
+    return new InsertionOrderReader({
+      shards: collection.shards,
+      after,
+      // One more than wanted shows whether there is a next page.
+      pageItems: itemsPerShard(Math.min(limit, PAGE_ITEMS_MAX) + 1, collection.shards),
+      pageBytes: shardBytes(pageBytes, collection.shards),
+      readPages: (positions, items, bytesMax) => {
+        const call = this.scatter.begin();
+        return this.deep.run(positions.length * items * HITS_PER_ITEM, call, () =>
+          this.scatter.read(
+            collection,
+            positions.map((position) => position.shard),
+            call,
+            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit: items, filter, vectors, texts, versions: true, expiries: true, bytesMax }, call),
+          ),
+        );
+      },
+    });
+  }
+}
+
+/** Bytes to read from each shard for a page of `pageBytes`. */
+function shardBytes(pageBytes: number, shardCount: number): number {
+  return Math.max(SHARD_BYTES_MIN, Math.floor(pageBytes / shardCount));
+}
+
+/** The same pages, the first of which is read now: what is wrong is known before an answer begins. */
+async function begun<Page>(pages: AsyncGenerator<Page>): Promise<AsyncIterable<Page>> {
+  const first = await pages.next();
+  return (async function* () {
+    if (first.done) return;
+    yield first.value;
+    yield* pages;
+  })();
+}
+
+/**
+ * Items to read from each shard for a page of `limit`. Ids are spread by a hash, so one and a half times the average
+ * and a few more are seldom too few; if they are, reading on costs one more round.
+ */
+function itemsPerShard(limit: number, shardCount: number): number {
+  return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
+}
+
+/** The results in the places of their items, null in those of items that were skipped. */
+function withSkipped(written: ItemResult[], skipped: { has(index: number): boolean }, count: number): (ItemResult | null)[] {
+  let next = 0;
+  return Array.from({ length: count }, (_, i) => (skipped.has(i) ? null : written[next++]));
+}
+
+/** `done`: how many others were updated. */
+/** What conditions the items have. */
+function judgedOf(items: readonly VectorInput[], alone: boolean): Judged[] {
+  return items.map(({ externalId, expected }) => (expected === undefined ? { externalId } : { externalId, expected, alone }));
+}
+
+function excessError(count: number, first: string, done?: number): QuiverError {
+  const what = `the metadata of ${count === 1 ? '' : `${count} vectors, of them `}${JSON.stringify(first)} would have more than MAX_METADATA_BYTES or MAX_METADATA_FIELDS`;
+  return new QuiverError('limit_exceeded', done === undefined ? `${what}; nothing was changed` : `${done} vectors were updated; ${what}, and stayed as they were`);
+}
+
+/** What a write of the collection says of when an item expires. */
+function expiryOf({ ttlSeconds }: CollectionRecord, expiresAt: number | null | undefined): Expiring {
+  return { ...(expiresAt !== undefined && { expiresAt }), ...(typeof ttlSeconds === 'number' && { ttlMs: ttlSeconds * 1000 }) };
+}
+
+/** Some items as they are answered. */
+interface GivenPage {
+  views: VectorView[];
+  bytes: number;
+  last: ScrollPosition;
+}
+
+function givenPage(items: StoredItem[]): GivenPage | null {
+  const last = items.at(-1);
+  if (last === undefined) return null;
+  const { stamp, externalId } = last;
+  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
+  return { views: allTakenFrom(items, viewOf), bytes, last: { stamp, externalId } };
+}
+
+function viewOf({ externalId, metadata, text, vector, version, expiry }: StoredItem): VectorView {
+  const view: VectorView = { externalId, metadata, text };
+  if (vector !== undefined) view.vector = vector;
+  if (expiry !== undefined) view.expiresAt = expiryTime(expiry);
+  if (version !== undefined) view.version = version;
+  return view;
+}
+
+/** By the index of the item, what is known by that of the text. */
+function cutItems(cut: readonly CutText[], items: readonly VectorInput[], errors: ReadonlyMap<number, unknown>): CutText[] {
+  const places: number[] = [];
+  for (let i = 0; i < items.length; i++) if (items[i].source.vector === undefined && !errors.has(i)) places.push(i);
+  return cut.map((one) => ({ ...one, index: places[one.index] }));
+}

@@ -1,0 +1,37 @@
+import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import type { SlotSet } from '../slots/slot-set';
+
+/**
+ * Finds the slots whose metadata match a filter, exactly: `resolve(f)` is the set of slots s for which matches(f,
+ * metadata of s) (node/engine/filter/matches.ts) is true. Synchronous; kept in memory, rebuilt or reloaded at the start. Belongs
+ * to one thread; others read it through its number.
+ */
+export interface FilterIndex {
+  /** Sets a slot's metadata; the slot must be empty (never set, or removed). */
+  put(slot: number, metadata: JsonObject): void;
+  /** Removes a slot; `metadata` are those that were put. */
+  remove(slot: number, metadata: JsonObject): void;
+  /** The matching slots. The caller must not change the set, which keeps its state as of the call. */
+  resolve(filter: Filter): SlotSet;
+  /**
+   * If a filter takes long to resolve, does the work in slices. Await it before `resolve` of that filter. null: nothing
+   * to wait for.
+   */
+  prepare(filter: Filter): Promise<void> | null;
+  /** Distinct fields (a key at one place of the nesting, as deep as paths reach) of all items that are indexed by field. */
+  readonly fieldCount: number;
+  /** Paths of those fields, `max` at most. */
+  fieldNames(max: number): string[];
+  /** The fields of an item's metadata that are not among them, each by a unique name. */
+  newFields(metadata: JsonObject): string[];
+  /** Removes the slots from every list, whatever their metadata were: repairs a state loaded from a save. */
+  removeEverywhere(slots: SlotSet): void;
+  /**
+   * The state as chunks of bytes, for `load`. The consumer may let other calls run between chunks. Slots changed
+   * meanwhile may be saved in any state; the caller repairs them (removeEverywhere, then put).
+   */
+  save(): Iterable<Buffer>;
+  /** A number by which other threads of the process read the index (node/engine/vector/shared-vectors.ts); the same at each call. */
+  share(): number;
+  readonly memoryBytes: number;
+}

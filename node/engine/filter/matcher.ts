@@ -1,0 +1,47 @@
+import type { Filter, JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
+import { matches } from './matches';
+import { lookUpPath } from './metadata-path';
+
+/** A list of at least this many values is turned into a set first, at the cost of searching the list for some items. */
+const SET_MIN = 16;
+
+/**
+ * `matches` of one filter, prepared for many items. The result is the same, and a list of thousands of values costs one
+ * look-up per item.
+ */
+export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
+  switch (filter.type) {
+    case 'and': {
+      const parts = filter.filters.map(matcherOf);
+      return (metadata) => parts.every((part) => part(metadata));
+    }
+    case 'or': {
+      const parts = filter.filters.map(matcherOf);
+      return (metadata) => parts.some((part) => part(metadata));
+    }
+    case 'not': {
+      const part = matcherOf(filter.filter);
+      return (metadata) => !part(metadata);
+    }
+    case 'in':
+      if (filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
+      break;
+    case 'equals':
+    case 'range':
+    case 'exists':
+      break;
+  }
+  return (metadata) => matches(filter, metadata);
+}
+
+function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {
+  const scalars = new Set<JsonValue>(values.filter((value) => typeof value !== 'object' || value === null));
+  // Objects and arrays are compared as a whole, which a Set can't do.
+  const composites: Filter = { type: 'in', path, values: values.filter((value) => typeof value === 'object' && value !== null) };
+  return (metadata) => {
+    const value = lookUpPath(metadata, path);
+    if (value === undefined) return false;
+    if (Array.isArray(value) ? value.some((element) => scalars.has(element)) : scalars.has(value)) return true;
+    return composites.values.length > 0 && matches(composites, metadata);
+  };
+}

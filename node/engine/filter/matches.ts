@@ -1,0 +1,74 @@
+import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
+import { isJsonObject, lookUpPath } from './metadata-path';
+
+/**
+ * Whether an item's metadata pass a filter: the definition of the filter language, which every index is tested against.
+ *
+ * - `equals` with a scalar (null too): an equal scalar, or an array with an equal scalar among its elements.
+ *   With an object or an array: a deeply equal value as a whole; elements of arrays are not compared with it.
+ * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and two
+ *   ranges on one key may be passed by two different elements.
+ * - `in`: equals any of the values. `exists`: the path is present, even with null.
+ * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
+ * - `and` of nothing passes everything, `or` of nothing passes nothing.
+ */
+export function matches(filter: Filter, metadata: JsonObject): boolean {
+  switch (filter.type) {
+    case 'and':
+      return filter.filters.every((part) => matches(part, metadata));
+    case 'or':
+      return filter.filters.some((part) => matches(part, metadata));
+    case 'not':
+      return !matches(filter.filter, metadata);
+    case 'exists':
+      return lookUpPath(metadata, filter.path) !== undefined;
+    case 'equals': {
+      const value = lookUpPath(metadata, filter.path);
+      return value !== undefined && equalsOrContains(value, filter.value);
+    }
+    case 'in': {
+      const value = lookUpPath(metadata, filter.path);
+      return value !== undefined && filter.values.some((wanted) => equalsOrContains(value, wanted));
+    }
+    case 'range': {
+      const value = lookUpPath(metadata, filter.path);
+      const passes = (element: JsonValue | undefined): boolean => inRange(element, filter.operator, filter.bound);
+      return Array.isArray(value) ? value.some(passes) : passes(value);
+    }
+  }
+}
+
+/** Whether a scalar is on the right side of the bound; false for values of another type than the bound. */
+export function inRange(value: JsonValue | undefined, operator: RangeOperator, bound: number | string): boolean {
+  if (typeof value !== typeof bound) return false;
+  const comparable = value as number | string;
+  switch (operator) {
+    case 'gt':
+      return comparable > bound;
+    case 'gte':
+      return comparable >= bound;
+    case 'lt':
+      return comparable < bound;
+    case 'lte':
+      return comparable <= bound;
+  }
+}
+
+function equalsOrContains(value: JsonValue, wanted: JsonValue): boolean {
+  if (typeof wanted === 'object' && wanted !== null) return deepEqual(value, wanted);
+  return value === wanted || (Array.isArray(value) && value.includes(wanted));
+}
+
+/** Equality of JSON values: types matter, −0 equals 0. The order of keys does not matter, that of array elements does. */
+function deepEqual(a: JsonValue, b: JsonValue): boolean {
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((element, i) => deepEqual(element, b[i]));
+  }
+  if (isJsonObject(a)) return isJsonObject(b) && sameMembers(a, b);
+  return a === b;
+}
+
+function sameMembers(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
+}

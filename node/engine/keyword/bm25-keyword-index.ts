@@ -1,0 +1,244 @@
+import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import { type Analyser, defaultAnalyser } from '../../../shared/base/text/analyser';
+import type { SlotSet } from '../slots/slot-set';
+import { resultOf } from '../../../shared/base/time/work-slices';
+import type { SlotScores } from '../slots/slot-scores';
+import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
+import { DocumentTable, NO_DOCUMENT } from './document-table';
+import { grownUint32 } from './growable';
+import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from './keyword-index';
+import { type RankedTerm, searchPostings } from './keyword-search';
+import { PostingLists } from './posting-lists';
+import { TermDictionary } from './term-dictionary';
+
+/** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
+const DEAD_DOCUMENTS_MIN = 1024;
+/**
+ * The share of dead documents that starts a renumbering. Up to this share, they cost searches and memory at most a
+ * quarter more.
+ */
+const DEAD_SHARE_MAX = 0.2;
+/** Work per put or remove during a renumbering: some microseconds, and it ends before the next one is due. */
+const POSTINGS_PER_STEP = 512;
+const DOCUMENTS_PER_STEP = 16;
+
+const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequencies: new Uint32Array(0) };
+
+/**
+ * {@link KeywordIndex} as postings in compact arrays. A remove takes effect at once on all statistics, because a
+ * document knows its terms. Its postings are dropped later, when many documents are dead, in small steps during puts
+ * and removes. Scores are doubles that depend only on the document, the terms and the statistics.
+ */
+export class Bm25KeywordIndex implements KeywordIndex {
+  private readonly analyser: Analyser;
+  private readonly documents = new DocumentTable();
+  private readonly dictionary = new TermDictionary();
+  private readonly lists = new PostingLists();
+  /** By term: its frequency in the text being put; all 0 between puts. */
+  private frequencies = new Uint32Array(64);
+  private distinct = new Uint32Array(64);
+  /** See SearchedPostings. */
+  private revision = 0;
+  private numbering = 0;
+  /** The running save: document numbers must not change until it ends. A new save replaces it. */
+  private runningSave: symbol | null = null;
+
+  constructor(options: { analyser?: Analyser } = {}) {
+    this.analyser = options.analyser ?? defaultAnalyser;
+  }
+
+  /**
+   * The index that `save` wrote. Errors: QuiverError `storage_failed` on bytes that are not a whole, consistent save of
+   * this version and of the same analyser version.
+   */
+  static load(bytes: Buffer, options: { analyser?: Analyser } = {}): Bm25KeywordIndex {
+    return resultOf(Bm25KeywordIndex.loadInSteps(bytes, options));
+  }
+
+  /** Like `load`, in steps. */
+  static *loadInSteps(bytes: Buffer, options: { analyser?: Analyser } = {}): Generator<undefined, Bm25KeywordIndex> {
+    const index = new Bm25KeywordIndex(options);
+    yield* readKeywordSave(bytes, index.analyser, index.tables);
+    return index;
+  }
+
+  put(slot: number, text: string): void {
+    if (this.documents.documentOf(slot) !== NO_DOCUMENT) throw new Error(`keyword index: slot ${slot} is taken`);
+    const terms = this.analyser.terms(text);
+    if (terms.length === 0) return;
+    const count = this.countTerms(terms);
+    const document = this.documents.add(slot, terms.length, this.distinct, count);
+    for (let i = 0; i < count; i++) {
+      const term = this.distinct[i];
+      this.lists.append(term, document, this.frequencies[term], terms.length);
+      this.dictionary.documentFrequencies[term]++;
+      this.frequencies[term] = 0;
+    }
+    this.maintain();
+  }
+
+  *analyse(text: string): Generator<undefined, AnalysedText> {
+    if (text === '') return NO_TERMS;
+    const places = new Map<number, number>();
+    let terms = new Uint32Array(64);
+    let frequencies = new Uint32Array(64);
+    let length = 0;
+    for (const part of this.analyser.parts(text)) {
+      length += part.length;
+      for (const text of part) {
+        const term = this.dictionary.intern(text);
+        const known = places.get(term);
+        if (known !== undefined) {
+          frequencies[known]++;
+          continue;
+        }
+        this.dictionary.pin(term);
+        const place = places.size;
+        places.set(term, place);
+        terms = grownUint32(terms, place + 1);
+        frequencies = grownUint32(frequencies, place + 1);
+        terms[place] = term;
+        frequencies[place] = 1;
+      }
+      this.lists.reserve(this.dictionary.count);
+      yield;
+    }
+    return { length, terms: terms.slice(0, places.size), frequencies: frequencies.slice(0, places.size) };
+  }
+
+  putAnalysed(slot: number, { length, terms, frequencies }: AnalysedText): void {
+    if (this.documents.documentOf(slot) !== NO_DOCUMENT) throw new Error(`keyword index: slot ${slot} is taken`);
+    if (length === 0) return;
+    const document = this.documents.add(slot, length, terms, terms.length);
+    for (let i = 0; i < terms.length; i++) {
+      const term = terms[i];
+      this.lists.append(term, document, frequencies[i], length);
+      this.dictionary.documentFrequencies[term]++;
+      this.dictionary.unpin(term);
+    }
+    this.maintain();
+  }
+
+  discard({ terms }: AnalysedText): void {
+    for (const term of terms) {
+      this.dictionary.unpin(term);
+      if (this.dictionary.documentFrequencies[term] === 0) this.dictionary.release(term);
+    }
+  }
+
+  remove(slot: number): void {
+    const document = this.documents.documentOf(slot);
+    if (document === NO_DOCUMENT) return;
+    const frequencies = this.dictionary.documentFrequencies;
+    this.documents.forEachTerm(document, (term) => {
+      if (--frequencies[term] > 0) return;
+      this.lists.clear(term);
+      this.dictionary.release(term);
+    });
+    this.lists.forgetDocument(document);
+    this.documents.remove(document);
+    this.maintain();
+  }
+
+  removeEverywhere(slots: SlotSet): void {
+    for (const slot of slots.toArray()) this.remove(slot);
+  }
+
+  statistics(terms: string[]): KeywordStatistics {
+    return {
+      documentCount: this.documents.liveCount,
+      totalLength: this.documents.totalLength,
+      documentFrequencies: terms.map((text) => {
+        const term = this.dictionary.find(text);
+        return term === undefined ? 0 : this.dictionary.documentFrequencies[term];
+      }),
+    };
+  }
+
+  search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
+    return resultOf(this.searchInSteps(terms, statistics, { ...options, allowed: () => options.allowed }));
+  }
+
+  *searchInSteps(terms: string[], statistics: KeywordStatistics, { k, allowed, nameOf = slotName }: SteppedSearchOptions): Generator<undefined, SlotScores> {
+    const { documents, lists } = this;
+    const source = {
+      documents,
+      lists,
+      norm: lengthNorm(statistics),
+      terms: this.rankedTerms(terms, statistics),
+      revision: () => this.revision,
+      numbering: () => this.numbering,
+    };
+    const found = yield* searchPostings(source, { k, allowed, nameOf: (document) => nameOf(documents.slots[document]) });
+    return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+  }
+
+  /** The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request. */
+  private rankedTerms(texts: string[], statistics: KeywordStatistics): () => RankedTerm[] {
+    const weighted = texts.map((text, order) => ({
+      text,
+      weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
+      order,
+    }));
+    weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
+    return () => {
+      const found: RankedTerm[] = [];
+      weighted.forEach(({ text, weight }, rank) => {
+        const term = this.dictionary.find(text);
+        // A term of a text that is not put yet has a number but no document.
+        if (term !== undefined && this.dictionary.documentFrequencies[term] > 0) found.push({ term, weight, rank });
+      });
+      return found;
+    };
+  }
+
+  *save(): Iterable<Buffer> {
+    const mine = Symbol('save');
+    this.runningSave = mine;
+    try {
+      for (const chunk of writeKeywordSave(this.analyser, this.tables)) {
+        yield chunk;
+        if (this.runningSave !== mine) throw new Error('keyword index: a later save has begun');
+      }
+    } finally {
+      if (this.runningSave === mine) this.runningSave = null;
+    }
+  }
+
+  get memoryBytes(): number {
+    const scratch = this.frequencies.byteLength + this.distinct.byteLength;
+    return this.documents.memoryBytes + this.dictionary.memoryBytes + this.lists.memoryBytes + scratch;
+  }
+
+  private get tables(): KeywordTables {
+    return { documents: this.documents, dictionary: this.dictionary, lists: this.lists };
+  }
+
+  /** Fills `distinct` and `frequencies` with the terms of a text; returns the number of distinct ones. */
+  private countTerms(terms: string[]): number {
+    this.distinct = grownUint32(this.distinct, terms.length);
+    let count = 0;
+    for (const text of terms) {
+      const term = this.dictionary.intern(text);
+      if (term >= this.frequencies.length) this.frequencies = grownUint32(this.frequencies, term + 1);
+      if (this.frequencies[term]++ === 0) this.distinct[count++] = term;
+    }
+    this.lists.reserve(this.dictionary.count);
+    return count;
+  }
+
+  /** After every put and remove. */
+  private maintain(): void {
+    this.revision += 1;
+    if (this.lists.isRewriting || this.documents.isSliding) {
+      this.lists.rewriteSome(POSTINGS_PER_STEP);
+      this.documents.slideLists(DOCUMENTS_PER_STEP);
+      return;
+    }
+    const dead = this.documents.count - this.documents.liveCount;
+    if (this.runningSave !== null || dead < DEAD_DOCUMENTS_MIN || dead < this.documents.count * DEAD_SHARE_MAX) return;
+    this.numbering += 1;
+    this.lists.beginRewrite(this.documents.renumber(), this.dictionary.count);
+  }
+}

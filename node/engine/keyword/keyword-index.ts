@@ -1,0 +1,66 @@
+import type { KeywordStatistics } from '../../../shared/contract/shard/shard-read';
+import type { SlotScores } from '../slots/slot-scores';
+import type { SlotSet } from '../slots/slot-set';
+
+export interface KeywordSearchOptions {
+  k: number;
+  allowed: SlotSet | null;
+  /** The name by which slots of equal score are ordered, by code units; no two are equal. Default: the slot's own number. */
+  nameOf?: (slot: number) => string;
+}
+
+/** The same for a search in steps: which slots are allowed is asked at its start, and again for what was put meanwhile. */
+export type SteppedSearchOptions = Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null };
+
+/** A slot's name from its number; names sort like the numbers. */
+export function slotName(slot: number): string {
+  return String.fromCharCode(slot >>> 16, slot & 0xffff);
+}
+
+/** A text with its terms counted. It belongs to the index that made it, and is valid while that is open. */
+export interface AnalysedText {
+  /** Number of terms, with repetitions. */
+  readonly length: number;
+  /** The index's numbers of the distinct terms. */
+  readonly terms: Uint32Array;
+  /** How often each occurs. */
+  readonly frequencies: Uint32Array;
+}
+
+/**
+ * BM25 over the keyword text of one shard (k1 = 1.2, b = 0.75; Robertson & Zaragoza, "The Probabilistic Relevance
+ * Framework", 2009, with Lucene's idf = ln(1 + (N − df + 0.5) / (df + 0.5))). Synchronous, single-threaded, in memory.
+ * Statistics are exact under updates and deletes.
+ */
+export interface KeywordIndex {
+  /** Sets a slot's keyword text; the slot must be empty. A text without terms is not a document. */
+  put(slot: number, text: string): void;
+  /**
+   * Analyses a text for a later `putAnalysed`, in steps: however long the text is, a step takes some hundred
+   * microseconds. The result must be put or discarded, so that the index knows which terms are still needed. Other
+   * calls may come in between.
+   */
+  analyse(text: string): Generator<undefined, AnalysedText>;
+  /** Like `put`, for the result of `analyse` of this index, which may be used only once. */
+  putAnalysed(slot: number, text: AnalysedText): void;
+  /** Discards a result of `analyse` that will not be put. */
+  discard(text: AnalysedText): void;
+  /** Removes a slot; unknown slots are ignored. */
+  remove(slot: number): void;
+  statistics(terms: string[]): KeywordStatistics;
+  /**
+   * The best min(k, matches) slots that hold at least one of the distinct `terms`, best first by `statistics` (of the
+   * whole collection, frequencies in the order of terms), limited to `allowed` if given; equal scores by name.
+   */
+  search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores;
+  /**
+   * The same in steps of a few milliseconds, between which the index may change. A slot that is put meanwhile may be in
+   * the answer; one that was there all the time is, if it belongs there. Slots that were removed meanwhile may be in it,
+   * in the place of others: whoever finds one searches again.
+   */
+  searchInSteps(terms: string[], statistics: KeywordStatistics, options: SteppedSearchOptions): Generator<undefined, SlotScores>;
+  removeEverywhere(slots: SlotSet): void;
+  /** Like FilterIndex.save. */
+  save(): Iterable<Buffer>;
+  readonly memoryBytes: number;
+}

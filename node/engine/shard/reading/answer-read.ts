@@ -1,0 +1,100 @@
+import type { AnswerOf, ReadKind, RequestOf, ShardStatus, ShardTransfer } from '../../../../shared/contract/shard/shard-read';
+import { QuiverError } from '../../../../shared/base/errors/quiver-error';
+import type { Filter } from '../../../../shared/contract/filter/filter';
+import type { RecordStore } from '../../records/record-store';
+import type { ShardBackups } from '../backup/shard-backups';
+import type { ShardIndexes } from '../shard-indexes';
+import type { ShardItems } from './shard-items';
+import { fieldFacts } from './shard-fields';
+import { drawSample } from './shard-sample';
+import type { ShardPurge } from '../removal/shard-purge';
+import type { ShardSearch } from './shard-search';
+import type { ShardCounters, ShardGate } from '../writing/shard-writer';
+import type { WritePace } from '../writing/write-pace';
+
+/** The parts of an open shard that answer its reads. */
+export interface ShardReader {
+  search: ShardSearch;
+  items: ShardItems;
+  records: RecordStore;
+  indexes: ShardIndexes;
+  counters: ShardCounters;
+  gate: ShardGate;
+  pace: WritePace;
+  purge: ShardPurge;
+  /** null: this process has no place for backups. */
+  backups: ShardBackups | null;
+}
+
+/** How a shard answers each kind of read. */
+const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: RequestOf<Kind>) => AnswerOf<Kind> | Promise<AnswerOf<Kind>> } = {
+  search: ({ search }, request) => search.search(request),
+  score: ({ search }, request) => search.score(request),
+  keywordSearch: ({ search }, request) => search.keywordSearch(request),
+  keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
+  fetch: ({ items }, request) => items.fetch(request),
+  scan: ({ items }, request) => items.scan(request),
+  sample: (reader, request) => drawSample(reader, request),
+  fields: ({ indexes }, question) => fieldFacts(indexes, question),
+  count: ({ indexes }, request) => (request === null ? indexes.directory.liveCount : countOf(indexes, request.filter)),
+  status: statusOf,
+  optimize: ({ indexes }) => {
+    indexes.vectors.optimize();
+    return indexes.vectors.status().progress;
+  },
+  purge: ({ purge }, { start }) => purge.advance(start),
+  transfer: transferOf,
+  marks: async ({ records }, { token, after, limit }) => {
+    if (token === null) return records.marks.after(after, limit);
+    const found = await records.marks.ofShown(token);
+    return found === null ? [] : [found];
+  },
+  backup: ({ backups }, order) => {
+    if (backups === null) throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set on the storage node');
+    return backups.advance(order);
+  },
+};
+
+/** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
+export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  return ANSWERS[kind](reader, request);
+}
+
+async function countOf({ filters }: ShardIndexes, filter: Filter): Promise<number> {
+  await filters.prepare(filter);
+  return filters.resolve(filter).size;
+}
+
+async function transferOf({ records, indexes, counters, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+  if (writesPerSecond !== undefined) pace.ask(writesPerSecond, performance.now());
+  // Changes beyond it may be stored, and not be seen by reads yet.
+  const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
+  const changes = await records.changes(Math.max(after, forgotten), lastChange, limit);
+  const last = changes.at(-1);
+  return {
+    stage,
+    term,
+    reshard,
+    since,
+    lastChange,
+    externalIds: changes.map(({ externalId }) => externalId),
+    upTo: last !== undefined && changes.length === limit ? last.change : lastChange,
+    vectorCount: indexes.directory.liveCount,
+    index: indexes.vectors.status().progress,
+    lastVersion: counters.versions.last,
+    lastMark: (await records.marks.usage()).lastSequence,
+  };
+}
+
+async function statusOf({ records, indexes, counters }: ShardReader): Promise<ShardStatus> {
+  const vectors = indexes.vectors.status();
+  return {
+    vectorCount: indexes.directory.liveCount,
+    lastOperation: counters.lastOperation,
+    lastStamp: indexes.directory.lastStamp,
+    diskBytes: vectors.diskBytes + indexes.directory.diskBytes + (await records.sizeBytes()),
+    memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
+    segments: vectors.segments,
+    index: vectors.progress,
+  };
+}

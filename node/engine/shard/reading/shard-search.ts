@@ -1,0 +1,224 @@
+import type { Filter } from '../../../../shared/contract/filter/filter';
+import { compareHits, type Hit, type KeywordSearch, LEFT_OUT, type RequestOf, type VectorSearch, type VectorSearchResult } from '../../../../shared/contract/shard/shard-read';
+import { inLaterSlices, inSlices, ownTurn, resultOf } from '../../../../shared/base/time/work-slices';
+import type { RecordStore } from '../../records/record-store';
+import type { SlotAllocator } from '../../directory/slot-allocator';
+import type { SlotScores } from '../../slots/slot-scores';
+import type { SlotSet } from '../../slots/slot-set';
+import { type CutHits, cutTies } from './border-ties';
+import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
+import { ReadSteps } from './read-steps';
+import { SearchCounter } from './search-counter';
+import type { ShardIndexes } from '../shard-indexes';
+
+/** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
+const ATTEMPTS_MAX = 4;
+/** From this round on, an answer that writes have overtaken is made in one turn, so that no further one can. */
+const LAST_ROUND = 4;
+
+/** Candidates scored before others are served: their metadata and scores take the thread a few milliseconds. */
+const SCORED_AT_ONCE = 1_000;
+
+/** From this many hits on, they are built in slices: ten thousand take the thread about 20 ms. */
+const SLICED_HITS = 1_000;
+
+/**
+ * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
+ * left out; a replaced item is scored in its new version. So an old version is never answered, and an item that exists
+ * all the time is never missed.
+ */
+export class ShardSearch {
+  constructor(
+    private readonly parts: {
+      records: RecordStore;
+      indexes: ShardIndexes;
+      slots: SlotAllocator;
+    },
+  ) {}
+
+  async search(request: VectorSearch): Promise<VectorSearchResult> {
+    const { indexes, slots } = this.parts;
+    const counter = request.counted === true ? new SearchCounter() : null;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
+    const epoch = slots.beginRead();
+    try {
+      let wanted = request.k;
+      for (let attempt = 1; ; attempt++) {
+        const allowed = this.allowed(request.filter);
+        const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
+        counter?.filtered(candidateCount);
+        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
+        counter?.searched(found);
+        const cut = this.cut(found, wanted);
+        const { scored, border } = cut instanceof Promise ? await cut : cut;
+        // Items that the index did not return score at most as high as its last answer. Below that score, other items
+        // may be better than these hits. Of those that tie with it, some may be left out here, behind the border.
+        const isWhole = attempt === ATTEMPTS_MAX || (border === null && (found.slots.length < wanted || found.slots.length >= candidateCount));
+        const reaches = ({ hit }: FoundHit): boolean => (border === null ? hit.score >= found.scores[found.scores.length - 1] : compareHits(hit, border) <= 0);
+        const isSure = (hits: FoundHit[], goneCount: number): boolean => isWhole || goneCount === 0 || (hits.length === request.k && reaches(hits[request.k - 1]));
+        const { hits, goneCount } = await this.upToDate(scored, request, { epoch, isSure, counter });
+        if (hits !== null) return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counter?.counts };
+        wanted = request.k + 2 * goneCount;
+      }
+    } finally {
+      slots.endRead(epoch);
+    }
+  }
+
+  async score(request: RequestOf<'score'>): Promise<Hit[]> {
+    const { bytesMax = Infinity } = request;
+    const hits: Hit[] = [];
+    let bytes = 0;
+    for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
+      for (const hit of await this.scoreOf(request.vector, request.externalIds.slice(from, from + SCORED_AT_ONCE), bytesMax - bytes)) {
+        bytes += hit.externalId.length + hit.metadata.length;
+        hits.push(hit);
+      }
+    }
+    return hits;
+  }
+
+  /** Of those that exist at the call, as they are then; metadata are left out from `bytesMax` of them on. */
+  private async scoreOf(vector: Float32Array, externalIds: string[], bytesMax: number): Promise<Hit[]> {
+    const { directory, vectors } = this.parts.indexes;
+    const known = externalIds.map((externalId) => ({ externalId, slot: directory.slotOf(externalId) })).filter(({ slot }) => slot >= 0);
+    let bytes = 0;
+    const metadata = known.map(({ slot }) => {
+      if (bytes >= bytesMax) return LEFT_OUT;
+      const text = directory.metadataOf(slot);
+      bytes += text.length;
+      return text;
+    });
+    const scores = await vectors.score(
+      vector,
+      Uint32Array.from(known, ({ slot }) => slot),
+    );
+    return known.map(({ externalId }, i) => ({ externalId, score: scores[i], metadata: metadata[i] }));
+  }
+
+  async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
+    const { indexes, slots } = this.parts;
+    const { keywords, directory, filters } = indexes;
+    if (request.filter !== null) await filters.prepare(request.filter);
+    // Many short texts have equal scores, so ids decide which of them are the best k.
+    const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
+    // A slot that is emptied between two slices stays empty until the read ends.
+    const epoch = slots.beginRead();
+    try {
+      for (let round = 1; ; round++) {
+        const steps = keywords.searchInSteps(request.terms, request.statistics, { k: request.k, allowed: () => this.allowed(request.filter), nameOf });
+        const found = round < LAST_ROUND ? await inSlices(steps) : resultOf(steps);
+        const hits = await this.made(pairsOf(found), request, round);
+        if (hits !== null) return hits.map(({ hit }) => hit);
+      }
+    } finally {
+      slots.endRead(epoch);
+    }
+  }
+
+  private allowed(filter: Filter | null): SlotSet | null {
+    return filter === null ? null : this.parts.indexes.filters.resolve(filter);
+  }
+
+  /**
+   * The hits for the slots found, with their texts where these are asked for; null where they are not `isSure`. Items that were
+   * replaced since `epoch` appear in their new version if that passes the filter; items that are gone are left out. `goneCount`:
+   * how many of the slots found were out of date.
+   */
+  private async upToDate(
+    found: ScoredSlot[],
+    request: VectorSearch,
+    { epoch, isSure, counter }: { epoch: number; isSure: (hits: FoundHit[], goneCount: number) => boolean; counter: SearchCounter | null },
+  ): Promise<{ hits: FoundHit[] | null; goneCount: number }> {
+    const { indexes, slots } = this.parts;
+    const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
+    let scored = found;
+    let goneCount = 0;
+    // The index misses an item if its old version was removed before its row was reached and its new one was not there yet.
+    let moved = slots.movedSince(epoch);
+    for (let round = 1; ; round++) {
+      const gone = scored.filter(({ slot }) => !isLive(slot));
+      if (gone.length === 0 && moved.length === 0) {
+        const made = this.made(scored, request, round);
+        const hits = made instanceof Promise ? await made : made;
+        // Behind the last step there may have been a write before this.
+        if (hits === null || (made instanceof Promise && !hits.every(({ slot }) => isLive(slot)))) continue;
+        counter?.made();
+        if (!isSure(hits, goneCount)) return { hits: null, goneCount };
+        if (request.texts) await this.addTexts(hits, request.bytesMax ?? Infinity);
+        counter?.readTexts();
+        return { hits, goneCount };
+      }
+      goneCount += gone.length;
+      const kept = scored.filter(({ slot }) => isLive(slot));
+      const keptSlots = new Set(kept.map(({ slot }) => slot));
+      const allowed = this.allowed(request.filter);
+      const successors = [...moved, ...gone.map(({ slot }) => slots.successorOf(slot))];
+      moved = [];
+      // The index may have found the new version already.
+      const added = [...new Set(successors)].filter((slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)));
+      const ofAdded = Uint32Array.from(added);
+      const scores = round < LAST_ROUND ? await indexes.vectors.score(request.vector, ofAdded) : indexes.vectors.scoreNow(request.vector, ofAdded);
+      scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
+    }
+  }
+
+  /** See cutTies: in slices if there are many. */
+  private cut(found: SlotScores, k: number): CutHits | Promise<CutHits> {
+    const steps = cutTies(this.parts.indexes.directory, found, k);
+    return found.slots.length < k + SLICED_HITS ? resultOf(steps) : inLaterSlices(steps);
+  }
+
+  /** See orderedHits: in slices if there are many, until the last round. */
+  private made(scored: ScoredSlot[], { k, bytesMax }: { k: number; bytesMax?: number | undefined }, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
+    const steps = orderedHits(this.parts.indexes.directory, scored, k, bytesMax);
+    return scored.length < SLICED_HITS || round >= LAST_ROUND ? resultOf(steps) : inLaterSlices(steps);
+  }
+
+  /**
+   * The texts of the hits that have their metadata, until there are `bytesMax` of both: what is behind is left out. To be called
+   * in the turn in which the items were live.
+   */
+  private async addTexts(hits: FoundHit[], bytesMax: number): Promise<void> {
+    const { indexes, records } = this.parts;
+    const { directory } = indexes;
+    for (const { hit } of hits) hit.text = '';
+    const steps = new ReadSteps(bytesMax);
+    const recnos = new Map(hits.filter(({ slot, hit }) => hit.metadata !== LEFT_OUT && directory.hasText(slot)).map((found) => [found, directory.recnoOf(found.slot)]));
+    const first = steps.next();
+    // What several reads find is of one state.
+    const ofNow = first < hits.length ? records.textsOfNow() : null;
+    try {
+      for (let from = 0; from < hits.length;) {
+        const turn = from === 0 ? undefined : ownTurn();
+        if (turn !== undefined) await turn;
+        const some = hits.slice(from, from + (from === 0 ? first : steps.next()));
+        from += some.length;
+        const withText = some.filter((found) => recnos.has(found));
+        if (withText.length > 0) {
+          const read = await (ofNow ?? records).readTexts(withText.map((found) => recnos.get(found) as number));
+          withText.forEach(({ hit }, i) => (hit.text = read[i] ?? ''));
+        }
+        for (const { hit } of some) {
+          if (steps.isFull) leaveOut(hit);
+          else steps.add(hit.externalId.length + hit.metadata.length + hit.text!.length);
+        }
+        if (!steps.isFull) continue;
+        for (const { hit } of hits.slice(from)) leaveOut(hit);
+        break;
+      }
+    } finally {
+      ofNow?.free();
+    }
+  }
+}
+
+function pairsOf(found: SlotScores): ScoredSlot[] {
+  return Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
+}
+
+function leaveOut(hit: Hit): void {
+  hit.metadata = LEFT_OUT;
+  hit.text = '';
+}

@@ -1,0 +1,44 @@
+/**
+ * The filter index of the addon (node/engine/native/filter/filter_calls.cc): the same names, argument order and meaning. It holds the
+ * lists of slots by field and value; JavaScript takes metadata apart. `words` with a `length` are those of FilterWords.
+ * Failures are Errors with `code` INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL. Synchronous; of the thread that made it,
+ * but for what finds it by its number.
+ */
+export interface AddonFilterIndex {
+  /** Adds a field that is not there; `parent` 0: at the top. Answers its number. */
+  addField(parent: number, words: Uint32Array, length: number): number;
+  /** Forgets a field without slots and without fields below it; its number may be given again. */
+  dropField(field: number): void;
+  /** Puts or removes a slot: slot, 1 or 0, and for each value field × 16 + 8 (of an array) + kind and the value. Answers `entries`. */
+  apply(words: Uint32Array, length: number): number;
+  has(slot: number): boolean;
+  /** The slots that match, `count` of them: a rising list, or a bitmap. */
+  resolve(words: Uint32Array, length: number): { listed: boolean; words: Uint32Array; count: number };
+  /** Whether a range was asked over numbers that have no order yet, which lists what is rare at once. */
+  wantsOrders(): boolean;
+  /** Takes up to so many slots into such an order. Answers whether there is more to do. */
+  orderSome(slots: number): boolean;
+  /** Number of slots that have the field. */
+  presentCount(field: number): number;
+  /** Removes the slots of a bitmap from every list. Answers `entries`. */
+  removeEverywhere(bitmap: Uint32Array): number;
+  /** How many items are in no list: with any, other threads are answered nothing. */
+  setUnlisted(count: number): void;
+  /** Above every slot ever put. */
+  slotLimit(): number;
+  setSlotLimit(limit: number): void;
+  slotCount(): number;
+  /** Number of fields and distinct values. */
+  entries(): number;
+  memoryBytes(): number;
+  /** Saved forms (node/engine/native/filter/filter_save.h). `kind`: number, string or composite of VALUE. `next` −1: no more. */
+  savedSlots(): Buffer;
+  savedPostings(field: number): Buffer;
+  savedValues(field: number, kind: number, from: number, count: number): { bytes: Buffer; next: number };
+  /** Each reads saved bytes from `from` on, adds what they hold, and answers where they end. */
+  loadSlots(bytes: Buffer, from: number): number;
+  loadPostings(field: number, bytes: Buffer, from: number): number;
+  loadValues(field: number, kind: number, count: number, bytes: Buffer, from: number): number;
+  /** The index's number for `searchInline`, of any thread; the same at each call. */
+  share(): number;
+}

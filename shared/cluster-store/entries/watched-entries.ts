@@ -1,0 +1,164 @@
+import type { ClusterStore, StoreEntry, StoreEvent } from '../cluster-store';
+
+export interface Watched<T> {
+  key: string;
+  value: T;
+  revision: number;
+}
+
+/** An own entry that the watch has not delivered after this never was in the history that the store has now. */
+const OWN_FOR_MS = 30_000;
+/** A list during which something was delivered is made again, but not without end. */
+const LISTS_MAX = 5;
+
+/**
+ * The entries under one prefix of the cluster store, decoded and kept up to date by a watch. While the store is away,
+ * they stay as they were. Whoever decides by them guards the transaction with their revisions.
+ *
+ * The watch tells every change in order. Where it tells something earlier than before, the store was put back, and what it
+ * tells is the difference: that holds, whatever was known. Entries that this process wrote itself are kept beside until the
+ * watch has come as far.
+ */
+export class WatchedEntries<T> {
+  private readonly store: ClusterStore;
+  private readonly prefix: string;
+  private readonly decode: (entry: { key: string; value: string }) => T;
+  private readonly onUnreadable: (error: unknown) => void;
+  private readonly byKey = new Map<string, Watched<T>>();
+  private readonly own = new Map<string, Watched<T> & { untilMs: number }>();
+  private readonly listeners = new Set<() => void>();
+  private stopWatching: (() => void) | null = null;
+  private beginning: Promise<void> | null = null;
+  private isClosed = false;
+  /** The last revision of which the watch has told, or from which it began. */
+  private toldRevision = 0;
+  private forgetting: NodeJS.Timeout | null = null;
+
+  /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
+  constructor(options: { store: ClusterStore; prefix: string; decode: (entry: { key: string; value: string }) => T; onUnreadable: (error: unknown) => void }) {
+    this.store = options.store;
+    this.prefix = options.prefix;
+    this.decode = options.decode;
+    this.onUnreadable = options.onUnreadable;
+  }
+
+  /**
+   * Reads the entries and follows their changes from then on, once, however often it is called: a start that waits for the store
+   * calls it again while an earlier call is still under way. Errors: unavailable.
+   */
+  async follow(): Promise<void> {
+    if (this.stopWatching !== null) return;
+    this.beginning ??= this.begin().finally(() => (this.beginning = null));
+    await this.beginning;
+  }
+
+  /**
+   * Reads all entries now, for a caller that can't wait for what the watch has not told yet. Changes that it tells meanwhile
+   * stay. Errors: unavailable.
+   */
+  async refresh(): Promise<void> {
+    let told: number;
+    let list: { entries: StoreEntry[]; revision: number };
+    let lists = 0;
+    do {
+      told = this.toldRevision;
+      list = await this.store.list(this.prefix);
+      lists += 1;
+    } while (this.toldRevision !== told && lists < LISTS_MAX);
+    const { entries, revision } = list;
+    const since = this.toldRevision !== told ? revision : Infinity;
+    const present = new Set(entries.map((entry) => entry.key));
+    let changed = false;
+    for (const key of this.byKey.keys()) if (!present.has(key) && this.byKey.get(key)!.revision <= since) changed = this.byKey.delete(key) || changed;
+    for (const entry of entries) if ((this.byKey.get(entry.key)?.revision ?? 0) <= since) changed = this.keep(entry) || changed;
+    for (const [key, { revision: written }] of this.own) if (written <= revision || revision < told) changed = this.own.delete(key) || changed;
+    if (changed) this.notify();
+  }
+
+  get(key: string): Watched<T> | null {
+    return this.own.get(key) ?? this.byKey.get(key) ?? null;
+  }
+
+  /** All entries, in no particular order. */
+  all(): Watched<T>[] {
+    return this.own.size === 0 ? [...this.byKey.values()] : [...new Map<string, Watched<T>>([...this.byKey, ...this.own]).values()];
+  }
+
+  /** Takes an entry that this process read or wrote itself, before the watch delivers it. */
+  put(entry: StoreEntry): void {
+    if (entry.revision <= Math.max(this.toldRevision, this.get(entry.key)?.revision ?? 0)) return;
+    const value = this.decoded(entry);
+    if (value === null) return;
+    this.own.set(entry.key, { ...value, untilMs: performance.now() + OWN_FOR_MS });
+    this.forgetting ??= setTimeout(() => this.forgetOwn(), OWN_FOR_MS).unref();
+    this.notify();
+  }
+
+  /** Calls `listener` after every change, until the function returned is called. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    if (this.forgetting !== null) clearTimeout(this.forgetting);
+    this.forgetting = null;
+    this.stopWatching?.();
+    this.stopWatching = null;
+    this.listeners.clear();
+  }
+
+  private async begin(): Promise<void> {
+    const { entries, revision } = await this.store.list(this.prefix);
+    if (this.isClosed) return;
+    for (const entry of entries) this.keep(entry);
+    this.toldRevision = revision;
+    this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
+    this.notify();
+  }
+
+  private apply(events: StoreEvent[]): void {
+    const wentBack = events.some(({ revision }) => revision <= this.toldRevision);
+    for (const event of events) {
+      // A list may have brought something later.
+      if (!wentBack && (this.byKey.get(event.key)?.revision ?? 0) > event.revision) continue;
+      if (event.type === 'put') this.keep(event);
+      else this.byKey.delete(event.key);
+    }
+    this.toldRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.toldRevision);
+    for (const [key, { revision }] of this.own) if (wentBack || revision <= this.toldRevision) this.own.delete(key);
+    this.notify();
+  }
+
+  /** Answers whether anything changed. */
+  private keep(entry: { key: string; value: string; revision: number }): boolean {
+    if (this.byKey.get(entry.key)?.revision === entry.revision) return false;
+    const value = this.decoded(entry);
+    if (value === null) return this.byKey.delete(entry.key);
+    this.byKey.set(entry.key, value);
+    return true;
+  }
+
+  private decoded(entry: { key: string; value: string; revision: number }): Watched<T> | null {
+    try {
+      return { key: entry.key, value: this.decode(entry), revision: entry.revision };
+    } catch (error) {
+      this.onUnreadable(error);
+      return null;
+    }
+  }
+
+  private forgetOwn(): void {
+    this.forgetting = null;
+    const nowMs = performance.now();
+    let forgot = false;
+    for (const [key, { untilMs }] of this.own) if (untilMs <= nowMs) forgot = this.own.delete(key);
+    if (this.own.size > 0) this.forgetting = setTimeout(() => this.forgetOwn(), OWN_FOR_MS).unref();
+    if (forgot) this.notify();
+  }
+
+  private notify(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+}

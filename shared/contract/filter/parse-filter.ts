@@ -1,0 +1,205 @@
+import { QuiverError } from '../../base/errors/quiver-error';
+import { SETTINGS } from '../../base/config/settings';
+import type { Filter, JsonObject, JsonValue, RangeOperator } from './filter';
+
+/** How large a client's filter may be, by the settings. */
+export interface FilterBounds {
+  /** Nesting of $and, $or and $not: evaluation is recursive. */
+  filterDepthMax: number;
+  /** Conditions in one filter: each takes work over all slots of a shard. */
+  filterConditionsMax: number;
+  /** Values in all lists of $in and $nin together: each takes one look-up in memory. */
+  filterValuesMax: number;
+}
+
+/** The bounds when the settings give none: more than a person writes, but too little to keep a shard busy for seconds. */
+export const DEFAULT_FILTER_BOUNDS: FilterBounds = {
+  filterDepthMax: SETTINGS.filterDepthMax.fallback,
+  filterConditionsMax: SETTINGS.filterConditionsMax.fallback,
+  filterValuesMax: SETTINGS.filterValuesMax.fallback,
+};
+
+/** Bounds that depend on how values are stored. A filter beyond one of them is refused. */
+export const FILTER_LIMITS = {
+  /** Nesting of an object or array to compare with. Metadata that are nested deeper never equal a filter's value. */
+  valueDepthMax: 32,
+  /** Characters of a string bound of a range: an index sorts long strings by this many characters. */
+  boundCharactersMax: 128,
+} as const;
+
+const OF_RANGES: Record<RangeOperator, string> = { gt: '$gt', gte: '$gte', lt: '$lt', lte: '$lte' };
+const RANGES: ReadonlyMap<string, RangeOperator> = new Map(Object.entries(OF_RANGES).map(([range, name]) => [name, range as RangeOperator]));
+const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
+/** Characters of a client's key that a message shows: enough to find it, without flooding a log. */
+const SHOWN_KEY_MAX = 80;
+
+/**
+ * Parses a client's `filters` member; null when it restricts nothing, whatever the metadata are: absent, null, `{}`, and also
+ * `{"$or": [{}, …]}` or `{"year": {"$nin": []}}`, which a program makes of conditions that are optional. The filter keeps
+ * references to the values in `json`, which must not change afterwards. Errors: schema_violation that names the
+ * offending key or operator; limit_exceeded that names the setting.
+ */
+export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
+  if (json === undefined || json === null) return null;
+  const filter = new FilterParser(bounds).filter(json, 'filters', 1);
+  return matchesAll(filter) ? null : filter;
+}
+
+/** Whether the form of a filter says that everything matches. */
+function matchesAll(filter: Filter): boolean {
+  switch (filter.type) {
+    case 'and':
+      return filter.filters.every(matchesAll);
+    case 'or':
+      return filter.filters.some(matchesAll);
+    case 'not':
+      return matchesNothing(filter.filter);
+    case 'equals':
+    case 'range':
+    case 'in':
+    case 'exists':
+      return false;
+  }
+}
+
+function matchesNothing(filter: Filter): boolean {
+  switch (filter.type) {
+    case 'and':
+      return filter.filters.some(matchesNothing);
+    case 'or':
+      return filter.filters.every(matchesNothing);
+    case 'not':
+      return matchesAll(filter.filter);
+    case 'in':
+      return filter.values.length === 0;
+    case 'equals':
+    case 'range':
+    case 'exists':
+      return false;
+  }
+}
+
+class FilterParser {
+  private conditions = 0;
+  private listedValues = 0;
+
+  constructor(private readonly bounds: FilterBounds) {}
+
+  filter(json: unknown, place: string, depth: number): Filter {
+    if (!isObject(json)) throw refusal(`${place} must be an object`);
+    if (depth > this.bounds.filterDepthMax) throw tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
+    return all(Object.keys(json).map((key) => this.member(key, json[key], place, depth)));
+  }
+
+  private member(key: string, json: unknown, place: string, depth: number): Filter {
+    const here = `${place}.${shown(key)}`;
+    if (!key.startsWith('$')) return this.condition(key, json, here);
+    switch (key) {
+      case '$and':
+        return all(this.filters(json, here, depth));
+      case '$or':
+        return { type: 'or', filters: this.filters(json, here, depth) };
+      case '$not':
+        return { type: 'not', filter: this.filter(json, here, depth + 1) };
+      default:
+        throw refusal(`${here}: unknown operator; beside keys of the metadata there are $and, $or and $not`);
+    }
+  }
+
+  private filters(json: unknown, place: string, depth: number): Filter[] {
+    if (!Array.isArray(json) || json.length === 0) throw refusal(`${place} must be an array of at least one filter`);
+    return json.map((part, i) => this.filter(part, `${place}[${i}]`, depth + 1));
+  }
+
+  /** The condition on one metadata key: a value to equal, or an object of operators. */
+  private condition(path: string, json: unknown, place: string): Filter {
+    if (isObject(json)) {
+      const keys = Object.keys(json);
+      const operators = keys.filter((key) => key.startsWith('$'));
+      if (operators.length > 0) {
+        const plain = keys.find((key) => !key.startsWith('$'));
+        if (plain !== undefined) {
+          throw refusal(`${place}: operator ${shown(operators[0])} and plain key ${shown(plain)} can't stand in one object`);
+        }
+        return all(operators.map((operator) => this.operation(path, operator, json[operator], `${place}.${shown(operator)}`)));
+      }
+    }
+    this.count(place);
+    return { type: 'equals', path, value: checkedValue(json, place) };
+  }
+
+  private operation(path: string, operator: string, json: unknown, place: string): Filter {
+    this.count(place);
+    const range = RANGES.get(operator);
+    if (range !== undefined) return { type: 'range', path, operator: range, bound: checkedBound(json, place) };
+    switch (operator) {
+      case '$eq':
+        return { type: 'equals', path, value: checkedValue(json, place) };
+      case '$ne':
+        return { type: 'not', filter: { type: 'equals', path, value: checkedValue(json, place) } };
+      case '$in':
+        return { type: 'in', path, values: this.list(json, place) };
+      case '$nin':
+        return { type: 'not', filter: { type: 'in', path, values: this.list(json, place) } };
+      case '$exists':
+        if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
+        return json ? { type: 'exists', path } : { type: 'not', filter: { type: 'exists', path } };
+      default:
+        throw refusal(`${place}: unknown operator; there are ${FIELD_OPERATORS}`);
+    }
+  }
+
+  private list(json: unknown, place: string): JsonValue[] {
+    if (!Array.isArray(json)) throw refusal(`${place} must be an array`);
+    this.listedValues += json.length;
+    if (this.listedValues > this.bounds.filterValuesMax) {
+      throw tooMuch(`${place}: filters may list at most ${this.bounds.filterValuesMax} values (MAX_FILTER_VALUES)`);
+    }
+    return json.map((value, i) => checkedValue(value, `${place}[${i}]`));
+  }
+
+  private count(place: string): void {
+    if (++this.conditions > this.bounds.filterConditionsMax) {
+      throw tooMuch(`${place}: filters may hold at most ${this.bounds.filterConditionsMax} conditions (MAX_FILTER_CONDITIONS)`);
+    }
+  }
+}
+
+function checkedBound(json: unknown, place: string): number | string {
+  if (typeof json === 'number' && Number.isFinite(json)) return json;
+  if (typeof json !== 'string') throw refusal(`${place} must be a finite number or a string`);
+  if (json.length > FILTER_LIMITS.boundCharactersMax) {
+    throw refusal(`${place} must have at most ${FILTER_LIMITS.boundCharactersMax} characters`);
+  }
+  return json;
+}
+
+function checkedValue(json: unknown, place: string, depth = 0): JsonValue {
+  if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
+  if (typeof json === 'number' && Number.isFinite(json)) return json;
+  if (!isObject(json) && !Array.isArray(json)) throw refusal(`${place} must be a JSON value with finite numbers`);
+  if (depth >= FILTER_LIMITS.valueDepthMax) throw refusal(`${place} may nest at most ${FILTER_LIMITS.valueDepthMax} levels deep`);
+  for (const value of Object.values(json)) checkedValue(value, place, depth + 1);
+  return json as JsonValue;
+}
+
+/** A single condition stays as it is; several, or none, become an `and`. */
+function all(filters: Filter[]): Filter {
+  return filters.length === 1 ? filters[0] : { type: 'and', filters };
+}
+
+function isObject(json: unknown): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+function shown(key: string): string {
+  return key.length > SHOWN_KEY_MAX ? `${key.slice(0, SHOWN_KEY_MAX)}…` : key;
+}
+
+function refusal(message: string): QuiverError {
+  return new QuiverError('schema_violation', message);
+}
+
+function tooMuch(message: string): QuiverError {
+  return new QuiverError('limit_exceeded', message);
+}

@@ -1,0 +1,129 @@
+import { targetOpener } from '../../../shared/backup-store/open-target';
+import { TEST_SEALS } from '../cluster/test-seals';
+import { join } from 'node:path';
+import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../../../coordinator/models/embedding-provider';
+import { BuiltinModel } from '../../../coordinator/models/builtin-model';
+import type { VectorInput } from '../../../coordinator/service/service';
+import type { CollectionQuota } from '../../../coordinator/service/collections/collection-quota';
+import { createService, type RunningService } from '../../../coordinator/service-factory';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { KeyValueClusterStore } from '../../../embedded/cluster-store/key-value-cluster-store';
+import type { OpenTarget } from '../../../shared/backup-store/backup-target';
+import { readConfig } from '../../../shared/base/config/config';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { MemoryKeyValueStore } from '../models/memory-key-value-store';
+import { type Logger, silentLogger } from '../../../shared/base/logs/logger';
+import type { ShardClient } from '../../../shared/contract/shard/shard-client';
+import type { Language } from '../../../shared/base/text/language';
+import { systemClock, type Clock } from '../../../shared/base/time/clock';
+import { PlainShardClient } from './plain-shard-client';
+
+/** As many collections and shards as a test likes. */
+export const UNBOUNDED: CollectionQuota = { collectionsMax: Infinity, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: Infinity, source: '' }) };
+
+/** Models by name, the first of which is the default. */
+export class PlainEmbedding implements EmbeddingProvider {
+  /** Texts of every call to a model, in order. */
+  readonly calls: { model: string; kind: 'query' | 'passage'; texts: string[] }[] = [];
+  private readonly models: Map<string, EmbeddingModel>;
+
+  constructor(models: EmbeddingModel[] = [new BuiltinModel()]) {
+    this.models = new Map(models.map((model) => [model.name, this.recorded(model)]));
+  }
+
+  async defaultModel(): Promise<EmbeddingModel> {
+    return [...this.models.values()][0];
+  }
+
+  async model(name: string): Promise<EmbeddingModel> {
+    const model = this.models.get(name);
+    if (model === undefined) throw new QuiverError('embedding_unavailable', `the embedding model ${name} can't be loaded`);
+    return model;
+  }
+
+  status(): EmbeddingStatus {
+    const [configured] = this.models.keys();
+    return { configured, active: configured, fallbackReason: null, dim: null };
+  }
+
+  private recorded(model: EmbeddingModel): EmbeddingModel {
+    const { calls } = this;
+    return {
+      name: model.name,
+      dim: model.dim,
+      embed: (texts, options) => {
+        calls.push({ model: model.name, kind: options.kind, texts });
+        return model.embed(texts, options);
+      },
+    };
+  }
+}
+
+/** A model that puts `mark` into every element, so that a test sees which model made a vector. */
+export function markingModel(name: string, dim: number | null, mark: number): EmbeddingModel {
+  return { name, dim, embed: async (texts, options) => texts.map(() => new Float32Array(options.dim).fill(mark)) };
+}
+
+export interface PlainService {
+  service: RunningService;
+  shards: PlainShardClient;
+  store: ClusterStore;
+  embedding: PlainEmbedding;
+}
+
+/** A whole service over shards by brute force and a cluster store in memory; every part can be shared or replaced. */
+export async function plainService(
+  options: {
+    store?: ClusterStore;
+    shards?: PlainShardClient;
+    shardClient?: ShardClient;
+    embedding?: PlainEmbedding;
+    clock?: Clock;
+    environment?: Record<string, string>;
+    instanceId?: string;
+    quota?: CollectionQuota;
+    log?: Logger;
+    openTarget?: OpenTarget | undefined;
+    /** Called while it starts, as OtherProcesses has it. */
+    onOpened?: (service: RunningService) => Promise<void>;
+  } = {},
+): Promise<PlainService> {
+  const clock = options.clock ?? systemClock;
+  const store = options.store ?? (await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
+  const shards = options.shards ?? new PlainShardClient({ clock });
+  const embedding = options.embedding ?? new PlainEmbedding();
+  const service = createService({
+    clusterStore: store,
+    shardClient: options.shardClient ?? shards,
+    embedding,
+    clock,
+    config: readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1),
+    log: options.log ?? silentLogger,
+    quota: options.quota ?? UNBOUNDED,
+    instanceId: options.instanceId ?? 'plain',
+    openTarget: options.openTarget ?? targetOpener(readConfig(options.environment ?? {}, 1), TEST_SEALS),
+    projectionWorker: join(__dirname, '../threads/projection-worker.js'),
+  });
+  await service.recover({ onOpened: async () => options.onOpened?.(service) });
+  return { service, shards, store, embedding };
+}
+
+/** A collection as tests want it: everything that a test is not about has a default. */
+export function newCollection(name: string, given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number; language?: Language } = {}) {
+  return { name, dim: given.dim ?? 2, metric: given.metric ?? ('cosine' as const), description: null, language: given.language ?? null, shards: given.shards, replicas: undefined };
+}
+
+/** An item to store; metadata and text are left out unless given. */
+export function item(externalId: string, vector: number[], given: { metadata?: object; text?: string } = {}): VectorInput {
+  return {
+    externalId,
+    source: { vector: Float32Array.from(vector) },
+    metadata: given.metadata === undefined ? undefined : JSON.stringify(given.metadata),
+    text: given.text,
+  };
+}
+
+/** An item to store whose vector is made from its text. */
+export function textItem(externalId: string, text: string): VectorInput {
+  return { externalId, source: { text }, metadata: undefined, text: undefined };
+}

@@ -1,0 +1,417 @@
+import { hashExternalId } from '../../../shared/contract/shard/shard-of';
+import { matches } from '../../../node/engine/filter/matches';
+import { isJsonObject, lookUpPath } from '../../../node/engine/filter/metadata-path';
+import { keywordText } from '../../../node/engine/keyword/keyword-text';
+import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../../node/engine/records/shard-gate';
+import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { dateForm } from '../../../shared/contract/filter/date-form';
+import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import { keptNote, sealedId } from '../../../shared/contract/shard/step-note';
+import { expiryAfter, type Expiry, isExpired } from '../../../shared/contract/writes/expiry';
+import {
+  EACH_VERSION,
+  NO_VERSION,
+  PLAIN_STEP,
+  type CallOptions,
+  ANY_VERSION,
+  type MarkOperation,
+  type ShardClient,
+  type ShardId,
+  type ShardSpec,
+  type WriteOperation,
+  type WriteOutcome,
+  type WriteResult,
+} from '../../../shared/contract/shard/shard-client';
+import type { MarkRecord } from '../../../shared/contract/writes/mark-record';
+import { sampleKey } from '../../../shared/contract/shard/sample-key';
+import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../../shared/contract/shard/shard-read';
+import { analyserFor } from '../../../shared/base/text/analyser-for';
+import { systemClock, type Clock } from '../../../shared/base/time/clock';
+import { scoreOf } from '../../../shared/contract/vector/metric';
+
+export interface PlainItem {
+  externalId: string;
+  stamp: number;
+  vector: Float32Array;
+  metadata: string;
+  text: string | null;
+  version: number;
+  expiry?: Expiry | undefined;
+}
+
+/** A shard as its reads see it. */
+export interface PlainShard {
+  spec: ShardSpec;
+  items: Map<string, PlainItem>;
+  lastOperation: number;
+  lastStamp: number;
+  gate: Gate;
+  /** The highest version that was given. */
+  lastVersion: number;
+  /** Changed ids by the numbers of the changes. */
+  changes: { change: number; externalId: string }[];
+  /** By token. The result is that of a write in one step. */
+  marks: Map<string, { record: MarkRecord; result: WriteResult | null }>;
+}
+
+/** What each read means. */
+const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
+  search: (shard, { vector, k, filter, texts, counted }) => {
+    const scored = passing(shard, filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, vector, item.vector) }));
+    const hits = best(scored, k).map(({ item, score }) => {
+      const hit = { externalId: item.externalId, score, metadata: item.metadata };
+      return texts ? { ...hit, text: item.text ?? '' } : hit;
+    });
+    return { hits, vectorCount: shard.items.size, ...(counted === true && { cost: { scored: 0, rescored: scored.length } }) };
+  },
+  score: (shard, { vector, externalIds }) =>
+    externalIds.flatMap((externalId) => {
+      const item = shard.items.get(externalId);
+      if (item === undefined) return [];
+      return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
+    }),
+  keywordSearch: (shard, { terms, statistics, k, filter }) => {
+    const scored = passing(shard, filter)
+      .map((item) => ({ item, score: bm25(termsOf(shard, item), terms, statistics) }))
+      .filter(({ score }) => score > 0);
+    return best(scored, k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
+  },
+  keywordStatistics: (shard, { terms }) => {
+    const documents = [...shard.items.values()].map((item) => termsOf(shard, item)).filter((document) => document.length > 0);
+    return {
+      documentCount: documents.length,
+      totalLength: documents.reduce((sum, document) => sum + document.length, 0),
+      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
+    };
+  },
+  fetch: (shard, { externalIds, vectors, texts, versions, expiries }) =>
+    externalIds.map((externalId) => {
+      const item = shard.items.get(externalId);
+      return item === undefined ? null : { ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) };
+    }),
+  sample: (shard, { size, seed, filter }) => {
+    const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
+    const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
+    return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
+  },
+  scan: (shard, { after, limit, filter, vectors, texts, versions, expiries }) =>
+    passing(shard, filter)
+      .filter((item) => after === null || inInsertionOrder(item, after) > 0)
+      .sort(inInsertionOrder)
+      .slice(0, limit)
+      .map((item) => ({ ...stored(item, vectors, versions, expiries), ...(texts === false ? { text: null } : {}) })),
+  fields: (shard, { paths, dates }) => {
+    const metadata = [...shard.items.values()].map((item) => JSON.parse(item.metadata) as JsonObject);
+    const names = metadata.flatMap((one) => pathsOf(one, ''));
+    const present = paths.map((path) => metadata.some((one) => matches({ type: 'exists', path }, one)));
+    const forms = dates.map((path) => [...new Set(metadata.flatMap((one) => [lookUpPath(one, path)].flat().map(dateForm)))].filter((form) => form !== null));
+    return { items: shard.items.size, present, forms, names: present.includes(false) ? [...new Set(names)] : [] };
+  },
+  count: (shard, request) => passing(shard, request?.filter ?? null).length,
+  status: (shard) => ({
+    vectorCount: shard.items.size,
+    lastOperation: shard.lastOperation,
+    lastStamp: shard.lastStamp,
+    diskBytes: [...shard.items.values()].reduce((sum, { text }) => sum + (text?.length ?? 0), 0),
+    memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
+    segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
+    index: progressOf(shard.items.size),
+  }),
+  optimize: (shard) => progressOf(shard.items.size),
+  marks: (shard, { token }) => [...shard.marks.values()].map(({ record }) => record).filter((record) => record.token === token),
+  transfer: ({ gate, changes, items, lastVersion }, { after, limit }) => {
+    const { stage, term, reshard, since, lastChange, forgotten } = gate;
+    const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
+    const externalIds = found.map(({ externalId }) => externalId);
+    return {
+      stage,
+      term,
+      reshard,
+      since,
+      lastChange,
+      externalIds,
+      upTo: found.length === limit ? found[limit - 1].change : lastChange,
+      vectorCount: items.size,
+      index: progressOf(items.size),
+      lastVersion,
+      lastMark: 0,
+    };
+  },
+};
+
+function pathsOf(object: JsonObject, prefix: string): string[] {
+  return Object.entries(object).flatMap(([key, value]) => [prefix + key, ...(isJsonObject(value) ? pathsOf(value, `${prefix}${key}.`) : [])]);
+}
+
+/** What the read means, whatever the gate of the shard. */
+export function answerPlainly<Kind extends ReadKind>(shard: PlainShard, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> {
+  const answer = ANSWERS[kind];
+  if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
+  return answer(shard, request);
+}
+
+/** Nothing is built, so nothing is left to do. */
+function progressOf(rows: number): IndexProgress {
+  return { state: 'ready', rows, indexedRows: 0, refinedRows: 0, secondsLeft: 0, optimizing: false };
+}
+
+/** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
+/** A shard that is made is one that is opened. */
+export type ShardInterception = (call: Exclude<keyof ShardClient, 'read' | 'make'> | ReadKind, id: ShardId) => Promise<void> | void;
+
+/**
+ * ShardClient by brute force over Maps in memory: what a shard means, with nothing clever in it.
+ * Every shard of every collection lives in one instance. Nothing survives the process.
+ * `intercept` is for tests of failing and slow shards.
+ */
+export class PlainShardClient implements ShardClient {
+  intercept: ShardInterception | undefined;
+  private readonly shards = new Map<string, PlainShard>();
+  private readonly clock: Clock;
+
+  constructor(options: { clock?: Clock; intercept?: ShardInterception } = {}) {
+    this.clock = options.clock ?? systemClock;
+    this.intercept = options.intercept;
+  }
+
+  /** The shards that exist, for tests of clean-up. */
+  openShards(): ShardSpec[] {
+    return [...this.shards.values()].map((shard) => shard.spec);
+  }
+
+  async make(spec: ShardSpec): Promise<void> {
+    await this.intercept?.('open', spec);
+    if (!this.shards.has(keyOf(spec)))
+      this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [], marks: new Map() });
+  }
+
+  async open(spec: ShardSpec): Promise<void> {
+    await this.intercept?.('open', spec);
+    if (!this.shards.has(keyOf(spec))) throw new QuiverError('storage_damaged', `shard ${keyOf(spec)} is gone`);
+  }
+
+  async drop(id: ShardId): Promise<void> {
+    await this.intercept?.('drop', id);
+    this.shards.delete(keyOf(id));
+  }
+
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
+    const shard = await this.enter('write', id, call);
+    const atMs = this.clock.wallMs();
+    const [first, ...rest] = operations;
+    if (first?.type === 'mark') return writeMarked(shard, first, rest, atMs);
+    return writeTo(shard, operations, atMs);
+  }
+
+  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    const shard = await this.enter(kind, id, call);
+    mustAnswer(shard.gate, kind);
+    return answerPlainly(shard, kind, request);
+  }
+
+  private async enter(call: Parameters<ShardInterception>[0], id: ShardId, options: CallOptions): Promise<PlainShard> {
+    await this.intercept?.(call, id);
+    if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
+    const shard = this.shards.get(keyOf(id));
+    if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
+    sweep(shard, this.clock.wallMs());
+    return shard;
+  }
+}
+
+function writeTo(shard: PlainShard, operations: WriteOperation[], atMs: number): WriteResult {
+  shard.lastOperation += 1;
+  const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
+  const { lastVersion } = shard;
+  const before = new Map(shard.items);
+  const present: number[] = [];
+  const outcomes = operations.map((operation, i) => {
+    // One of this write may have expired before it came.
+    if ('externalId' in operation) sweepOne(shard, operation.externalId, atMs);
+    return apply(shard, operation, firstVersion + i, present, atMs);
+  });
+  if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
+  shard.items = before;
+  shard.lastVersion = lastVersion;
+  return { outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')), firstVersion, present };
+}
+
+/** A write that is done once. */
+function writeMarked(shard: PlainShard, mark: MarkOperation, operations: WriteOperation[], atMs: number): WriteResult {
+  const all = (outcome: WriteOutcome, first = outcome): WriteResult => ({ outcomes: [first, ...operations.map(() => outcome)], firstVersion: 0, present: [] });
+  if (refusesWrites(shard.gate)) return all('refused');
+  const found = shard.marks.get(mark.token);
+  const known = found === undefined || found.record.expiresAtMs <= mark.nowMs ? undefined : found;
+  const step = known?.record.progress?.step ?? 0;
+  if (known !== undefined && known.record.digest !== mark.digest) return all('withheld');
+  if (known !== undefined && known.record.verdict !== null) return all('withheld', 'absent');
+  if (mark.step !== PLAIN_STEP && mark.step !== step) return all('outdated');
+  if (mark.step === PLAIN_STEP && known !== undefined && known.result !== null) return known.result;
+  const done = writeTo(shard, operations, atMs);
+  const outcomes: WriteOutcome[] = ['inserted', ...done.outcomes];
+  const { progress } = known?.record ?? { progress: null };
+  const count = (...of: WriteOutcome[]): number => done.outcomes.filter((outcome) => of.includes(outcome)).length;
+  const excess = operations.find((_, i) => done.outcomes[i] === 'excess') as { externalId: string } | undefined;
+  let conflicts = 0;
+  const versions = done.outcomes.map((outcome, i) => (outcome === 'conflict' ? done.present[conflicts++] : outcome === 'inserted' || outcome === 'updated' ? done.firstVersion + i : 0));
+  const record: MarkRecord = {
+    token: mark.token,
+    digest: mark.digest,
+    expiresAtMs: mark.nowMs + mark.keptMs,
+    sequence: 0,
+    entries:
+      mark.step === PLAIN_STEP
+        ? operations.flatMap((operation, i) => ('externalId' in operation ? [{ hash: hashExternalId(operation.externalId), outcome: done.outcomes[i], version: versions[i] }] : []))
+        : [],
+    verdict: mark.step === PLAIN_STEP && mark.note !== '' ? mark.note : null,
+    progress:
+      mark.step === PLAIN_STEP
+        ? null
+        : {
+            step: step + 1,
+            done: (progress?.done ?? 0) + count('deleted', 'updated'),
+            excess: (progress?.excess ?? 0) + count('excess'),
+            first: progress?.first ?? (excess === undefined ? null : sealedId(excess.externalId, { ...mark, step })),
+            note: keptNote(mark.note),
+          },
+    earlier: [],
+  };
+  const again: WriteResult = { outcomes: ['updated', ...done.outcomes], firstVersion: EACH_VERSION, present: [0, ...versions] };
+  shard.marks.set(mark.token, { record, result: mark.step === PLAIN_STEP ? again : null });
+  // The item of operation i has the version `firstVersion + i`, and the mark is the first operation.
+  return { outcomes, firstVersion: done.firstVersion - 1, present: done.present };
+}
+
+function keyOf(id: ShardId): string {
+  return `${id.collectionUid}/${id.shard}`;
+}
+
+/** Items that have expired are not there. */
+function sweep(shard: PlainShard, atMs: number): void {
+  for (const { externalId } of shard.items.values()) sweepOne(shard, externalId, atMs);
+}
+
+function sweepOne(shard: PlainShard, externalId: string, atMs: number): void {
+  if (isExpired(shard.items.get(externalId)?.expiry ?? 0, atMs)) shard.items.delete(externalId);
+}
+
+/** `present` gets the versions of what conflicts. */
+function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[], atMs: number): WriteOutcome {
+  if (operation.type === 'stage') {
+    const after = gateAfter(shard.gate, operation);
+    shard.gate = after ?? shard.gate;
+    if (after !== null) shard.lastVersion = Math.max(shard.lastVersion, operation.versionFloor ?? 0);
+    return after === null ? 'outdated' : 'updated';
+  }
+  if (operation.type === 'import') {
+    const { externalId, item } = operation;
+    if (shard.gate.stage !== 'filling' || operation.term !== shard.gate.term) return 'outdated';
+    shard.items.delete(externalId);
+    if (item !== null) shard.items.set(externalId, { ...item, version: item.version ?? 0, externalId, vector: Float32Array.from(item.vector) });
+    shard.lastVersion = Math.max(shard.lastVersion, item?.version ?? 0);
+    shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
+    return item === null ? 'deleted' : 'updated';
+  }
+  if (operation.type === 'mark') throw new Error('no test has needed marks of a plain shard');
+  if (operation.type === 'expire') throw new Error('no test has needed a plain shard whose items expire');
+  if (refusesWrites(shard.gate)) return 'refused';
+  if (shard.gate.since > 0) {
+    shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };
+    shard.changes.push({ change: shard.gate.lastChange, externalId: operation.externalId });
+  }
+  const previous = shard.items.get(operation.externalId);
+  const { expected } = operation;
+  const now = previous === undefined ? NO_VERSION : versionOf(previous);
+  if (expected !== undefined && (expected === ANY_VERSION ? previous === undefined : expected !== now)) {
+    present.push(now);
+    return 'conflict';
+  }
+  if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
+  if (operation.type === 'patch') {
+    const { metadata, filter, vector, text } = operation;
+    if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
+    const json = metadata === undefined ? previous.metadata : metadata.replaces ? metadata.json : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
+    if (metadata !== undefined && json.length > metadata.bytesMax) return 'excess';
+    shard.items.set(operation.externalId, {
+      ...previous,
+      metadata: json,
+      vector: vector === undefined ? previous.vector : Float32Array.from(vector),
+      text: text ?? previous.text,
+      version,
+      expiry: expiryAfter(previous.expiry ?? 0, operation, atMs),
+    });
+    shard.lastVersion = version;
+    return 'updated';
+  }
+  if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
+  if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
+  shard.items.set(operation.externalId, {
+    externalId: operation.externalId,
+    stamp: previous?.stamp ?? operation.stamp,
+    vector: Float32Array.from(operation.vector),
+    metadata: operation.metadata ?? previous?.metadata ?? '{}',
+    text: operation.text ?? previous?.text ?? null,
+    version,
+    expiry: expiryAfter(previous?.expiry ?? 0, operation, atMs),
+  });
+  shard.lastVersion = version;
+  shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
+  return previous === undefined ? 'inserted' : 'updated';
+}
+
+/** As RFC 7396 writes it. */
+function mergePatched(target: any, patch: any): any {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const merged = typeof target !== 'object' || target === null || Array.isArray(target) ? {} : { ...target };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = mergePatched(merged[name], value);
+  }
+  return merged;
+}
+
+function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
+  return [...shard.items.values()].filter((item) => passes(item, filter));
+}
+
+function passes(item: PlainItem, filter: Filter | null): boolean {
+  return filter === null || matches(filter, JSON.parse(item.metadata) as JsonObject);
+}
+
+function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {
+  return scored.sort((a, b) => b.score - a.score || inCodeUnits(a.item.externalId, b.item.externalId)).slice(0, k);
+}
+
+function versionOf({ version, stamp }: PlainItem): number {
+  return version === 0 ? stamp : version;
+}
+
+function stored(item: PlainItem, vectors: boolean, versions = false, expiries = false): StoredItem {
+  const view: StoredItem = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+  if (expiries && item.expiry) view.expiry = item.expiry;
+  if (versions) view.version = versionOf(item);
+  return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
+}
+
+function inInsertionOrder(a: { stamp: number; externalId: string }, b: { stamp: number; externalId: string }): number {
+  return a.stamp - b.stamp || inCodeUnits(a.externalId, b.externalId);
+}
+
+function inCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function termsOf(shard: PlainShard, item: PlainItem): string[] {
+  return analyserFor(shard.spec.language ?? null).terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
+}
+
+/** Okapi BM25 as the textbooks write it, k1 = 1.2, b = 0.75, with an idf that can't fall below 0. */
+function bm25(document: string[], terms: string[], statistics: KeywordStatistics): number {
+  const averageLength = statistics.totalLength / statistics.documentCount;
+  return terms.reduce((sum, term, i) => {
+    const frequency = document.filter((candidate) => candidate === term).length;
+    const containing = statistics.documentFrequencies[i];
+    const idf = Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5));
+    return sum + (idf * frequency * 2.2) / (frequency + 1.2 * (0.25 + (0.75 * document.length) / averageLength));
+  }, 0);
+}

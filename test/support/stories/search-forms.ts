@@ -1,0 +1,52 @@
+import type { Query, SearchRequest, VectorSource } from '../../../coordinator/service/search-request';
+
+/** What most searches are given; default: the ten best, of everything, calibrated. */
+export interface GivenSearch {
+  k?: number;
+  offset?: number;
+  filter?: Query['filter'];
+  effort?: Query['effort'];
+  minScore?: number | undefined;
+  texts?: boolean;
+}
+
+export interface NearestInput extends GivenSearch {
+  source: VectorSource;
+}
+
+export interface FusedInput extends GivenSearch {
+  queryText: string;
+  vector?: Float32Array | undefined;
+  alpha?: number;
+  explain?: boolean;
+}
+
+/** The nearest to a vector or a text. */
+export function nearest({ source, ...given }: NearestInput): SearchRequest {
+  return searchOf({ type: 'nearest', to: source }, given);
+}
+
+/** The nearest to a text, with their texts. */
+export function asked({ text, ...given }: GivenSearch & { text: string }): SearchRequest {
+  return searchOf({ type: 'nearest', to: { text } }, { texts: true, ...given });
+}
+
+/** Vectors and keywords together. */
+export function fused({ queryText: text, vector, alpha = 0.5, explain, ...given }: FusedInput): SearchRequest {
+  const search = searchOf({ type: 'fused', text, vector, alpha }, given);
+  return explain === undefined ? search : { ...search, output: { ...search.output, explain } };
+}
+
+/** The nearest to a stored item. */
+export function like(externalId: string, given: GivenSearch = {}): SearchRequest {
+  return searchOf({ type: 'like', externalId }, given);
+}
+
+/** The candidates alone. */
+export function listed({ source, candidates, ...given }: NearestInput & { candidates: string[] }): SearchRequest {
+  return searchOf({ type: 'listed', to: source, externalIds: candidates }, { k: candidates.length, ...given });
+}
+
+function searchOf(source: Query['source'], { k = 10, offset = 0, filter = null, effort = { type: 'calibrated' }, minScore, texts = false }: GivenSearch): SearchRequest {
+  return { query: { source, filter, effort }, page: { k, offset, minScore }, output: { texts } };
+}

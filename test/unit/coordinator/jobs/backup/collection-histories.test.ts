@@ -1,0 +1,225 @@
+import { CollectionHistories } from '../../../../../coordinator/jobs/backup/collection-histories';
+import { ShippedLogs } from '../../../../../coordinator/jobs/backup/shipped-logs';
+import { collectionPath, type CollectionRecord, collectionToValue } from '../../../../../coordinator/service/collections/collection-record';
+import { type ReshardRecord, reshardPath, reshardToValue } from '../../../../../coordinator/service/collections/reshard-record';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { sealedText } from '../../../../../shared/backup-store/backup-format';
+import { type CollectionHistory, headsKey, type LogHead, stageKey } from '../../../../../shared/backup-store/log-format';
+import type { ClusterStore } from '../../../../../shared/cluster-store/cluster-store';
+import { silentLogger } from '../../../../../shared/base/logs/logger';
+import { ManualClock } from '../../../../support/manual-clock';
+import { headsToBytes } from '../../../../../shared/backup-store/log-heads';
+import { MemoryTarget } from '../../../../support/targets/memory-target';
+
+/** When sets of shards are said to have been in use. */
+
+const target = new MemoryTarget();
+const logs = new ShippedLogs(target);
+let clock: ManualClock;
+let store: ClusterStore;
+let histories: CollectionHistories;
+let startMs: number;
+
+const recordOf = (uid: string, shards: number, given: Partial<CollectionRecord> = {}): CollectionRecord =>
+  ({ uid, identity: 'first', name: 'things', shards, replicas: 1, minInSync: 1, dim: 2, createdAt: new Date(startMs).toISOString(), state: 'ready', ...given }) as CollectionRecord;
+
+async function put(record: CollectionRecord): Promise<void> {
+  await store.transact([], [{ type: 'put', key: collectionPath(record.name), value: collectionToValue(record) }]);
+}
+
+async function look(): Promise<Record<string, Pick<CollectionHistory, 'fromMs' | 'toMs'>>> {
+  clock.advance(2_000);
+  await histories.look();
+  return Object.fromEntries((await logs.histories()).map(({ uid, fromMs, toMs }) => [uid, { fromMs: fromMs - startMs, toMs: toMs && toMs - startMs }]));
+}
+
+async function stage(shard: string, sequence: number, atMs: number, term: number, given: string, isSealed = true): Promise<void> {
+  const place = { sequence, epoch: 1, at: startMs + atMs, term, stage: given };
+  const key = stageKey(shard, place);
+  await target.put(key, sealedText(place, isSealed ? { seals: target.seals, key } : undefined));
+}
+
+async function tell(shards: Record<string, number>): Promise<void> {
+  const headOf = (untilMs: number): LogHead => ({ sequence: 9, epoch: 1, untilMs: startMs + untilMs, since: 1, gaps: 0, error: null });
+  await target.put(headsKey('a'), headsToBytes({ member: 'a', at: 0, shards: Object.fromEntries(Object.entries(shards).map(([name, untilMs]) => [name, headOf(untilMs)])) }, target.seals));
+}
+
+beforeEach(async () => {
+  target.objects.clear();
+  clock = new ManualClock();
+  startMs = clock.wallMs();
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  histories = new CollectionHistories({ store, logs, clock, log: silentLogger });
+});
+
+test('a set that takes over begins when the last of its shards was opened, and the one before ends there', async () => {
+  await put(recordOf('first', 1));
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: null } });
+  await put(recordOf('second', 2));
+  await stage('first.0', 4, 2_300, 1, 'tracking');
+  await stage('first.0', 8, 2_500, 1, 'sealed');
+  await stage('first.0', 9, 2_510, 1, 'closed');
+  await stage('second.0', 1, 2_200, 1, 'filling');
+  await stage('second.0', 6, 2_520, 1, 'open');
+  await stage('second.1', 1, 2_200, 1, 'filling');
+  // Not all of it is shipped yet: it is in use since it was seen, and the one before has no end.
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: null }, second: { fromMs: 4_000, toMs: null } });
+  histories.forget();
+  await stage('second.1', 7, 2_530, 1, 'open');
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_530 }, second: { fromMs: 2_530, toMs: null } });
+});
+
+describe('a history that somebody else has written in the place of a sealed one', () => {
+  const FAR_MS = 8.64e15;
+
+  test.each<[string, Partial<CollectionHistory>]>([
+    ['that begins later', { fromMs: FAR_MS }],
+    ['that begins earlier', { fromMs: 0 }],
+    ['that is over', { toMs: 1 }],
+    ['that was replaced', { replacedMs: 1 }],
+    ['that has the last order of all', { order: Number.MAX_SAFE_INTEGER }],
+    ['that awaits another one', { awaits: true }],
+  ])('%s is put right by what is known', async (_, given) => {
+    await put(recordOf('first', 1));
+    await look();
+    const [{ isSealed: _isSealed, ...before }] = await logs.histories();
+    await logs.putHistory({ ...before, ...given }, false);
+    histories.forget();
+    expect(await look()).toEqual({ first: { fromMs: 0, toMs: null } });
+    expect(await logs.histories()).toMatchObject([{ isSealed: true }]);
+    // And whoever comes later can be read, and comes later.
+    await put(recordOf('second', 1));
+    expect(Object.keys(await look())).toEqual(['first', 'second']);
+    const [first, second] = await logs.histories();
+    expect(second.order!).toBeGreaterThan(first.order ?? 0);
+    expect(first).not.toHaveProperty('replacedMs');
+  });
+
+  test('of a set that is gone says nothing of when another one ended', async () => {
+    await put(recordOf('first', 1));
+    await look();
+    const [{ isSealed: _isSealed, ...before }] = await logs.histories();
+    await logs.putHistory({ ...before, uid: 'forged', order: 9, fromMs: startMs + 1 }, false);
+    histories.forget();
+    await look();
+    await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+    expect((await look()).first.toMs).toBeGreaterThan(0);
+  });
+});
+
+test('how far a log is, as somebody else says it, does not make a deleted collection last', async () => {
+  await put(recordOf('first', 1));
+  await tell({ 'first.0': 1_500 });
+  await look();
+  const head: LogHead = { sequence: 10, epoch: 99, untilMs: 8.64e15, since: 1, gaps: 0, error: null };
+  await target.put(headsKey('x'), sealedText({ member: 'x', at: 0, shards: { 'first.0': head } }));
+  await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 4_000 } });
+});
+
+test('what is not sealed ends nothing', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('second.0', 1, 2_200, 1, 'filling', false);
+  await stage('second.0', 2, 2_300, 1, 'open', false);
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: null }, second: { fromMs: 4_000, toMs: null } });
+  expect([(await logs.stages()).size, (await logs.stages(true)).size]).toEqual([1, 0]);
+});
+
+test('what came late of an earlier driver, or was opened again, has closed nothing', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await stage('first.0', 3, 1_000, 1, 'closed');
+  await stage('first.0', 4, 1_100, 2, 'tracking');
+  await stage('first.0', 5, 1_200, 1, 'closed');
+  const { stages, heads } = await logs.told();
+  expect((await logs.logOf('first', 0, { stages, heads })).closed).toBeNull();
+  await stage('first.0', 6, 1_300, 2, 'closed');
+  await stage('first.0', 7, 1_400, 3, 'closed');
+  expect((await logs.logOf('first', 0, await logs.told())).closed).toMatchObject({ at: startMs + 1_300 });
+});
+
+test('shards that are new begin by the clock as it is, and those that were ahead of it end by theirs', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('first.0', 9, 90_000, 1, 'closed');
+  await stage('second.0', 1, 2_100, 1, 'filling');
+  await stage('second.0', 2, 2_200, 1, 'open');
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 90_000 }, second: { fromMs: 2_200, toMs: null } });
+});
+
+test('where no log tells when it took over, it counts from when it was seen; the one before ends where it was closed', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('first.0', 9, 2_500, 1, 'closed');
+  await tell({ 'second.0': 3_999 });
+  expect((await look()).first.toMs).toBeNull();
+  await tell({ 'second.0': 4_000 });
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_500 }, second: { fromMs: 4_000, toMs: null } });
+});
+
+test('a set that came and went between two looks is known as long as its reshard has not dropped it', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('third', 3));
+  const reshard = {
+    id: 'r',
+    identity: 'first',
+    name: 'things',
+    from: { uid: 'second', shards: 2 },
+    to: { uid: 'third', shards: 3 },
+    earlier: [],
+    replicas: 1,
+    state: 'retiring',
+    term: 1,
+    startedAt: '',
+    error: null,
+    sources: [],
+    copied: 0,
+    total: 0,
+    behind: 0,
+  } satisfies ReshardRecord;
+  await store.transact([], [{ type: 'put', key: reshardPath('first'), value: reshardToValue(reshard) }]);
+  for (const [shard, openMs] of [
+    ['second.0', 2_100],
+    ['second.1', 2_110],
+    ['third.0', 2_200],
+    ['third.1', 2_201],
+    ['third.2', 2_202],
+  ] as const) {
+    await stage(shard, 1, openMs - 50, 1, 'filling');
+    await stage(shard, 2, openMs, 1, 'open');
+  }
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_110 }, second: { fromMs: 2_110, toMs: 2_202 }, third: { fromMs: 2_202, toMs: null } });
+});
+
+test('a collection that was deleted ends before another one of its name begins, and not before what was told of it', async () => {
+  await put(recordOf('first', 1));
+  await tell({ 'first.0': 2_400 });
+  await look();
+  await put(recordOf('other', 1, { identity: 'other', createdAt: new Date(startMs + 2_500).toISOString() }));
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: 2_500 }, other: { fromMs: 2_500, toMs: null } });
+  // A clock was ahead, and is right again: what was told stays true.
+  await tell({ 'other.0': 9_000_000 });
+  await store.transact([], [{ type: 'delete', key: collectionPath('things') }]);
+  expect((await look()).other).toEqual({ fromMs: 2_500, toMs: 9_000_001 });
+});
+
+test('a set that is in use again, because the data were put back, is the last one', async () => {
+  await put(recordOf('first', 1));
+  await look();
+  await put(recordOf('second', 1));
+  await stage('second.0', 1, 2_100, 1, 'filling');
+  await stage('second.0', 2, 2_200, 1, 'open');
+  expect((await look()).first.toMs).toBe(2_200);
+  await put(recordOf('first', 1));
+  expect(await look()).toEqual({ first: { fromMs: 0, toMs: null }, second: { fromMs: 2_200, toMs: 6_000 } });
+  expect((await logs.histories()).sort((a, b) => a.order! - b.order!).map(({ uid, replacedMs }) => [uid, replacedMs && replacedMs - startMs])).toEqual([
+    ['second', undefined],
+    ['first', 2_200],
+  ]);
+});

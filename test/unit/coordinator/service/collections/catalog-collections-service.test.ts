@@ -1,0 +1,121 @@
+import type { CatalogCollectionsService } from '../../../../../coordinator/service/collections/catalog-collections-service';
+import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { PlainShardClient } from '../../../../support/shards/plain-shard-client';
+import { item, newCollection, plainService } from '../../../../support/shards/plain-service';
+
+test('a recovery asks the shards of each collection until all of them have answered once, and then no more', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const shards = new PlainShardClient();
+  const { service } = await plainService({ store, shards });
+  const { service: other } = await plainService({ store, shards });
+  const uids: string[] = [];
+  let asked: string[] = [];
+  let isDown = true;
+  shards.intercept = (call, { collectionUid, shard }) => {
+    if (!uids.includes(collectionUid)) uids.push(collectionUid);
+    asked.push(`${uids.indexOf(collectionUid)}.${shard}`);
+    if (isDown && call === 'status' && shard === 1 && collectionUid === uids[1]) throw new QuiverError('unavailable', 'down');
+  };
+  for (const name of ['a', 'b']) await service.collections.create(newCollection(name, { shards: 2 }));
+  const recovered = async (): Promise<string[]> => {
+    asked = [];
+    await (other.collections as CatalogCollectionsService).recover();
+    return [...new Set(asked)].sort();
+  };
+  expect(await recovered()).toEqual(['0.0', '0.1', '1.0', '1.1']);
+  isDown = false;
+  expect(await recovered()).toEqual(['1.0', '1.1']);
+  expect(await recovered()).toEqual([]);
+  await service.collections.create(newCollection('c', { shards: 1 }));
+  expect(await recovered()).toEqual(['2.0']);
+});
+
+test('who is told that a collection exists finds it, also where its creation was under way', async () => {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const shards = new PlainShardClient();
+  const { service } = await plainService({ store, shards });
+  const { service: other } = await plainService({ store, shards });
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  const begun = new Promise<void>((resolve) => {
+    shards.intercept = () => {
+      resolve();
+      return gate;
+    };
+  });
+  const first = service.collections.create(newCollection('a'));
+  await begun;
+  const seen: string[] = [];
+  const raced = other.collections.create(newCollection('a')).catch(async (error: QuiverError) => {
+    seen.push(error.kind);
+    seen.push((await other.collections.get('a')).name);
+  });
+  // Time enough to be told too early.
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+  expect(seen).toEqual([]);
+  open();
+  await Promise.all([first, raced]);
+  expect(seen).toEqual(['already_exists', 'a']);
+});
+
+describe('a collection of which a shard does not answer', () => {
+  /** More than are asked at once. */
+  const AWAY = 20;
+
+  async function someAway(failed: () => Promise<void> | void) {
+    const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+    const shards = new PlainShardClient();
+    const { service } = await plainService({ store, shards, environment: { REQUEST_TIMEOUT_MS: '1000' } });
+    const away = new Set<string>();
+    for (let i = 0; i < AWAY; i += 1) await service.collections.create(newCollection(`away-${i}`, { shards: 2 }));
+    for (const { collectionUid } of shards.openShards()) away.add(collectionUid);
+    for (const name of ['here-1', 'here-2']) {
+      await service.collections.create(newCollection(name, { shards: 2 }));
+      await service.vectors.upsert(name, [item('a', [1, 2])]);
+    }
+    const asked = new Set<string>();
+    shards.intercept = (call, { collectionUid, shard }) => {
+      if (call === 'status') asked.add(collectionUid);
+      return shard === 1 && away.has(collectionUid) ? failed() : undefined;
+    };
+    return { service, asked };
+  }
+
+  test.each<[string, () => Promise<void> | void, string]>([
+    ['is away', () => new Promise(() => undefined), 'shard 1 of 2 of collection "away-0" is unavailable; the call may be retried'],
+    [
+      'is damaged',
+      () => {
+        throw new QuiverError('storage_damaged', 'stored data are damaged');
+      },
+      'shard 1 of 2 of collection "away-0": stored data are damaged; put them back from a copy, or restore the collection from a backup (docs/operations.md, "When data are gone")',
+    ],
+    [
+      'meets an error of ours',
+      () => {
+        throw new TypeError('a secret of the program');
+      },
+      'it failed; the log says why',
+    ],
+  ])('because it %s is listed without a count, and takes no other along', async (_, failed, reason) => {
+    const { service } = await someAway(failed);
+    const list = await service.collections.list();
+    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([...list.filter(({ name }) => name.startsWith('away')).map(({ name }) => [name, -1]), ['here-1', 1], ['here-2', 1]]);
+    expect(list[0]).toMatchObject({ name: 'away-0', unavailableShards: [{ shard: 1, reason }] });
+    const readings = await service.readShards(500);
+    expect(readings.filter(({ collection }) => collection.startsWith('here')).map(({ status }) => status?.vectorCount)).toEqual([1, 0, 1, 0]);
+    expect(readings.filter(({ status }) => status === null)).toHaveLength(AWAY);
+  });
+
+  test('is not asked for a key that may not see it', async () => {
+    const { service, asked } = await someAway(() => new Promise(() => undefined));
+    const list = await service.collections.list({ role: 'readonly', collections: [{ prefix: 'here-' }] });
+    expect(list.map(({ name, vectorCount }) => [name, vectorCount])).toEqual([
+      ['here-1', 1],
+      ['here-2', 1],
+    ]);
+    expect(asked.size).toBe(2);
+  });
+});

@@ -1,0 +1,60 @@
+import { DeepReads } from '../../../../../coordinator/service/routing/deep-reads';
+import { systemClock } from '../../../../../shared/base/time/clock';
+import { ManualClock } from '../../../../support/manual-clock';
+
+/** How many deep reads run at once, and that small ones never wait for them. */
+
+const LATER = { deadlineMs: Infinity };
+const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('at most two deep reads run at once, in order, whatever becomes of them; small ones never wait', async () => {
+  const deep = new DeepReads(systemClock);
+  const ends: ((error?: Error) => void)[] = [];
+  const begun: number[] = [];
+  const search = (number: number) => () =>
+    new Promise<number>((resolve, reject) => {
+      begun.push(number);
+      ends.push((error) => (error === undefined ? resolve(number) : reject(error)));
+    });
+  const searches = [0, 1, 2, 3].map((number) => deep.run(10_000, LATER, search(number)));
+  const failed = expect(searches[1]).rejects.toThrow('no such luck');
+  expect(begun).toEqual([0, 1]);
+  expect(await deep.run(10, LATER, async () => 'small')).toBe('small');
+  ends[1](new Error('no such luck'));
+  await failed;
+  await round();
+  expect(begun).toEqual([0, 1, 2]);
+  ends[0]();
+  ends[2]();
+  await round();
+  await round();
+  expect(begun).toEqual([0, 1, 2, 3]);
+  ends[3]();
+  expect(await Promise.all([searches[0], searches[2], searches[3]])).toEqual([0, 2, 3]);
+  await round();
+  const later = deep.run(1000, LATER, search(4));
+  expect(begun).toEqual([0, 1, 2, 3, 4]);
+  ends[4]();
+  expect(await later).toBe(4);
+});
+
+test('a read whose time is over before there is a place never begins, and those behind it come first', async () => {
+  const clock = new ManualClock(1_000);
+  const deep = new DeepReads(clock);
+  const ends: (() => void)[] = [];
+  const begun: string[] = [];
+  const read = (name: string) => () => {
+    begun.push(name);
+    return new Promise<void>((end) => ends.push(end));
+  };
+  const reads = ['a', 'b'].map((name) => deep.run(10_000, LATER, read(name)));
+  const late = deep.run(10_000, { deadlineMs: clock.monotonicMs() }, read('late'));
+  reads.push(deep.run(10_000, LATER, read('c')));
+  await expect(late).rejects.toMatchObject({ kind: 'unavailable' });
+  for (const end of ends.splice(0)) end();
+  await round();
+  await round();
+  expect(begun).toEqual(['a', 'b', 'c']);
+  ends[0]();
+  await Promise.all(reads);
+});

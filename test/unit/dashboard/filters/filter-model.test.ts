@@ -1,0 +1,40 @@
+import { conditionFromText, conditionsFromParameter, filtersOf, parameterOf, valueFromText, withCondition } from '../../../../dashboard/filters/filter-model';
+import { parseFilter } from '../../../../shared/contract/filter/parse-filter';
+
+test.each([
+  ['3', 3],
+  ['-1.5e3', -1500],
+  ['"3"', '3'],
+  ['007', '007'],
+  ['true', true],
+  ['null', null],
+  [' spaced ', ' spaced '],
+  ['', ''],
+  ['"broken', '"broken'],
+])('%j is typed for %j', (text, value) => {
+  expect(valueFromText(text)).toBe(value);
+});
+
+test('conditions make filters that the service takes, two on one field too', () => {
+  const conditions = [
+    conditionFromText('year', '$gte', '1990'),
+    conditionFromText('year', '$lt', '2000'),
+    conditionFromText('topic', '$in', 'rivers, 3'),
+    conditionFromText('gone', '$exists', 'false'),
+  ];
+  const filters = filtersOf(conditions);
+  expect(filters).toEqual({ $and: [{ year: { $gte: 1990 } }, { year: { $lt: 2000 } }, { topic: { $in: ['rivers', 3] } }, { gone: { $exists: false } }] });
+  expect(() => parseFilter(filters)).not.toThrow();
+  expect(filtersOf([])).toBeUndefined();
+});
+
+test('a condition is there once', () => {
+  const one = conditionFromText('a', '$eq', '1');
+  expect(withCondition([one], { ...one })).toEqual([one]);
+});
+
+test('conditions come back from the address; what was changed there by hand does no harm', () => {
+  const conditions = [conditionFromText('täg', '$eq', '<b>'), conditionFromText('n', '$ne', 'null')];
+  expect(conditionsFromParameter(parameterOf(conditions))).toEqual(conditions);
+  for (const text of ['', '{}', '[1]', '[["a"]]', '[["a","$where","x"]]', 'nonsense', null]) expect(conditionsFromParameter(text)).toEqual([]);
+});

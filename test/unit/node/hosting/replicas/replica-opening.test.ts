@@ -1,0 +1,388 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReplicaOpening } from '../../../../../node/hosting/replicas/replica-opening';
+import { ReplicatedShard } from '../../../../../node/hosting/replicas/replicated-shard';
+import { ShardStores } from '../../../../../node/hosting/replicas/shard-stores';
+import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
+import { RocksKeyValueStore } from '../../../../../node/engine/kv/rocks-key-value-store';
+import { StoreNotes } from '../../../../../node/engine/kv/store-notes';
+import type { KeyValueEntry } from '../../../../../node/engine/kv/key-value-store';
+import { ITEM_RANGE } from '../../../../../node/engine/records/record-keys';
+import { LOG_RANGE } from '../../../../../node/replication/log/log-keys';
+import type { ReplicaSurroundings } from '../../../../../node/replication/replica';
+import { Shard } from '../../../../../node/engine/shard/shard';
+import { WriteBudget } from '../../../../../node/engine/shard/writing/write-queue';
+import type { ShardAssignment } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import { QuiverError } from '../../../../../shared/base/errors/quiver-error';
+import { silentLogger } from '../../../../../shared/base/logs/logger';
+import { operationsToBytes, stampMoment } from '../../../../../shared/contract/writes/operation-codec';
+import type { UpsertOperation } from '../../../../../shared/contract/shard/shard-client';
+import { systemClock } from '../../../../../shared/base/time/clock';
+import { assignmentOf } from '../../../../support/cluster/assignment';
+import { earlierOperations } from '../../../../support/shards/earlier-operations';
+import { eventually } from '../../../../support/eventually';
+import { plainFactories } from '../../../../support/shards/shard-node';
+
+/** What happens between the opening of a replica's data and the moment at which the node holds it. */
+
+const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' } as const;
+const replicaOn = (node: string) => ({ node, store: `store of ${node}` });
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quiver-opening-'));
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+class DamagedStore extends MemoryKeyValueStore {
+  override async verify(): Promise<void> {
+    throw new QuiverError('storage_damaged', 'a block does not match its checksum');
+  }
+}
+
+function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }, store: MemoryKeyValueStore = new DamagedStore()): Promise<ReplicatedShard> {
+  const assignment = assignmentOf({ spec: SPEC, epoch: 3, primary: replicaOn('a'), inSync, replicas: ['a', 'b'] });
+  return ReplicatedShard.open({
+    folder: join(folder, 'shards', 'c', '0'),
+    spec: SPEC,
+    assignment,
+    self: replicaOn('a'),
+    mayBeNew: true,
+    changeIdPrefix: '',
+    shardOptions: { factories: plainFactories, openStore: async () => store, recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    budget: new WriteBudget(),
+    clock: systemClock,
+    log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
+    surroundings: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaSurroundings,
+  });
+}
+
+test('damage that is found while a replica is being opened is told once it is open, where another has everything', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told);
+  await eventually('it is told', () => told.failures.length > 0);
+  expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
+  await replica.close('closed');
+});
+
+test('a damaged record that a digest meets is told, too', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const store = new MemoryKeyValueStore();
+  const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told, store);
+  await store.write([{ type: 'put', key: ITEM_RANGE.from, value: Buffer.from('no record') }]);
+  await expect(replica.digest()).rejects.toMatchObject({ kind: 'storage_damaged' });
+  await eventually('it is told', () => told.failures.length > 0);
+  expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
+  await replica.close('closed');
+});
+
+test('the last replica says so and serves what is sound', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const replica = await openDamaged([replicaOn('a')], told);
+  await eventually('it is told', () => told.lines.length > 0);
+  expect(told).toEqual({ failures: [], lines: [expect.stringContaining('no other replica is in sync')] });
+  await replica.close('closed');
+});
+
+test('a replica that was opened and can not be noted is closed, so that it can be opened again', async () => {
+  const stores = await ShardStores.load(folder, 'of the node');
+  let open = 0;
+  const opening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    open: async () => {
+      open += 1;
+      return { close: async () => void (open -= 1) } as unknown as ReplicatedShard;
+    },
+    onRenewed: () => undefined,
+    log: silentLogger,
+  });
+  rmSync(join(folder, 'stores'), { recursive: true });
+  await expect(opening.open(SPEC, null)).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(open).toBe(0);
+});
+
+/** A node's openings over its data folder, as after a start. */
+async function started(
+  changeAssignment: ReplicaSurroundings['changeAssignment'] = () => new Promise(() => undefined),
+): Promise<{ opening: ReplicaOpening; stores: ShardStores; open: (assignment: ShardAssignment) => Promise<ReplicatedShard> }> {
+  const stores = await ShardStores.load(folder, 'store of a');
+  const opening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    notes: await StoreNotes.load(join(folder, 'notes'), silentLogger, { mayBeReplaced: true }),
+    onRenewed: () => undefined,
+    log: silentLogger,
+    open: (spec, assignment, store, mayBeNew) =>
+      ReplicatedShard.open({
+        folder: stores.pathOf(spec),
+        spec,
+        assignment,
+        self: { node: 'a', store },
+        mayBeNew,
+        changeIdPrefix: store,
+        shardOptions: { factories: plainFactories, openStore: (path, how) => RocksKeyValueStore.open(path, undefined, how), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+        budget: new WriteBudget(),
+        clock: systemClock,
+        log: silentLogger,
+        surroundings: () => ({ changeAssignment, onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+      }),
+  });
+  const open = async (assignment: ShardAssignment): Promise<ReplicatedShard> => {
+    const opened = await opening.open(SPEC, assignment);
+    opened.replica.assigned(assignment, 10);
+    return opened;
+  };
+  return { opening, stores, open };
+}
+
+function ledBy(node: string, others: string[]): ShardAssignment {
+  return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
+}
+
+async function write(leader: ReplicatedShard, epoch = 1, expiresAt?: number, requestNumber = 1): Promise<void> {
+  const call = { epoch, deadlineMs: systemClock.monotonicMs() + 10_000 };
+  const timed = expiresAt !== undefined;
+  const operations: UpsertOperation[] = [{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined, expiresAt }];
+  const payload = timed ? operationsToBytes(operations) : earlierOperations(operations, 1);
+  if (timed) stampMoment(payload, systemClock.wallMs());
+  await leader.replica.write({ source: { session: 's', requestNumber, settledBelow: 0 }, payload }, call);
+}
+
+test('an opening that fails while expired items wait to be removed says so, and can be tried again', async () => {
+  const expiresAt = Date.now() + 60_000;
+  const opened: RocksKeyValueStore[] = [];
+  const asked = jest.spyOn(Shard.prototype, 'expired');
+  let isDamaged = false;
+  const open = (wallMs: () => number): Promise<ReplicatedShard> =>
+    ReplicatedShard.open({
+      folder: join(folder, 'shards', 'c', '0'),
+      spec: SPEC,
+      assignment: ledBy('a', []),
+      self: replicaOn('a'),
+      mayBeNew: true,
+      changeIdPrefix: '',
+      shardOptions: {
+        factories: plainFactories,
+        openStore: async (path) => {
+          const store = await RocksKeyValueStore.open(path);
+          const scan = store.scan.bind(store);
+          // The log is read last of all. By then, the removal has to have begun.
+          store.scan = (range) => (isDamaged && range.to.equals(LOG_RANGE.to) ? damagedOnceRemoving() : scan(range));
+          opened.push(store);
+          return store;
+        },
+        recallTarget: 0.99,
+        buildThreads: 1,
+        wallMs,
+        logger: silentLogger,
+      },
+      budget: new WriteBudget(),
+      clock: systemClock,
+      log: silentLogger,
+      surroundings: () => ({ changeAssignment: () => new Promise(() => undefined), onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+    });
+  async function* damagedOnceRemoving(): AsyncIterable<KeyValueEntry[]> {
+    await eventually('what has expired is asked for', () => asked.mock.calls.length > 0);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((done) => setImmediate(done));
+    yield await Promise.reject(new QuiverError('storage_damaged', 'an entry of the log is damaged'));
+  }
+  const leader = await open(Date.now);
+  leader.replica.assigned(ledBy('a', []), 10);
+  await write(leader, 1, expiresAt);
+  await leader.close('closed');
+  isDamaged = true;
+  asked.mockClear();
+  const later = (): number => expiresAt + 1;
+  await expect(open(later)).rejects.toThrow('an entry of the log is damaged');
+  isDamaged = false;
+  await (await open(later)).close('closed');
+  expect(opened).toHaveLength(3);
+});
+
+/** Leads the shard alone, and has an item written. */
+async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
+  const { opening, open } = await started();
+  const leader = await open(assignment);
+  await write(leader, assignment.epoch, undefined, assignment.epoch);
+  await leader.close('closed');
+  await opening.noteClosed([leader.shard]);
+}
+
+test.each([
+  ['folder', (data: string) => rmSync(data, { recursive: true })],
+  [
+    'content',
+    (data: string) => {
+      rmSync(data, { recursive: true });
+      mkdirSync(join(data, 'records'), { recursive: true });
+    },
+  ],
+])('a shard whose %s is lost is another store, and leads nothing that it led before', async (_what, lose) => {
+  await leadAndWrite(ledBy('a', []));
+  lose(join(folder, 'shards', 'c', '0'));
+  const { stores, open } = await started();
+  // Another one is in sync by now; by its word alone a shard of this node alone would lead, empty.
+  const back = await open({ ...ledBy('a', ['b']) });
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
+  await back.close('closed');
+});
+
+const LOST = { kind: 'storage_damaged' };
+/** What is gone or changed of the only replica of a shard, while the node is down. `copy`: its data of before the last write. */
+const LOSSES: [string, (data: string, copy: string) => void][] = [
+  ['whose folder is gone', (data) => rmSync(data, { recursive: true })],
+  ['whose records are gone', (data) => rmSync(join(data, 'records'), { recursive: true })],
+  [
+    'of which an empty folder is left',
+    (data) => {
+      rmSync(data, { recursive: true });
+      mkdirSync(join(data, 'records'), { recursive: true });
+    },
+  ],
+  ['whose store says no more which files it has', (data) => ['CURRENT', 'SYNCED'].forEach((name) => rmSync(join(data, 'records', name)))],
+  [
+    'whose manifest is gone',
+    (data) =>
+      rmSync(
+        join(
+          data,
+          'records',
+          readdirSync(join(data, 'records')).find((name) => name.startsWith('MANIFEST'))!,
+        ),
+      ),
+  ],
+  [
+    'in whose place an earlier copy is',
+    (data, copy) => {
+      rmSync(data, { recursive: true });
+      cpSync(copy, data, { recursive: true });
+    },
+  ],
+];
+
+test.each(LOSSES)('the only replica of a shard %s stays closed, and serves again once its data are back', async (what, lose) => {
+  const data = join(folder, 'shards', 'c', '0');
+  await leadAndWrite(ledBy('a', []));
+  cpSync(data, join(folder, 'earlier'), { recursive: true });
+  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+  cpSync(data, join(folder, 'whole'), { recursive: true });
+  lose(data, join(folder, 'earlier'));
+  const before = filesBelow(data);
+  const { stores, open } = await started();
+  for (let attempt = 0; attempt < 2; attempt += 1) await expect(open({ ...ledBy('a', []), epoch: 2 })).rejects.toMatchObject(LOST);
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  // Nothing was made in their place; a copy has to be looked into.
+  if (!what.includes('earlier copy')) expect(filesBelow(data).filter((path) => !path.endsWith('LOCK'))).toEqual(before.filter((path) => !path.endsWith('LOCK')));
+  rmSync(data, { recursive: true, force: true });
+  cpSync(join(folder, 'whole'), data, { recursive: true });
+  const back = await (await started()).open({ ...ledBy('a', []), epoch: 3 });
+  expect(back.replica.status()).toMatchObject({ role: 'primary' });
+  expect(back.replica.status().lastSequence).toBeGreaterThanOrEqual(2);
+  await back.close('closed');
+});
+
+test.each(LOSSES)('a replica of a shard %s begins anew as another store where another one has everything', async (_what, lose) => {
+  const data = join(folder, 'shards', 'c', '0');
+  await leadAndWrite(ledBy('a', []));
+  cpSync(data, join(folder, 'earlier'), { recursive: true });
+  await leadAndWrite({ ...ledBy('a', []), epoch: 2 });
+  lose(data, join(folder, 'earlier'));
+  const { stores, open } = await started();
+  const back = await open({ ...ledBy('a', ['b']), epoch: 3 });
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
+  await back.close('closed');
+});
+
+function filesBelow(path: string): string[] {
+  return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : [];
+}
+
+test.each([
+  ['in its epoch, while another holds everything', 1, ['b'], true],
+  ['in a later epoch', 2, ['b'], false],
+  ['while no other is in sync', 1, [], false],
+] as const)('a replica that its primary condemned and that is opened %s', async (_when, epoch, others, isRenewed) => {
+  const { opening, stores, open } = await started();
+  await (await open(ledBy('a', ['b']))).close('closed');
+  opening.condemn(SPEC, 1);
+  const back = await open({ ...ledBy('a', [...others]), epoch });
+  expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
+  await back.close('closed');
+  // It hits once at most.
+  const store = stores.idOf(SPEC);
+  const again = await open({ ...ledBy('a', ['b']), epoch: 1 });
+  expect(stores.idOf(SPEC)).toBe(store);
+  await again.close('closed');
+});
+
+test('damage that is found while a replica is being opened is not forgotten by that', async () => {
+  const stores = await ShardStores.load(folder, 'store of a');
+  const opening: ReplicaOpening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    onRenewed: () => undefined,
+    log: silentLogger,
+    open: async () => {
+      opening.condemn(SPEC, null);
+      return {} as ReplicatedShard;
+    },
+  });
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+});
+
+describe('a replica that counts as complete and has neither data nor a note of any', () => {
+  test.each([
+    ['is a new one in a shard that is unused, whatever the epoch', { epoch: 4, unused: true }, false],
+    ['has lost them in one that is in use, whatever the epoch', { epoch: 1, unused: false }, true],
+    ['has lost them where nothing is said, after the first epoch', { epoch: 2 }, true],
+    ['is a new one where nothing is said, in the first epoch', { epoch: 1 }, false],
+  ])('%s', async (_what, said, isRenewed) => {
+    const { stores, open } = await started();
+    const opened = await open({ ...ledBy('b', ['a']), ...said });
+    expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
+    await opened.close('closed');
+  });
+});
+
+test('data that are noted and gone are lost, though the shard is unused', async () => {
+  const unused = { ...ledBy('b', ['a']), unused: true };
+  await (await (await started()).open(unused)).close('closed');
+  rmSync(join(folder, 'shards', 'c', '0'), { recursive: true });
+  const { stores, open } = await started();
+  const back = await open(unused);
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  await back.close('closed');
+});
+
+test('a replica that is promoted before it was ever open leads, and takes a write once its shard is known to be in use', async () => {
+  let asked: ShardAssignment | null = null;
+  let confirm!: () => void;
+  const confirmed = new Promise<void>((done) => (confirm = done));
+  const { stores, open } = await started(async ({ assignment: current }) => {
+    asked = current;
+    await confirmed;
+    return { applied: true, current, revision: 11 };
+  });
+  const leader = await open({ ...ledBy('a', []), epoch: 2, unused: true });
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  let isWritten = false;
+  const written = write(leader, 2).then(() => (isWritten = true));
+  await eventually('it asks', () => asked !== null);
+  expect(asked).toMatchObject({ epoch: 2, primary: replicaOn('a'), unused: false });
+  expect(isWritten).toBe(false);
+  expect(leader.replica.status()).toMatchObject({ phase: 'serving', lastSequence: 1 });
+  confirm();
+  await written;
+  await leader.close('closed');
+});
