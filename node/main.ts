@@ -136,9 +136,12 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   endings.defer(() => store.close());
   const credentials = memberCredentials(config, log);
   followMemberFiles(config, { tls: credentials.tls, etcd, log, endings });
-  // Copies and questions, which have times of their own.
+  // Questions have times of their own. Copies have connections of their own: who asks in vain for a moment takes a new one, and what
+  // went over the old one would be cut.
   const channels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
   endings.defer(() => channels.close());
+  const copyChannels = new RpcChannels({ credentials, keepaliveMs: PATIENT_KEEPALIVE_MS });
+  endings.defer(() => copyChannels.close());
   const members = new WatchedEntries<NodeMember>({
     store,
     prefix: NODES_PREFIX,
@@ -161,7 +164,7 @@ async function build(given: NodeConfig, log: Logger, output: LineOutput, endings
   });
   endings.defer(() => links.close());
   const changes = new AssignmentChanges({ store });
-  const copies = new SnapshotSender({ channels, bytesPerSecond: config.copyBytesPerSecond });
+  const copies = new SnapshotSender({ channels: copyChannels, bytesPerSecond: config.copyBytesPerSecond });
   addCopyMetrics(metrics, copies.counts);
   const storeBudget = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
   addStoreMetrics(metrics, storeBudget);

@@ -257,7 +257,7 @@ export function describeShardClient(
         expect(await searchIds(id, near([1, 0, 0, 0], { k: 4, filter }))).toEqual(['v10', 'v12', 'v14', 'v16']);
         expect(await searchIds(id, near([1, 0, 0, 0], { k: 40, filter }))).toHaveLength(10);
         expect(await searchIds(id, near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toEqual([]);
-        const counted = async (given: Filter): Promise<number> => client.read(id, 'count', { filter: given }, IN_TIME());
+        const counted = async (given: Filter): Promise<number> => client.read(id, 'matches', { filter: given }, IN_TIME());
         expect([await counted(filter!), await counted(parseFilter({ n: 'none' })!)]).toEqual([10, 0]);
       });
 

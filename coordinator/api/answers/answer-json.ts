@@ -108,8 +108,13 @@ class PagedPieces<Element> implements AsyncIterator<string> {
 }
 
 /** An array of hits, in pieces. What was left out of them is read meanwhile. */
-export function foundPieces(head: string, { hits, later }: FoundHits, toJson: (hit: ScoredHit) => string, tail: string): Iterable<string> | AsyncIterable<string> {
-  return later === undefined ? listPieces(head, hits, toJson, tail) : pagedPieces(head, later.pagesOf(hits), toJson, () => tail);
+export function foundPieces(head: string, { hits, later }: FoundHits, writer: HitWriter, tail: string): Iterable<string> | AsyncIterable<string> {
+  if (later === undefined && !writer.takesTurns) return listPieces(head, hits, writer.json, tail);
+  return pagedPieces(head, later === undefined ? onePage(hits) : later.pagesOf(hits), writer.json, () => tail);
+}
+
+async function* onePage<Element>(elements: readonly Element[]): AsyncGenerator<Element[]> {
+  yield [...elements];
 }
 
 /** The same text as of the bytes. */
@@ -119,12 +124,12 @@ export function hitsPieces({ before, hits, behind }: Pick<HitsAnswer, 'before' |
 
 /** An array of lists of hits, in pieces; `writers`: of the hits of each list. */
 export function hitListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Iterable<string> | AsyncIterable<string> {
-  return lists.some(({ later }) => later !== undefined) ? laterListsPieces(head, lists, writers, tail) : wholeListsPieces(head, lists, writers, tail);
+  return lists.some(({ later }, i) => later !== undefined || writers[i].takesTurns) ? laterListsPieces(head, lists, writers, tail) : wholeListsPieces(head, lists, writers, tail);
 }
 
 function* wholeListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): Generator<string> {
   if (lists.length === 0) yield `${head}[]${tail}`;
-  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, writers[i], tailOfList(tail, i, lists.length));
+  for (let i = 0; i < lists.length; i++) yield* listPieces(headOfList(head, i), lists[i].hits, writers[i].json, tailOfList(tail, i, lists.length));
 }
 
 async function* laterListsPieces(head: string, lists: readonly FoundHits[], writers: readonly HitWriter[], tail: string): AsyncGenerator<string> {
@@ -139,12 +144,17 @@ function tailOfList(tail: string, i: number, count: number): string {
   return i === count - 1 ? `]${tail}` : '';
 }
 
-/** Makes the JSON of a hit. */
-export type HitWriter = (hit: ScoredHit) => string;
+/** How hits are written. */
+export interface HitWriter {
+  json: (hit: ScoredHit) => string;
+  /** Whether writing one may take so long that others have their turns in between. */
+  takesTurns: boolean;
+}
 
 /** Writes hits with what an answer is to have of them; `whole`: a hit with all that it has. */
-export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter = hitJson): HitWriter {
-  return fields === undefined ? whole : (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) });
+export function hitWriter({ fields }: Pick<Output, 'fields'>, whole: HitWriter['json'] = hitJson): HitWriter {
+  if (fields === undefined) return { json: whole, takesTurns: false };
+  return { json: (hit) => whole({ ...hit, metadata: chosenMetadata(hit.metadata, fields) }), takesTurns: fields.length > 0 };
 }
 
 export function hitJson({ externalId, score, metadata, text, explanation }: ScoredHit): string {

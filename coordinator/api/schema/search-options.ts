@@ -7,6 +7,9 @@ import { type IssueSink, report } from '../fields/issue';
 /** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
 
+/** In the place of one that is judged last. */
+const NO_SOURCE: Source = { type: 'listed', to: { text: '' }, externalIds: [] };
+
 const count = z.int().min(1);
 const offset = z.int().min(0);
 
@@ -76,9 +79,10 @@ export interface SearchFields {
   page: ReturnType<typeof pageShape>;
   options: OptionShape;
   /**
-   * The search of a source, with the options that are given. Reports a page beyond MAX_K, and values beyond their limits. `kName`: what the request calls `k`.
+   * The search of a source, with the options that are given. Reports a page beyond MAX_K, then values beyond their limits, then what
+   * `source` reports: null after that, and then the answer is NEVER. `kName`: what the request calls `k`.
    */
-  request(source: Source, page: GivenPage, given: Partial<GivenOptions>, sink: IssueSink, kName?: string): SearchRequest;
+  request(source: () => Source | null, page: GivenPage, given: Partial<GivenOptions>, sink: IssueSink, kName?: string): SearchRequest;
 }
 
 /** How many hits a request wants. */
@@ -116,11 +120,14 @@ export function searchFields(limits: HttpLimits): SearchFields {
     options: Object.fromEntries(rows.map(([name, { schema }]) => [name, schema])) as OptionShape,
     request(source, { k, offset }, given, sink, kName = 'k') {
       checkPage({ k, offset }, limits, sink, kName);
-      const request: SearchRequest = { query: { source, filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
+      const request: SearchRequest = { query: { source: NO_SOURCE, filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
       for (const [name, { set }] of rows) {
         const value = given[name];
         if (value !== undefined && value !== null) set(request, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
+      const found = source();
+      if (found === null) return z.NEVER;
+      request.query.source = found;
       return request;
     },
   };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { SearchRequest } from '../../service/search-request';
+import type { SearchRequest, Source } from '../../service/search-request';
 import type { HttpLimits } from '../requests/http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from '../fields/answer-fields';
 import { searchProfile } from './profile-schema';
 import { boundedArray, boundedText, collectionName, externalId, flagText, includeTiming, integerText, optional, vector, withDefault } from '../fields/fields';
-import { report } from '../fields/issue';
+import { type IssueSink, report } from '../fields/issue';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
 
@@ -19,12 +19,16 @@ function nearestFields(limits: HttpLimits) {
   return { vector: optional(vector(limits.vectorDimMax)), text: optional(searchText(limits)) };
 }
 
+function nearestTo(given: { vector?: Float32Array | undefined; text?: string | undefined }, sink: IssueSink): Source | null {
+  const to = vectorSource(given, sink);
+  return to === null ? null : { type: 'nearest', to };
+}
+
 export function searchBody(limits: HttpLimits) {
   const { page, options, request } = searchFields(limits);
   return z.object({ ...nearestFields(limits), ...page, ...options, include_timing: includeTiming }).transform((body, context) => {
-    const to = vectorSource(body, context);
-    if (to === null) return z.NEVER;
-    const search = request({ type: 'nearest', to }, body, body, context);
+    const search = request(() => nearestTo(body, context), body, body, context);
+    if (context.issues.length > 0) return z.NEVER;
     search.output.packed = true;
     return { search, includeTiming: body.include_timing };
   });
@@ -45,8 +49,7 @@ export function bulkSearchBody(limits: HttpLimits) {
   const query = z.object({ ...nearestFields(limits), ...page, ...options }).transform((given, context) => {
     // Clients of the same API expect 422 here; of a single search, it is a wrong dimension like any other.
     if (given.vector?.length === 0) report(context, given, 'must not be empty', { path: ['vector'] });
-    const to = vectorSource(given, context);
-    return to === null ? z.NEVER : request({ type: 'nearest', to }, given, given, context);
+    return request(() => nearestTo(given, context), given, given, context);
   });
   return {
     schema: z.object({ queries: boundedArray(query, limits.bulkQueriesMax, 'MAX_BULK_QUERIES', excess), include_timing: includeTiming }),
@@ -69,10 +72,10 @@ export function hybridSearchBody(limits: HttpLimits) {
     })
     .transform((body, context) => {
       const { query_text: text, vector: given, alpha, explain } = body;
+      const search = request(() => ({ type: 'fused', text, vector: given, alpha }), body, body, context);
       if (given === undefined && text.trim() === '') {
         report(context, body, 'must not be empty when there is no vector', { kind: 'invalid_parameter', path: ['query_text'] });
       }
-      const search = request({ type: 'fused', text, vector: given, alpha }, body, body, context);
       search.output.explain = explain;
       return { search, includeTiming: body.include_timing };
     });
@@ -98,7 +101,7 @@ export function rerankSearch(limits: HttpLimits) {
   const { request } = searchFields(limits);
   return ({ to, candidates, ...given }: z.output<ReturnType<typeof rerankBody>['schema']>): SearchRequest =>
     // Its candidates are within MAX_K already.
-    request({ type: 'listed', to, externalIds: candidates }, { k: candidates.length, offset: 0 }, given, { issues: [] });
+    request(() => ({ type: 'listed', to, externalIds: candidates }), { k: candidates.length, offset: 0 }, given, { issues: [] });
 }
 
 /** Fields of recommend's body; k and offset may be in the query string instead. */
@@ -127,7 +130,7 @@ export function recommendSearch(limits: HttpLimits) {
   const { request } = searchFields(limits);
   return z.custom<RecommendRequest>().transform(({ externalId: source, body, query }, context) => {
     const page = pageOfParts({ k: body.k ?? query.k, offset: body.offset ?? query.offset });
-    return request({ type: 'like', externalId: source }, page, body, context);
+    return request(() => ({ type: 'like', externalId: source }), page, body, context);
   });
 }
 
@@ -148,7 +151,7 @@ export function queryBody(limits: HttpLimits) {
     .transform((body, context) => {
       const { query: text, top_k: k, offset } = body;
       if (text.trim() === '') report(context, text, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
-      const search = request({ type: 'nearest', to: { text } }, { k, offset }, body, context, 'top_k');
+      const search = request(() => ({ type: 'nearest', to: { text } }), { k, offset }, body, context, 'top_k');
       return { search, text, collection_name: body.collection_name, includeTiming: body.include_timing };
     });
 }

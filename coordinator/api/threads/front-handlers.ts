@@ -163,6 +163,7 @@ function hitsOf(read: AnyRead): number {
     case 'fields':
     case 'keywordStatistics':
     case 'marks':
+    case 'matches':
     case 'optimize':
     case 'purge':
     case 'status':

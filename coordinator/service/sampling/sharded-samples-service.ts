@@ -13,7 +13,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { OrderedItems, roundBytesMax } from '../vectors/ordered-items';
-import { chosenMetadata } from '../chosen-metadata';
+import { keptMetadata } from '../chosen-metadata';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 
@@ -177,7 +177,7 @@ function bytesOf({ items, vectors, projection }: Pick<SampleView, 'items' | 'vec
 function* chosenOf(page: StoredItem[], fields: SampleInput['fields']): Generator<undefined, SampleView['items']> {
   const items: SampleView['items'] = [];
   for (const { externalId, metadata } of page) {
-    items.push({ externalId, metadata: chosenMetadata(metadata, fields) });
+    items.push({ externalId, metadata: keptMetadata(metadata, fields) });
     yield;
   }
   return items;

@@ -71,7 +71,7 @@ export function foundLists(lists: readonly FoundList[], parts: LaterParts): Foun
     if (!hits.some((hit) => isLeftOut(hit, texts))) return { hits };
     const later = new LaterHits(parts, filter, texts);
     bytes += hits.length * HIT_BYTES;
-    roundBytes = Math.max(roundBytes, later.roundBytes);
+    roundBytes = Math.max(roundBytes, later.roundBytes(hits.filter((hit) => isLeftOut(hit, texts)).length));
     return { hits, later };
   });
   // One after the other is completed.
@@ -96,10 +96,10 @@ class LaterHits implements LaterContents {
     this.wanted = { vectors: false, texts, ...(filter !== null && { filter }) };
   }
 
-  /** The most that one part holds. */
-  get roundBytes(): number {
+  /** The most that one part holds, of `count` items. */
+  roundBytes(count: number): number {
     const { collection, hold } = this.parts;
-    return roundBytesMax(collection, collection.shards, this.wanted, hold);
+    return Math.min(roundBytesMax(collection, Math.min(count, collection.shards), this.wanted, hold), count * (hold.itemBytesMax(this.wanted.texts) + HIT_BYTES));
   }
 
   async *pagesOf(hits: readonly ScoredHit[]): AsyncGenerator<ScoredHit[]> {

@@ -120,8 +120,9 @@ export class ShardedSearchService implements SearchService {
   }
 
   private async countIn(collection: CollectionRecord, filter: Filter | null, call: CallOptions): Promise<number> {
-    const request = filter === null ? null : { filter };
-    const counts = await this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'count', request, call)));
+    const counts = await this.sets.inOne(collection, call, (current) =>
+      this.scatter.readAll(current, call, (id) => (filter === null ? this.shards.read(id, 'count', null, call) : this.shards.read(id, 'matches', { filter }, call))),
+    );
     return counts.reduce((sum, count) => sum + count, 0);
   }
 

@@ -46,8 +46,10 @@ export interface ShardReads {
   sample: { request: SampleRequest; answer: SampleResult };
   /** What the items have under some paths of their metadata: for what is told of a filter. */
   fields: { request: FieldQuestion; answer: FieldFacts };
-  /** The number of live items: with null all, as in `status`, at almost no cost; else those that pass the filter. */
-  count: { request: { filter: Filter } | null; answer: number };
+  /** The number of live items, as in `status`, at almost no cost. */
+  count: { request: null; answer: number };
+  /** The number of those that pass a filter. */
+  matches: { request: { filter: Filter }; answer: number };
   status: { request: null; answer: ShardStatus };
   /**
    * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a search

@@ -183,14 +183,22 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
   },
   count: {
-    requestToProto: (request) => (request === null ? {} : { filter: filterToProto(request.filter) }),
-    requestFromProto: ({ filter: text }) => {
-      const filter = filterFromProto(text);
-      return filter === null ? null : { filter };
-    },
-    requestBytes: (request) => filterBytes(request?.filter ?? null),
+    requestToProto: () => ({}),
+    requestFromProto: () => null,
+    requestBytes: () => 0,
     answerToProto: (count) => ({ message: { count }, bytes: 0 }),
     answerFromProto: ({ count }) => count,
+  },
+  matches: {
+    requestToProto: ({ filter }) => ({ filter: filterToProto(filter) }),
+    requestFromProto: ({ filter: text }) => {
+      const filter = filterFromProto(text);
+      if (filter === null) throw malformed('filter');
+      return { filter };
+    },
+    requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: (matches) => ({ message: { matches }, bytes: 0 }),
+    answerFromProto: ({ matches }) => matches,
   },
   status: {
     requestToProto: () => ({}),

@@ -222,6 +222,15 @@ export function searchSuite(context: SuiteContext): void {
       expect(errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422)).toContain('explain');
     });
 
+    test.each([
+      ['search', { k: 99_999 }, 'k is 99999'],
+      ['search', { text: '', k: 99_999 }, 'k is 99999'],
+      ['bulk_search', { queries: [{ k: 99_999 }] }, 'queries[0].k is 99999'],
+      ['hybrid_search', { query_text: '', k: 99_999 }, 'k is 99999'],
+    ])('%s names a limit of %j before what is missing', async (endpoint, body, named) => {
+      expect(errorOf(await post(endpoint, body), 400)).toContain(named);
+    });
+
     describe('fields and include_text', () => {
       /** Each kind of search, by what it asks for besides. */
       const WAYS: Record<string, (options: object) => Promise<unknown>> = {

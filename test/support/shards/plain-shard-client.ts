@@ -107,7 +107,8 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     const forms = dates.map((path) => [...new Set(metadata.flatMap((one) => [lookUpPath(one, path)].flat().map(dateForm)))].filter((form) => form !== null));
     return { items: shard.items.size, present, forms, names: present.includes(false) ? [...new Set(names)] : [] };
   },
-  count: (shard, request) => passing(shard, request?.filter ?? null).length,
+  count: (shard) => shard.items.size,
+  matches: (shard, { filter }) => passing(shard, filter).length,
   status: (shard) => ({
     vectorCount: shard.items.size,
     lastOperation: shard.lastOperation,

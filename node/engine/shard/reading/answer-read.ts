@@ -36,7 +36,8 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   scan: ({ items }, request) => items.scan(request),
   sample: (reader, request) => drawSample(reader, request),
   fields: ({ indexes }, question) => fieldFacts(indexes, question),
-  count: ({ indexes }, request) => (request === null ? indexes.directory.liveCount : countOf(indexes, request.filter)),
+  count: ({ indexes }) => indexes.directory.liveCount,
+  matches: ({ indexes }, { filter }) => countOf(indexes, filter),
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();

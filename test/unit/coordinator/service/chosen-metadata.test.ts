@@ -1,7 +1,20 @@
-import { chosenMetadata } from '../../../../coordinator/service/chosen-metadata';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { chosenMetadata, keptMetadata } from '../../../../coordinator/service/chosen-metadata';
 import type { JsonObject } from '../../../../shared/contract/filter/filter';
 import { lookUpPath } from '../../../../node/engine/filter/metadata-path';
+import { processorMs } from '../../../support/values/linear-cost';
 import { seededRandom } from '../../../support/values/random';
+
+function repeated(times: number, work: () => unknown): void {
+  for (let i = 0; i < times; i++) work();
+}
+
+/** What collects all garbage at once. */
+function collector(): () => void {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc') as () => void;
+}
 
 describe('the metadata that were chosen', () => {
   const metadata = '{"a":1,"b.c":[true,null],"__proto__":{"x":"é"},"z":"1e400"}';
@@ -29,6 +42,34 @@ describe('the metadata that were chosen', () => {
     const text = '{ "id" : 12345678901234567890 ,\n"x":1.50,"q\\"\\u00e9" : {"}":"{\\\\"} , "id2":-1e-7, "x" : 2.500 }';
     expect(chosenMetadata(text, ['id', 'x', 'id2', 'q"é'])).toBe('{"id":12345678901234567890,"x":2.500,"id2":-1e-7,"q\\"\\u00e9":{"}":"{\\\\"}}');
     expect(chosenMetadata(text, ['q"é.}'])).toBe('{"q\\"\\u00e9":{"}":"{\\\\"}}');
+  });
+
+  test.each(['{"a":"x', '{"a', '{"a":[1,2', '{"a":1', '', '{"a" 1}', '[1]', '{"a":{"b":1}'])('%j is no object, and ends in an error', (text) => {
+    for (const path of ['a', 'b', 'a.b']) expect(() => chosenMetadata(text, [path])).toThrow('are no JSON object');
+  });
+
+  test('are found in one way through the text, whatever the paths', () => {
+    // As many objects in each other as metadata may have, and the longest text at the bottom.
+    const deep = `${'{"a":'.repeat(31)}{"b":"${'x'.repeat(60_000)}"}${'}'.repeat(31)}`;
+    const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 4000 }, (_, i) => [`key${i}`, i])));
+    const paths = Array.from({ length: 100 }, (_, i) => `${'a.'.repeat(31)}none${i}`);
+    const parsingMs = processorMs(() => repeated(50, () => JSON.parse(wide)));
+    expect(processorMs(() => repeated(50, () => chosenMetadata(deep, ['a.a.b', 'a.none'])))).toBeLessThan(10 * parsingMs);
+    expect(processorMs(() => repeated(50, () => chosenMetadata(deep, paths)))).toBeLessThan(20 * parsingMs);
+    expect(processorMs(() => repeated(50, () => chosenMetadata(wide, ['key3999', ...paths])))).toBeLessThan(20 * parsingMs);
+  });
+
+  test('keep nothing else alive where somebody keeps them', () => {
+    const garbage = collector();
+    const kept: string[] = [];
+    garbage();
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 300; i++) kept.push(keptMetadata(`{"title":"a title of more than thirteen characters ${i}","text":"${`${i}`.padEnd(60_000, 'x')}"}`, ['title']));
+    garbage();
+    // All texts together are 18 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000);
+    expect(kept[299]).toBe('{"title":"a title of more than thirteen characters 299"}');
+    expect(keptMetadata('{"a":"\ud800\u0000é","b":1}', ['a'])).toBe('{"a":"\ud800\u0000é"}');
   });
 
   test('are what a filter finds under each path', () => {

@@ -23,7 +23,8 @@ export interface Answer {
   'served'?: (Served | null);
   'purge'?: (string);
   'fields'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields";
+  'matches'?: (number | string | Long);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
 }
 
 export interface Answer__Output {
@@ -44,7 +45,8 @@ export interface Answer__Output {
   'served': (Served__Output | null);
   'purge'?: (string);
   'fields'?: (string);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields";
+  'matches'?: (number);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
 }
 
 export interface AnswerFrame {
@@ -80,11 +82,9 @@ export interface BackupObject__Output {
 }
 
 export interface Count {
-  'filter'?: (string);
 }
 
 export interface Count__Output {
-  'filter': (string);
 }
 
 export interface Fetch {
@@ -193,6 +193,14 @@ export interface Marks__Output {
   'limit': (number);
 }
 
+export interface Matches {
+  'filter'?: (string);
+}
+
+export interface Matches__Output {
+  'filter': (string);
+}
+
 export interface Optimize {
 }
 
@@ -238,7 +246,8 @@ export interface ReadRequest {
   'noted'?: (Noted | null);
   'purge'?: (Purge | null);
   'fields'?: (Fields | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields";
+  'matches'?: (Matches | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
 }
 
 export interface ReadRequest__Output {
@@ -262,7 +271,8 @@ export interface ReadRequest__Output {
   'noted': (Noted__Output | null);
   'purge'?: (Purge__Output | null);
   'fields'?: (Fields__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields";
+  'matches'?: (Matches__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"marks"|"backup"|"purge"|"fields"|"matches";
 }
 
 export interface ReadsClient extends grpc.Client {

@@ -1,4 +1,4 @@
-import { hitJson, hitListsPieces, listPieces, scoreJson, timingMember, vectorJson } from '../../../../../coordinator/api/answers/answer-json';
+import { hitJson, hitListsPieces, hitWriter, listPieces, scoreJson, timingMember, vectorJson } from '../../../../../coordinator/api/answers/answer-json';
 import { formatVectorPlainly } from '../../../../support/models/plain-vector-format';
 import { defineEndpoint } from '../../../../../coordinator/api/endpoints/define-endpoint';
 import { EndpointMatcher } from '../../../../../coordinator/api/endpoints/endpoint-matcher';
@@ -89,7 +89,7 @@ describe('answers as text', () => {
       const listed = hitListsPieces(
         '{"results":',
         given.map((found) => ({ hits: found })),
-        given.map(() => hitJson),
+        given.map(() => hitWriter({})),
         '}',
       ) as Iterable<string>;
       expect([...listed].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);

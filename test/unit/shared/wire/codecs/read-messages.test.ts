@@ -109,7 +109,7 @@ const WRITTEN = [
     'ClUIB/IDUHsiaXRlbXMiOjMsInByZXNlbnQiOlt0cnVlLGZhbHNlXSwiZm9ybXMiOltbIloiLCJubyB0aW1lIl1dLCJuYW1lcyI6WyJhIiwiYi5jIl19',
   ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
-  written('count', { filter }, 'CmMIBxIFCgF1EAMYBSCEB4IBUgpQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=', 7, 'CgQIB2gH'),
+  written('matches', { filter }, 'CmMIBxIFCgF1EAMYBSCEB/IDUgpQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=', 7, 'CgUIB/gDBw=='),
   written(
     'status',
     null,
@@ -241,6 +241,7 @@ const WHOLE: { readonly [Kind in ReadKind]: RequestOf<Kind> extends null ? null 
   sample: { size: 2, seed: 7, filter },
   fields: { paths: ['a'], dates: ['b'] },
   count: null,
+  matches: { filter },
   status: null,
   optimize: null,
   transfer: { after: 3, limit: 4, writesPerSecond: 5 },
