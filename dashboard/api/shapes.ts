@@ -42,6 +42,8 @@ export interface Hit {
   external_id: string;
   score: number;
   metadata: Metadata;
+  /** Where it was asked for; "" where the item has none. */
+  text?: string;
   vector_rank?: number | null;
   vector_score?: number | null;
   keyword_rank?: number | null;

@@ -5,7 +5,6 @@ import { plural, score, valueText } from '../parts/format';
 import { CloseIcon } from '../parts/icons';
 import { Failure } from '../parts/notice';
 import { usePolling } from '../state/polling';
-import { textsOf } from '../search/search-request';
 import type { SampledItem } from './sample';
 
 const NEAR = 10;
@@ -27,7 +26,10 @@ interface FocusPanelProps {
 export function FocusPanel({ collection, item, onNear, onItem, onPlace, onClose }: FocusPanelProps) {
   const id = item?.external_id ?? '';
   const near = usePolling(`near/${id}`, 0, async (signal) => (await call<{ results: Hit[] }>('POST', path('/v1/collections/', collection, '/recommend/', id), { body: { k: NEAR }, signal })).results);
-  const text = usePolling(`text/${id}`, 0, async (signal): Promise<StoredItem['text']> => (await textsOf(collection, [id], signal)).get(id) ?? null);
+  const text = usePolling(`text/${id}`, 0, async (signal): Promise<StoredItem['text']> => {
+    const body = { ids: [id], include_vectors: false };
+    return (await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), { body, signal })).vectors.at(0)?.text ?? null;
+  });
   useEffect(() => {
     if (near.data !== null) onNear(near.data.map(({ external_id: one }) => one));
   }, [near.data]);

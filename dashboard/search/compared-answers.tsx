@@ -49,7 +49,7 @@ function Column({ title, answer, others, missing, outcome, onItem }: ColumnProps
               {!others.has(hit.external_id) && <span class="tag warn">{missing}</span>}
               <span class="score number">{score(hit.score)}</span>
             </div>
-            <HitText text={outcome.texts.get(hit.external_id) ?? ''} query={outcome.plan.mode === 'text' ? outcome.plan.query : ''} />
+            <HitText text={hit.text ?? ''} query={outcome.plan.mode === 'text' ? outcome.plan.query : ''} />
           </li>
         ))}
       </ol>

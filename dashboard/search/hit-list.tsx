@@ -16,7 +16,7 @@ interface HitListProps {
 }
 
 export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
-  const { plan, calibrated, texts } = outcome;
+  const { plan, calibrated } = outcome;
   const { hits, timing, roundTripMs } = calibrated;
   const best = Math.max(...hits.map((hit) => hit.score), 0);
   return (
@@ -46,7 +46,7 @@ export function HitList({ outcome, onItem, onAlike, onFilter }: HitListProps) {
               </button>
             </div>
             {plan.mode === 'hybrid' && <Explained hit={hit} />}
-            <HitText text={texts.get(hit.external_id) ?? ''} query={plan.mode === 'text' || plan.mode === 'hybrid' ? plan.query : ''} />
+            <HitText text={hit.text ?? ''} query={plan.mode === 'text' || plan.mode === 'hybrid' ? plan.query : ''} />
             <MetadataChips metadata={hit.metadata} without={['text']} onFilter={onFilter} />
           </li>
         ))}

@@ -6,6 +6,8 @@ import { FilterBar } from '../filters/filter-bar';
 import { Busy, Failure } from '../parts/notice';
 import { replaceQuery, route } from '../state/route';
 import { ComparedAnswers } from './compared-answers';
+import { FieldChoice } from './field-choice';
+import { fieldPaths, fieldsFromParameter } from './field-paths';
 import { HitList } from './hit-list';
 import { ModelNotice } from './model-notice';
 import { SearchForm } from './search-form';
@@ -25,17 +27,19 @@ function planFromAddress(query: URLSearchParams): SearchPlan {
     k: Number(query.get('k')) || K_DEFAULT,
     alpha: query.has('alpha') ? Number(query.get('alpha')) : ALPHA_DEFAULT,
     conditions: conditionsFromParameter(query.get('where')),
+    fields: fieldsFromParameter(query.get('fields')),
     besideExact: query.get('exact') === '1',
   };
 }
 
-function addressOf({ mode, query, k, alpha, conditions, besideExact }: SearchPlan): Record<string, string | null> {
+function addressOf({ mode, query, k, alpha, conditions, fields, besideExact }: SearchPlan): Record<string, string | null> {
   return {
     mode: mode === 'text' ? null : mode,
     q: query,
     k: k === K_DEFAULT ? null : String(k),
     alpha: mode === 'hybrid' ? String(alpha) : null,
     where: parameterOf(conditions),
+    fields: fields === null ? null : JSON.stringify(fields),
     exact: besideExact ? '1' : null,
   };
 }
@@ -43,6 +47,7 @@ function addressOf({ mode, query, k, alpha, conditions, besideExact }: SearchPla
 export function SearchPage({ collection, onItem }: { collection: Collection; onItem: (id: string) => void }) {
   const [plan, setPlan] = useState(() => planFromAddress(route.value.query));
   const [outcome, setOutcome] = useState<SearchOutcome | null>(null);
+  const [known, setKnown] = useState<string[]>([]);
   const [failure, setFailure] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const running = useRef<AbortController | null>(null);
@@ -59,6 +64,8 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
       const answer = await runSearch(collection.name, next, stop.signal);
       if (stop.signal.aborted) return;
       setOutcome(answer);
+      // Hits of which few fields were asked for tell of these alone.
+      setKnown((before) => [...new Set([...before, ...answer.calibrated.hits.flatMap(({ metadata }) => fieldPaths(metadata))])]);
       setFailure(null);
     } catch (error) {
       if (stop.signal.aborted || isAbort(error)) return;
@@ -74,13 +81,13 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
   }, []);
 
   const narrow = (condition: Condition): void => void search({ ...plan, conditions: withCondition(plan.conditions, condition) });
-  const fields = [...new Set(outcome?.calibrated.hits.flatMap(({ metadata }) => Object.keys(metadata)) ?? [])];
   return (
     <div class="stack">
       <ModelNotice collection={collection} />
       <section class="card card-body stack" aria-label="Search">
         <SearchForm plan={plan} isBusy={isBusy} onChange={setPlan} onSearch={(next) => void search(next)} />
-        <FilterBar conditions={plan.conditions} fields={fields} onChange={(conditions) => void search({ ...plan, conditions })} />
+        <FilterBar conditions={plan.conditions} fields={known} onChange={(conditions) => void search({ ...plan, conditions })} />
+        <FieldChoice known={known} chosen={plan.fields} onChange={(fields) => void search({ ...plan, fields })} />
       </section>
       <Failure error={failure} />
       {isBusy && outcome === null && <Busy>Searching…</Busy>}

@@ -174,6 +174,33 @@ describe('search', () => {
       expect(await page.getByText(/ms search/).count()).toBe(2);
     }));
 
+  test('shows texts from the search itself, and the fields of metadata that are chosen', () =>
+    onPage('#/collections/notes/search', async (page) => {
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await page.getByRole('searchbox', { name: 'Query' }).fill('floods of the river');
+      await page.keyboard.press('Enter');
+      const hits = card(page, 'Hits').getByRole('listitem');
+      const topics = card(page, 'Hits').getByRole('button', { name: /^topic / });
+      await topics.first().waitFor();
+      expect(await hits.first().locator('mark').allInnerTexts()).toContain('floods');
+      await page.getByText('Fields: all').click();
+      await page.getByRole('group', { name: 'Metadata of hits' }).getByLabel('topic').uncheck();
+      await eventually(
+        'the topic is gone',
+        async () =>
+          (await topics.count()) === 0 &&
+          (await card(page, 'Hits')
+            .getByRole('button', { name: /^year / })
+            .count()) > 0,
+      );
+      expect(await hits.first().locator('mark').allInnerTexts()).toContain('floods');
+      await page.getByRole('button', { name: 'All fields' }).click();
+      await topics.first().waitFor();
+      expect(asked).toContain('/v1/collections/notes/search');
+      expect(asked).not.toContain('/v1/collections/notes/vectors/fetch');
+    }));
+
   test('by a vector, and what is wrong with one', () =>
     onPage('#/collections/notes/search?mode=vector&q=1%202', async (page) => {
       await expect(page.getByRole('alert').innerText()).resolves.toMatch(/dimension/i);

@@ -18,7 +18,7 @@ from haystack.utils import Secret
 from haystack_integrations.components.retrievers.quiver import QuiverEmbeddingRetriever, QuiverHybridRetriever, QuiverKeywordRetriever
 from haystack_integrations.document_stores.quiver import QuiverDocumentStore, filters_from_haystack
 
-from quiver_client import QuiverClient
+from quiver_client import AsyncCollection, Collection, QuiverClient
 
 DOCUMENTS = [
     Document(id="whale", content="a whale swims", embedding=[1, 0], meta={"year": 1851}),
@@ -65,6 +65,15 @@ def test_words_are_found_alone_and_with_meaning(store: QuiverDocumentStore) -> N
     hybrid = QuiverHybridRetriever(store, alpha=0.5, top_k=1)
     assert ids(hybrid.run("whale", [1, 0])) == ["whale"]
     assert asyncio.run(hybrid.run_async("whale", [1, 0])) == hybrid.run("whale", [1, 0])
+
+
+def test_texts_come_with_the_search_itself(store: QuiverDocumentStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for collection in (Collection, AsyncCollection):
+        monkeypatch.delattr(collection, "fetch")
+    assert [one.content for one in store.embedding_retrieval([0, 1], top_k=1)] == ["a castle stands"]
+    assert [one.content for one in asyncio.run(store.embedding_retrieval_async([0, 1], top_k=1))] == ["a castle stands"]
+    assert [one.content for one in store.hybrid_retrieval("castle", top_k=1)] == ["a castle stands"]
+    assert [one.content for one in asyncio.run(store.hybrid_retrieval_async("castle", top_k=1))] == ["a castle stands"]
 
 
 def test_a_stored_pipeline_is_the_same_one(store: QuiverDocumentStore) -> None:

@@ -238,15 +238,7 @@ class QuiverVectorStore(VectorStore):
             return [_document(item) for item in await self.async_collection.fetch(ids, include_vectors=False)]
         return []
 
-    # Searching. A hit has no text, so the texts are fetched by id.
-
-    def _found(self, hits: Sequence[Hit | HybridHit]) -> list[tuple[Document, float]]:
-        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=False)
-        return _scored(hits, stored)
-
-    async def _afound(self, hits: Sequence[Hit | HybridHit]) -> list[tuple[Document, float]]:
-        stored = await self.async_collection.fetch([hit.external_id for hit in hits], include_vectors=False)
-        return _scored(hits, stored)
+    # Searching
 
     def similarity_search(self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any) -> list[Document]:
         """The ``k`` nearest documents to a text."""
@@ -259,7 +251,7 @@ class QuiverVectorStore(VectorStore):
     def similarity_search_with_score(
         self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """With their scores, of which higher is better; ``kwargs`` (``min_score``, ``exact``, ``ef``, ``offset``) go to the search."""
+        """With their scores, of which higher is better; ``kwargs`` (``min_score``, ``exact``, ``ef``, ``offset``, ``fields``) go to the search."""
         return self.similarity_search_with_score_by_vector(self._embedding.embed_query(query), k, filter, **kwargs)
 
     async def asimilarity_search_with_score(
@@ -285,7 +277,7 @@ class QuiverVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """The ``k`` nearest documents to a vector, with their scores."""
         with self._before_the_first_write():
-            return self._found(self.collection.search(embedding, k=k, filters=_checked(filter), **kwargs).results)
+            return _scored(self.collection.search(embedding, k=k, filters=_checked(filter), include_text=True, **kwargs).results)
         return []
 
     async def asimilarity_search_with_score_by_vector(
@@ -293,7 +285,8 @@ class QuiverVectorStore(VectorStore):
     ) -> list[tuple[Document, float]]:
         """The same, async."""
         with self._before_the_first_write():
-            return await self._afound((await self.async_collection.search(embedding, k=k, filters=_checked(filter), **kwargs)).results)
+            answer = await self.async_collection.search(embedding, k=k, filters=_checked(filter), include_text=True, **kwargs)
+            return _scored(answer.results)
         return []
 
     def hybrid_search(
@@ -302,7 +295,9 @@ class QuiverVectorStore(VectorStore):
         """By meaning (``alpha`` 1) and words (``alpha`` 0) together, fused by rank, with scores."""
         vector = self._embedding.embed_query(query)
         with self._before_the_first_write():
-            return self._found(self.collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs).results)
+            chosen = _checked(filter)
+            answer = self.collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=chosen, include_text=True, **kwargs)
+            return _scored(answer.results)
         return []
 
     async def ahybrid_search(
@@ -311,8 +306,9 @@ class QuiverVectorStore(VectorStore):
         """The same, async."""
         vector = await self._embedding.aembed_query(query)
         with self._before_the_first_write():
-            answer = await self.async_collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=_checked(filter), **kwargs)
-            return await self._afound(answer.results)
+            chosen = _checked(filter)
+            answer = await self.async_collection.hybrid_search(query, vector, k=k, alpha=alpha, filters=chosen, include_text=True, **kwargs)
+            return _scored(answer.results)
         return []
 
     def max_marginal_relevance_search(
@@ -339,7 +335,7 @@ class QuiverVectorStore(VectorStore):
     ) -> list[Document]:
         """The same for a vector."""
         with self._before_the_first_write():
-            hits = self.collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs).results
+            hits = self.collection.search(embedding, k=fetch_k, filters=_checked(filter), fields=[], **kwargs).results
             stored = self.collection.fetch([hit.external_id for hit in hits])
             return _diverse(embedding, stored, k, lambda_mult)
         return []
@@ -355,7 +351,7 @@ class QuiverVectorStore(VectorStore):
     ) -> list[Document]:
         """The same, async."""
         with self._before_the_first_write():
-            hits = (await self.async_collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs)).results
+            hits = (await self.async_collection.search(embedding, k=fetch_k, filters=_checked(filter), fields=[], **kwargs)).results
             stored = await self.async_collection.fetch([hit.external_id for hit in hits])
             return _diverse(embedding, stored, k, lambda_mult)
         return []
@@ -404,14 +400,12 @@ def _parts(documents: Sequence[Document]) -> tuple[list[str], list[dict[str, Any
     return [document.page_content for document in documents], [document.metadata for document in documents]
 
 
-def _document(item: StoredVector) -> Document:
+def _document(item: StoredVector | Hit | HybridHit) -> Document:
     return Document(id=item.external_id, page_content=item.text or "", metadata=item.metadata)
 
 
-def _scored(hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> list[tuple[Document, float]]:
-    by_id = {item.external_id: item for item in stored}
-    # What was deleted in between is left out.
-    return [(_document(by_id[hit.external_id]), hit.score) for hit in hits if hit.external_id in by_id]
+def _scored(hits: Sequence[Hit | HybridHit]) -> list[tuple[Document, float]]:
+    return [(_document(hit), hit.score) for hit in hits]
 
 
 def _bare(scored: Sequence[tuple[Document, float]]) -> list[Document]:

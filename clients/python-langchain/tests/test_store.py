@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery
 from langchain_quiver import QuiverTranslator, QuiverVectorStore
 
-from quiver_client import BulkWriteError, NotFoundError, QuiverClient, ValidationError
+from quiver_client import AsyncCollection, BulkWriteError, Collection, NotFoundError, QuiverClient, ValidationError
 
 
 class ByLength(Embeddings):
@@ -49,6 +49,15 @@ def ids(documents: list[Document]) -> list[str | None]:
 def test_documents_come_back_as_they_were(store: QuiverVectorStore) -> None:
     assert store.get_by_ids(["c", "none", "a"]) == [DOCUMENTS[2], DOCUMENTS[0]]
     assert store.similarity_search("fig", k=1) == [DOCUMENTS[0]]
+
+
+def test_texts_come_with_the_search_itself(store: QuiverVectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    for collection in (Collection, AsyncCollection):
+        monkeypatch.delattr(collection, "fetch")
+    assert store.similarity_search("fig", k=1) == [DOCUMENTS[0]]
+    assert asyncio.run(store.asimilarity_search("fig", k=1)) == [DOCUMENTS[0]]
+    assert store.hybrid_search("melon", k=1, alpha=0)[0][0] == DOCUMENTS[1]
+    assert asyncio.run(store.ahybrid_search("melon", k=1, alpha=0))[0][0] == DOCUMENTS[1]
 
 
 def test_an_update_replaces_metadata(store: QuiverVectorStore) -> None:

@@ -23,7 +23,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from llama_index.vector_stores.quiver import QuiverVectorStore, filters_from_llama_index
 
-from quiver_client import NotFoundError, QuiverClient, ValidationError
+from quiver_client import AsyncCollection, Collection, NotFoundError, QuiverClient, ValidationError
 
 
 def node(node_id: str, text: str, vector: list[float], document: str = "doc-0", **metadata: Any) -> TextNode:
@@ -120,6 +120,15 @@ def test_queries_give_nodes_by_their_nearness(both: Both) -> None:
     )
     assert (result.similarities or [])[0] > (result.similarities or [])[1]
     assert both.query(query([0, 1], 1)) == ["castle"]
+
+
+def test_texts_come_with_the_search_itself(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    for collection in (Collection, AsyncCollection):
+        monkeypatch.delattr(collection, "fetch")
+    assert both.query(query([1, 0], 1)) == ["whale"]
+    words = query(None, 1, query_str="castle", mode=VectorStoreQueryMode.TEXT_SEARCH)
+    assert both.query(words) == ["castle"]
+    assert both.store.query(words).nodes[0].get_content() == "a castle on a hill"
 
 
 def test_queries_keep_to_documents_and_nodes(both: Both) -> None:

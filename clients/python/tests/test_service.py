@@ -201,10 +201,33 @@ async def test_searches_of_every_kind(items: Any) -> None:
     assert [hit.external_id for hit in (await got(items.recommend("i0", k=1))).results] == ["i1"]
     assert [(hit.text, hit.external_id) for hit in (await got(items.query("sky", filters={"n": 3}))).results] == [("grey sky", "i3")]
     assert (await got(items.recall_check(queries=[[0, 0]], k=2))).recall == 1
+    assert await got(items.count({"n": {"$gt": 0}})) == 3
     with pytest.raises(BadRequestError, match="dimension"):
         await got(items.search([1, 2, 3]))
     with pytest.raises(ValidationError, match="k"):
         await got(items.search([1, 2], k=0))
+
+
+async def test_every_search_chooses_what_hits_carry(items: Any) -> None:
+    item = Item("i0", [1, 0], text="a red apple", metadata={"n": 1, "by": {"name": "Ann", "age": 41}})
+    await got(items.bulk_upsert([item, Item("i1", [0, 1], metadata={"n": 2})]))
+    options = {"fields": ["by.name"], "include_text": True}
+    answers = [
+        await got(items.search([1, 0], k=1, **options)),
+        await got(items.hybrid_search("apple", [1, 0], k=1, exact=True, **options)),
+        await got(items.rerank(["i0"], [1, 0], **options)),
+        await got(items.recommend("i1", exact=True, include_timing=True, **options)),
+        await got(items.query("apple", top_k=1, filters={"n": 1}, exact=True, offset=0, **options)),
+    ]
+    lists = [answer.results for answer in answers]
+    lists += await got(items.bulk_search([[1, 0], BulkSearchQuery([1, 0], k=1, **options)], k=1, total=True, **options))
+    assert [[(hit.external_id, hit.text, hit.metadata) for hit in hits] for hits in lists] == [
+        [("i0", "a red apple", {"by": {"name": "Ann"}})],
+    ] * 7
+    assert (lists[5].total_matches, lists[6].total_matches) == (2, None)
+    bare = (await got(items.query("apple", top_k=1, fields=[], include_text=False))).results[0]
+    assert (bare.metadata, bare.text) == ({}, "")
+    assert [hit.text for hit in (await got(items.search([1, 0], total=True))).results] == [None, None]
 
 
 async def test_a_sample_has_vectors_and_a_projection(items: Any) -> None:

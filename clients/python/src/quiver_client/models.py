@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .ids import ExternalId
+from .search_query import BulkSearchQuery
 from .tables import Table
 from .vectors import VectorLike, decode_array, decode_vector
 
@@ -39,6 +40,7 @@ __all__ = [
     "CollectionInfo",
     "CollectionStats",
     "Coordinator",
+    "Counted",
     "Deleted",
     "Demo",
     "DistanceMetric",
@@ -451,6 +453,8 @@ class Hit:
     external_id: str
     score: float
     metadata: dict[str, Any]
+    text: str | None = None
+    """None: it was not asked for (``include_text``)."""
 
 
 @dataclass(frozen=True)
@@ -463,6 +467,8 @@ class SearchAnswer(Table[Hit]):
     offset: int
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    total_matches: int | None = None
+    """Items that pass the filters; None: it was not asked for (``total``)."""
 
 
 @dataclass(frozen=True)
@@ -472,6 +478,7 @@ class BulkSearchAnswer:
     results: list[list[Hit]]
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    total_matches: list[int | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -480,20 +487,6 @@ class ProfiledBulkSearch:
 
     results: list[list[Hit]]
     profiles: list[SearchProfile]
-
-
-@dataclass(frozen=True)
-class BulkSearchQuery:
-    """One of several searches; needs a vector or a text."""
-
-    vector: VectorLike | None = None
-    text: str | None = None
-    k: int = 10
-    offset: int = 0
-    filters: Filters | None = None
-    ef: int | None = None
-    exact: bool | None = None
-    min_score: float | None = None
 
 
 BulkSearchQueryLike: TypeAlias = BulkSearchQuery | Mapping[str, Any] | VectorLike
@@ -511,6 +504,8 @@ class HybridHit:
     vector_score: float | None = None
     keyword_rank: int | None = None
     keyword_score: float | None = None
+    text: str | None = None
+    """None: it was not asked for (``include_text``)."""
 
 
 @dataclass(frozen=True)
@@ -520,6 +515,8 @@ class HybridAnswer(Table[HybridHit]):
     results: list[HybridHit]
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    total_matches: int | None = None
+    """Items that pass the filters; None: it was not asked for (``total``)."""
 
 
 @dataclass(frozen=True)
@@ -540,7 +537,17 @@ class RecommendAnswer(Table[Hit]):
     source_id: str
     k: int
     offset: int = 0
+    timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    total_matches: int | None = None
+    """Items that pass the filters; None: it was not asked for (``total``)."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many items pass filters, exactly."""
+
+    count: int
 
 
 @dataclass(frozen=True)
@@ -554,12 +561,12 @@ class Similarity:
 
 @dataclass(frozen=True)
 class QueryHit:
-    """A text found."""
+    """A text found; "" with ``include_text=False``."""
 
-    text: str
     score: float
     metadata: dict[str, Any]
     external_id: str
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -571,6 +578,8 @@ class QueryAnswer(Table[QueryHit]):
     results: list[QueryHit]
     timing_ms: SearchTiming | None = None
     profile: SearchProfile | None = None
+    total_matches: int | None = None
+    """Items that pass the filters; None: it was not asked for (``total``)."""
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ SET_QUOTA = _post("/v1/collections/{name}/quota")
 RESHARD = _post("/v1/collections/{name}/reshard", is_safe=False)
 CANCEL_RESHARD = Operation("DELETE", "/v1/collections/{name}/reshard", is_safe=False)
 EXPORT = _get("/v1/collections/{name}/export")
+COUNT = _post("/v1/collections/{name}/count")
 RECALL_CHECK = _post("/v1/collections/{name}/recall_check")
 SAMPLE = _post("/v1/collections/{name}/sample")
 

@@ -61,6 +61,9 @@ class Table(Generic[T]):
 class Rows(list[T]):
     """A list with the same table and frame."""
 
+    total_matches: int | None = None
+    """Of hits: how many items pass the filters, where ``total`` was asked for."""
+
     def to_pandas(self) -> pd.DataFrame:
         """A row for each, with a column for each of its fields and of the names in its metadata. Needs pandas."""
         return _frame(self)

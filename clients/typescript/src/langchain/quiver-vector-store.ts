@@ -25,6 +25,9 @@ export interface QuiverVectorStoreConfig {
   hybrid?: { alpha: number };
 }
 
+/** What a document is made of: an item, or a hit. */
+type Stored = Pick<StoredVector, 'external_id' | 'metadata'> & { text?: string | null };
+
 /** Which documents go. */
 export type QuiverDeleteParams = { ids: string[] } | { filter: Filters };
 
@@ -96,8 +99,8 @@ export class QuiverVectorStore extends VectorStore {
   }
 
   async similaritySearchVectorWithScore(query: number[], k: number, filter?: this['FilterType']): Promise<[Document, number][]> {
-    const answer = await this.ifThere(async () => this.collection.search({ vector: query, k, filters: filter }));
-    return this.withTexts(answer?.results ?? []);
+    const answer = await this.ifThere(async () => this.collection.search({ vector: query, k, filters: filter, include_text: true }));
+    return scored(answer?.results ?? []);
   }
 
   override async similaritySearch(query: string, k = 4, filter?: this['FilterType']): Promise<Document[]> {
@@ -112,15 +115,15 @@ export class QuiverVectorStore extends VectorStore {
   /** Documents by meaning and keywords together, with the scores of their ranks. */
   async hybridSearchWithScore(query: string, k = 4, { alpha, filter }: HybridSearchOptions = {}): Promise<[Document, number][]> {
     const vector = await this.embeddings.embedQuery(query);
-    const answer = await this.ifThere(async () => this.collection.hybridSearch({ query_text: query, vector, k, alpha, filters: filter }));
-    return this.withTexts(answer?.results ?? []);
+    const answer = await this.ifThere(async () => this.collection.hybridSearch({ query_text: query, vector, k, alpha, filters: filter, include_text: true }));
+    return scored(answer?.results ?? []);
   }
 
   /** Documents that are near the query and unlike each other. */
   override async maxMarginalRelevanceSearch(query: string, options: MaxMarginalRelevanceSearchOptions<this['FilterType']>): Promise<Document[]> {
     const { k, fetchK = Math.max(FETCH_K, k), lambda = LAMBDA, filter } = options;
     const vector = await this.embeddings.embedQuery(query);
-    const answer = await this.ifThere(async () => this.collection.search({ vector, k: fetchK, filters: filter }));
+    const answer = await this.ifThere(async () => this.collection.search({ vector, k: fetchK, filters: filter, fields: [] }));
     const found = await this.collection.fetch((answer?.results ?? []).map(({ external_id }) => external_id));
     const chosen = maximalMarginalRelevance(
       vector,
@@ -167,18 +170,13 @@ export class QuiverVectorStore extends VectorStore {
       throw error;
     });
   }
-
-  /** Hits as documents. Their texts are asked for, as searches do not answer them; what was deleted meanwhile is left out. */
-  private async withTexts(hits: { external_id: string; score: number }[]): Promise<[Document, number][]> {
-    if (hits.length === 0) return [];
-    const found = new Map((await this.getByIds(hits.map(({ external_id }) => external_id))).map((document) => [document.id, document]));
-    return hits.flatMap(({ external_id, score }): [Document, number][] => {
-      const document = found.get(external_id);
-      return document === undefined ? [] : [[document, score]];
-    });
-  }
 }
 
-function documentOf({ external_id, text, metadata }: StoredVector): Document {
+/** Hits that carry their texts, as documents. */
+function scored(hits: (Stored & { score: number })[]): [Document, number][] {
+  return hits.map((hit) => [documentOf(hit), hit.score]);
+}
+
+function documentOf({ external_id, text, metadata }: Stored): Document {
   return new Document({ id: external_id, pageContent: text ?? '', metadata });
 }

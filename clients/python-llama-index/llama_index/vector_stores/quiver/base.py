@@ -213,7 +213,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
             return [node_from_stored(item) async for item in self._async_collection.scroll(filters=chosen)]
         return []
 
-    # Searching. A hit has no text, so the nodes are fetched by id.
+    # Searching. A hit has no embedding: diverse results, which need those, are fetched by id.
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """What is nearest, with scores of which higher is better.
@@ -227,8 +227,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
                 hits = self._collection.search(plan.vector, **plan.arguments).results
             else:
                 hits = self._collection.hybrid_search(plan.words, plan.vector, **plan.arguments).results
-            ids = [hit.external_id for hit in hits]
-            return plan.result(hits, self._collection.fetch(ids, include_vectors=plan.is_diverse))
+            return plan.result(hits, self._collection.fetch(plan.ids(hits)) if plan.is_diverse else hits)
         return plan.result([], [])
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
@@ -240,8 +239,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
                 hits = (await self._async_collection.search(plan.vector, **plan.arguments)).results
             else:
                 hits = (await self._async_collection.hybrid_search(plan.words, plan.vector, **plan.arguments)).results
-            ids = [hit.external_id for hit in hits]
-            return plan.result(hits, await self._async_collection.fetch(ids, include_vectors=plan.is_diverse))
+            return plan.result(hits, await self._async_collection.fetch(plan.ids(hits)) if plan.is_diverse else hits)
         return plan.result([], [])
 
 

@@ -11,6 +11,7 @@ from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from quiver_client import Item, StoredVector
+from quiver_client.models import Hit, HybridHit
 
 NODE = "_node"
 """The one key of an item's metadata that is not the node's own."""
@@ -42,8 +43,8 @@ def item_from_node(node: BaseNode) -> Item:
     )
 
 
-def node_from_stored(item: StoredVector) -> BaseNode:
-    """The node that was stored; with its embedding, if the item came with its vector."""
+def node_from_stored(item: StoredVector | Hit | HybridHit) -> BaseNode:
+    """The node that was stored; with its embedding, if the item came with its vector. Hits must have their texts."""
     metadata = dict(item.metadata)
     own = metadata.pop(NODE, None)
     if not isinstance(own, dict):
@@ -53,5 +54,5 @@ def node_from_stored(item: StoredVector) -> BaseNode:
     content = json.loads(zlib.decompress(base64.urlsafe_b64decode(own["content"])))
     node = metadata_dict_to_node({"_node_content": json.dumps(content), "_node_type": own["type"]}, text=item.text or "")
     node.metadata = metadata
-    node.embedding = item.vector
+    node.embedding = item.vector if isinstance(item, StoredVector) else None
     return node

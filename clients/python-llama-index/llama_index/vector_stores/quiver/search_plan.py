@@ -50,17 +50,22 @@ class SearchPlan:
             None if not query.doc_ids else {REF_DOC_ID: {"$in": list(query.doc_ids)}},
             None if not query.node_ids else {NODE_ID: {"$in": list(query.node_ids)}},
         )
-        self.arguments: dict[str, Any] = {"k": max(k, int(k * factor)) if self.is_diverse else k, "filters": filters, **rest}
+        carried = {"fields": []} if self.is_diverse else {"include_text": True}
+        self.arguments: dict[str, Any] = {"k": max(k, int(k * factor)) if self.is_diverse else k, "filters": filters, **carried, **rest}
         if self.words is not None:
             alpha = query.alpha if query.alpha is not None else 0.5
             self.arguments["alpha"] = 0.0 if mode in _WORDS_ALONE else alpha
 
-    def result(self, hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> VectorStoreQueryResult:
-        """The nodes that were found; those that were deleted in between are left out."""
-        by_id = {item.external_id: item for item in stored}
+    def ids(self, hits: Sequence[Hit | HybridHit]) -> list[str]:
+        """What to fetch where the embeddings of hits are needed."""
+        return [hit.external_id for hit in hits]
+
+    def result(self, hits: Sequence[Hit | HybridHit], items: Sequence[Hit | HybridHit | StoredVector]) -> VectorStoreQueryResult:
+        """The nodes of the hits, from these themselves, or of diverse ones from what was fetched; what was deleted before is left out."""
+        by_id = {item.external_id: item for item in items}
         scored = [(by_id[hit.external_id], hit.score) for hit in hits if hit.external_id in by_id]
         if self.is_diverse and scored:
-            scored = self._diverse([item for item, _ in scored])
+            scored = [*self._diverse([item for item, _ in scored if isinstance(item, StoredVector)])]
         return VectorStoreQueryResult(
             nodes=[node_from_stored(item) for item, _ in scored],
             similarities=[score for _, score in scored],

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from .. import operations
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
@@ -19,9 +19,7 @@ from ..bodies import (
     item_body,
     items_body,
     listed_items,
-    listed_queries,
     metadata_body,
-    query_body,
     shown_item,
     text_body,
     unkept,
@@ -34,29 +32,20 @@ from ..ids import ExternalId, id_text, id_texts
 from ..models import (
     KEPT,
     BatchDeleted,
-    BulkSearchAnswer,
-    BulkSearchQueryLike,
     BulkUpsertAnswer,
     CollectionInfo,
     CollectionStats,
+    Counted,
     DocumentUploaded,
     Filters,
-    Hit,
-    HybridAnswer,
     ItemChanged,
     ItemLike,
     Metadata,
-    ProfiledBulkSearch,
     Purge,
-    QueryAnswer,
     RecallReport,
-    RecommendAnswer,
-    RerankAnswer,
     Reshard,
     Sample,
     ScrollPage,
-    SearchAnswer,
-    SearchProfile,
     Similarity,
     StoredVector,
     Upserted,
@@ -66,12 +55,10 @@ from ..tables import Rows
 from ..uploads import UploadForm, UploadProgress, UploadSource
 from ..vectors import VectorFormat, VectorLike
 from .runtime import AsyncLanes, Source, each
-from .transport import AsyncTransport
+from .searches import AsyncSearches
 
 FETCH_LIMIT = 100
 """Ids of one fetch; the service's maximum."""
-BULK_SEARCH_LIMIT = 20
-"""Queries of one bulk search; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
@@ -80,7 +67,7 @@ OnRejected = Callable[[dict[str, Any], BadRequestError | ValidationError | Inval
 """Takes an item that was not stored, and why; an ``InvalidValueError`` where it could not be sent."""
 
 
-class AsyncCollection:
+class AsyncCollection(AsyncSearches):
     """The way to one collection.
 
     Where a text may stand in the place of a vector, the service embeds it; a vector wins where both are given. ``filters``
@@ -90,19 +77,8 @@ class AsyncCollection:
     can't be sent is an ``InvalidValueError``, which names the item and the field.
     """
 
-    def __init__(self, transport: AsyncTransport, name: str) -> None:
-        self._transport = transport
-        self.name = name
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
-
-    @property
-    def _path(self) -> dict[str, object]:
-        return {"name": self.name}
-
-    def _item(self, external_id: ExternalId) -> dict[str, object]:
-        return {"name": self.name, "id": id_text(external_id)}
 
     async def info(self) -> CollectionInfo:
         """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
@@ -505,154 +481,18 @@ class AsyncCollection:
         )
         return await self._transport.call(operations.SAMPLE, Sample, path=self._path, body=body)
 
-    # Searching
+    # Measuring
 
-    async def search(
-        self,
-        vector: VectorLike | None = None,
-        *,
-        text: str | None = None,
-        k: int = 10,
-        offset: int = 0,
-        filters: Filters | None = None,
-        ef: int | None = None,
-        exact: bool = False,
-        min_score: float | None = None,
-        include_timing: bool = False,
-        profile: bool = False,
-    ) -> SearchAnswer:
-        """The nearest items to a vector or a text.
-
-        The effort is calibrated to the recall that the service promises; ``ef`` sets it by hand, ``exact`` scans.
-        ``profile`` also tells where the time went.
-        """
-        body = given(
-            vector=encoded(vector),
-            text=text,
-            k=k,
-            offset=offset or None,
-            filters=filters_body(filters),
-            ef=ef,
-            exact=exact or None,
-            min_score=min_score,
-            include_timing=include_timing or None,
-        )
-        return await self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, query=given(profile=profile or None), body=body)
-
-    @overload
-    async def bulk_search(
-        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: Literal[False] = False
-    ) -> list[Rows[Hit]]: ...
-
-    @overload
-    async def bulk_search(
-        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: Literal[True]
-    ) -> ProfiledBulkSearch: ...
-
-    async def bulk_search(
-        self, queries: Iterable[BulkSearchQueryLike], *, k: int = 10, filters: Filters | None = None, profile: bool = False
-    ) -> list[Rows[Hit]] | ProfiledBulkSearch:
-        """Several searches at once; a list of hits for each. Any number, in requests of 20.
-
-        A query is a ``BulkSearchQuery``, a mapping, or only a vector or a text, such as the rows of an array; ``k`` and
-        ``filters`` are for these. ``profile`` also tells where the time went, of each of the requests.
-        """
-        shared = given(k=k, filters=filters_body(filters))
-        asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]
-        found: list[Rows[Hit]] = []
-        profiles: list[SearchProfile] = []
-        for start in range(0, len(asked), BULK_SEARCH_LIMIT):
-            body = {"queries": asked[start : start + BULK_SEARCH_LIMIT]}
-            query = given(profile=profile or None)
-            answer = await self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
-            found.extend(map(Rows, answer.results))
-            if answer.profile is not None:
-                profiles.append(answer.profile)
-        return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found
-
-    async def hybrid_search(
-        self,
-        query_text: str,
-        vector: VectorLike | None = None,
-        *,
-        k: int = 10,
-        offset: int = 0,
-        alpha: float = 0.5,
-        filters: Filters | None = None,
-        min_score: float | None = None,
-        explain: bool = False,
-        include_timing: bool = False,
-        profile: bool = False,
-    ) -> HybridAnswer:
-        """By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.
-
-        Without a vector the text is embedded, too. ``explain`` tells where each hit stands in the two lists.
-        """
-        body = given(
-            query_text=query_text,
-            vector=encoded(vector),
-            k=k,
-            offset=offset or None,
-            alpha=alpha,
-            filters=filters_body(filters),
-            min_score=min_score,
-            explain=explain or None,
-            include_timing=include_timing or None,
-        )
-        return await self._transport.call(
-            operations.HYBRID_SEARCH, HybridAnswer, path=self._path, query=given(profile=profile or None), body=body
-        )
-
-    async def rerank(
-        self,
-        candidates: Sequence[ExternalId],
-        vector: VectorLike | None = None,
-        *,
-        text: str | None = None,
-        include_timing: bool = False,
-        profile: bool = False,
-    ) -> RerankAnswer:
-        """Exact scores of listed items; those that do not exist are left out."""
-        body = given(
-            vector=encoded(vector), text=text, candidates=id_texts(candidates, "candidates"), include_timing=include_timing or None
-        )
-        return await self._transport.call(operations.RERANK, RerankAnswer, path=self._path, query=given(profile=profile or None), body=body)
-
-    async def recommend(
-        self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None, profile: bool = False
-    ) -> RecommendAnswer:
-        """What is like a stored item, without itself."""
-        body = given(k=k, offset=offset or None, filters=filters_body(filters))
-        return await self._transport.call(
-            operations.RECOMMEND, RecommendAnswer, path=self._item(external_id), query=given(profile=profile or None), body=body
-        )
+    async def count(self, filters: Filters | None = None) -> int:
+        """How many items pass the filters, exactly; without filters, all."""
+        answer = await self._transport.call(operations.COUNT, Counted, path=self._path, body=given(filters=filters_body(filters)))
+        return answer.count
 
     async def similarity(self, id1: ExternalId, id2: ExternalId) -> Similarity:
         """The cosine of two stored vectors."""
         return await self._transport.call(
             operations.SIMILARITY, Similarity, path=self._path, query={"id1": id_text(id1, "id1"), "id2": id_text(id2, "id2")}
         )
-
-    async def query(
-        self,
-        query: str,
-        *,
-        top_k: int = 5,
-        filters: Filters | None = None,
-        min_score: float | None = None,
-        include_timing: bool = False,
-        profile: bool = False,
-    ) -> QueryAnswer:
-        """Texts that answer a question in natural language."""
-        body = given(
-            query=query,
-            collection_name=self.name,
-            top_k=top_k,
-            filters=filters_body(filters),
-            min_score=min_score,
-            include_timing=include_timing or None,
-        )
-        return await self._transport.call(operations.QUERY, QueryAnswer, query=given(profile=profile or None), body=body)
 
     async def recall_check(
         self,

@@ -305,7 +305,7 @@ class QuiverDocumentStore:
             values.add(meta)
         return values.page(search_term, from_, size)
 
-    # Retrieval. A hit has no text, so the documents are fetched by id.
+    # Retrieval. A hit has no embedding: where those are asked for, the documents are fetched by id.
 
     def embedding_retrieval(
         self, query_embedding: list[float], *, filters: Filters | None = None, top_k: int = 10, return_embedding: bool = False
@@ -314,11 +314,11 @@ class QuiverDocumentStore:
         if not query_embedding:
             raise ValueError("query_embedding must not be empty")
         chosen = filters_from_haystack(filters)
-        hits = self.collection.search(query_embedding, k=top_k, filters=chosen).results
+        options: dict[str, Any] = {"k": top_k, "include_text": not return_embedding}
+        hits = self.collection.search(query_embedding, filters=chosen, **options).results
         if _has_one_without_embedding(hits):
-            hits = self.collection.search(query_embedding, k=top_k, filters=_and(chosen, _WITH_EMBEDDING)).results
-        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
-        return _found(hits, stored)
+            hits = self.collection.search(query_embedding, filters=_and(chosen, _WITH_EMBEDDING), **options).results
+        return _found(hits, self.collection.fetch(_ids(hits)) if return_embedding else hits)
 
     async def embedding_retrieval_async(
         self, query_embedding: list[float], *, filters: Filters | None = None, top_k: int = 10, return_embedding: bool = False
@@ -327,11 +327,11 @@ class QuiverDocumentStore:
         if not query_embedding:
             raise ValueError("query_embedding must not be empty")
         collection, chosen = await self.async_collection(), filters_from_haystack(filters)
-        hits = (await collection.search(query_embedding, k=top_k, filters=chosen)).results
+        options: dict[str, Any] = {"k": top_k, "include_text": not return_embedding}
+        hits = (await collection.search(query_embedding, filters=chosen, **options)).results
         if _has_one_without_embedding(hits):
-            hits = (await collection.search(query_embedding, k=top_k, filters=_and(chosen, _WITH_EMBEDDING))).results
-        stored = await collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
-        return _found(hits, stored)
+            hits = (await collection.search(query_embedding, filters=_and(chosen, _WITH_EMBEDDING), **options)).results
+        return _found(hits, await collection.fetch(_ids(hits)) if return_embedding else hits)
 
     def hybrid_retrieval(
         self,
@@ -345,9 +345,11 @@ class QuiverDocumentStore:
     ) -> list[Document]:
         """By meaning (``alpha`` 1) and words (``alpha`` 0), fused by rank; words alone where there is no vector."""
         vector, weight = self._hybrid(query_embedding, alpha)
-        hits = self.collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=filters_from_haystack(filters)).results
-        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
-        return _found(hits, stored)
+        chosen = filters_from_haystack(filters)
+        hits = self.collection.hybrid_search(
+            query, vector, k=top_k, alpha=weight, filters=chosen, include_text=not return_embedding
+        ).results
+        return _found(hits, self.collection.fetch(_ids(hits)) if return_embedding else hits)
 
     async def hybrid_retrieval_async(
         self,
@@ -361,10 +363,10 @@ class QuiverDocumentStore:
     ) -> list[Document]:
         """The same, async."""
         vector, weight = self._hybrid(query_embedding, alpha)
-        collection = await self.async_collection()
-        hits = (await collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=filters_from_haystack(filters))).results
-        stored = await collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
-        return _found(hits, stored)
+        collection, chosen = await self.async_collection(), filters_from_haystack(filters)
+        answer = await collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=chosen, include_text=not return_embedding)
+        hits = answer.results
+        return _found(hits, await collection.fetch(_ids(hits)) if return_embedding else hits)
 
     def _hybrid(self, query_embedding: list[float] | None, alpha: float) -> tuple[list[float], float]:
         # Without a vector the service would embed the text by its own model, which need not be the documents'.
@@ -433,7 +435,11 @@ def _and(first: Filters | None, second: Filters) -> Filters:
     return second if first is None else {"$and": [first, second]}
 
 
-def _found(hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> list[Document]:
-    by_id = {item.external_id: item for item in stored}
-    # What was deleted in between is left out.
+def _ids(hits: Sequence[Hit | HybridHit]) -> list[str]:
+    return [hit.external_id for hit in hits]
+
+
+def _found(hits: Sequence[Hit | HybridHit], items: Sequence[Hit | HybridHit | StoredVector]) -> list[Document]:
+    by_id = {item.external_id: item for item in items}
+    # What was deleted before it was fetched is left out.
     return [document_from_stored(by_id[hit.external_id], score=hit.score) for hit in hits if hit.external_id in by_id]

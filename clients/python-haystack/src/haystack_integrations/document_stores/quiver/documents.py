@@ -10,6 +10,7 @@ from haystack import Document
 from haystack.dataclasses import ByteStream, SparseEmbedding
 
 from quiver_client import Item, StoredVector
+from quiver_client.models import Hit, HybridHit
 
 WITHOUT_EMBEDDING = "without_embedding"
 """Marks items whose vector is zeros in the place of one: every item of Quiver has a vector."""
@@ -31,15 +32,16 @@ def item_from_document(document: Document, dim: int) -> Item:
     return Item(document.id, vector, document.content or "", metadata)
 
 
-def document_from_stored(item: StoredVector, *, score: float | None = None) -> Document:
-    """The document that was stored; with its embedding, if the item came with its vector."""
+def document_from_stored(item: StoredVector | Hit | HybridHit, *, score: float | None = None) -> Document:
+    """The document that was stored; with its embedding, if the item came with its vector. Hits must have their texts."""
     metadata = item.metadata
+    vector = item.vector if isinstance(item, StoredVector) else None
     blob, sparse = metadata.get("blob"), metadata.get("sparse_embedding")
     return Document(
         id=item.external_id,
         content=None if metadata.get("without_content") else item.text,
         meta=metadata.get("meta") or {},
-        embedding=None if metadata.get(WITHOUT_EMBEDDING) else item.vector,
+        embedding=None if metadata.get(WITHOUT_EMBEDDING) else vector,
         blob=None if blob is None else ByteStream(base64.b64decode(blob["data"]), blob.get("meta") or {}, blob.get("mime_type")),
         sparse_embedding=None if sparse is None else SparseEmbedding.from_dict(sparse),
         score=score,

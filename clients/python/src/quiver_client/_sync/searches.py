@@ -1,0 +1,366 @@
+# Written from ../_async by scripts/make_sync.py: edit that.
+"""Searches of a collection."""
+
+# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, overload
+
+from .. import operations
+from ..bodies import encoded, filters_body, given, listed_queries, query_body
+from ..ids import ExternalId, id_text, id_texts
+from ..models import (
+    BulkSearchAnswer,
+    BulkSearchQueryLike,
+    Filters,
+    Hit,
+    HybridAnswer,
+    ProfiledBulkSearch,
+    QueryAnswer,
+    RecommendAnswer,
+    RerankAnswer,
+    SearchAnswer,
+    SearchProfile,
+)
+from ..tables import Rows
+from ..vectors import VectorLike
+from .transport import Transport
+
+BULK_SEARCH_LIMIT = 20
+"""Queries of one bulk search; the service's maximum."""
+
+
+class Searches:
+    """The searches of one collection.
+
+    ``k`` hits after the first ``offset``, of the items that match ``filters``. The effort is calibrated to the recall that the service promises.
+    ``include_timing`` tells where the time went, ``profile`` does so step by step.
+    """
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
+        self.name = name
+
+    @property
+    def _path(self) -> dict[str, object]:
+        return {"name": self.name}
+
+    def _item(self, external_id: ExternalId) -> dict[str, object]:
+        return {"name": self.name, "id": id_text(external_id)}
+
+    def search(
+        self,
+        vector: VectorLike | None = None,
+        *,
+        text: str | None = None,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        include_timing: bool = False,
+        profile: bool = False,
+    ) -> SearchAnswer:
+        """The nearest items to a vector or a text.
+
+        - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
+        - ``exact``: Compares with every vector.
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        """
+        body = given(
+            vector=encoded(vector),
+            text=text,
+            k=k,
+            offset=offset or None,
+            filters=filters_body(filters),
+            ef=ef,
+            exact=exact or None,
+            fields=fields,
+            include_text=include_text or None,
+            total=total or None,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(
+            operations.SEARCH,
+            SearchAnswer,
+            path=self._path,
+            query=given(profile=profile or None),
+            body=body,
+        )
+
+    def hybrid_search(
+        self,
+        query_text: str,
+        vector: VectorLike | None = None,
+        *,
+        alpha: float = 0.5,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        explain: bool = False,
+        include_timing: bool = False,
+        profile: bool = False,
+    ) -> HybridAnswer:
+        """By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.
+
+        Without a vector the text is embedded, too.
+
+        - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
+        - ``exact``: Compares with every vector.
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``min_score``: Results whose fused score is less are left out; the best that there can be is 1 / 61.
+        - ``explain``: Results also carry vector_rank, vector_score, keyword_rank and keyword_score.
+        """
+        body = given(
+            query_text=query_text,
+            vector=encoded(vector),
+            alpha=alpha,
+            k=k,
+            offset=offset or None,
+            filters=filters_body(filters),
+            ef=ef,
+            exact=exact or None,
+            fields=fields,
+            include_text=include_text or None,
+            total=total or None,
+            min_score=min_score,
+            explain=explain or None,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(
+            operations.HYBRID_SEARCH,
+            HybridAnswer,
+            path=self._path,
+            query=given(profile=profile or None),
+            body=body,
+        )
+
+    def rerank(
+        self,
+        candidates: Sequence[ExternalId],
+        vector: VectorLike | None = None,
+        *,
+        text: str | None = None,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        min_score: float | None = None,
+        include_timing: bool = False,
+        profile: bool = False,
+    ) -> RerankAnswer:
+        """Exact scores of listed items; those that do not exist are left out.
+
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        """
+        body = given(
+            vector=encoded(vector),
+            text=text,
+            candidates=id_texts(candidates, "candidates"),
+            fields=fields,
+            include_text=include_text or None,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(
+            operations.RERANK,
+            RerankAnswer,
+            path=self._path,
+            query=given(profile=profile or None),
+            body=body,
+        )
+
+    def recommend(
+        self,
+        external_id: ExternalId,
+        *,
+        k: int | None = None,
+        offset: int | None = None,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        include_timing: bool = False,
+        profile: bool = False,
+    ) -> RecommendAnswer:
+        """What is like a stored item, without itself.
+
+        - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
+        - ``exact``: Compares with every vector.
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        """
+        body = given(
+            k=k,
+            offset=offset,
+            filters=filters_body(filters),
+            ef=ef,
+            exact=exact or None,
+            fields=fields,
+            include_text=include_text or None,
+            total=total or None,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(
+            operations.RECOMMEND,
+            RecommendAnswer,
+            path=self._item(external_id),
+            query=given(profile=profile or None),
+            body=body,
+        )
+
+    def query(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = True,
+        total: bool = False,
+        min_score: float | None = None,
+        include_timing: bool = False,
+        profile: bool = False,
+    ) -> QueryAnswer:
+        """Texts that answer a question in natural language.
+
+        - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
+        - ``exact``: Compares with every vector.
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: false leaves the texts out of results.
+        - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        """
+        body = given(
+            collection_name=self.name,
+            query=query,
+            top_k=top_k,
+            offset=offset or None,
+            filters=filters_body(filters),
+            ef=ef,
+            exact=exact or None,
+            fields=fields,
+            include_text=None if include_text else False,
+            total=total or None,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(
+            operations.QUERY,
+            QueryAnswer,
+            query=given(profile=profile or None),
+            body=body,
+        )
+
+    @overload
+    def bulk_search(
+        self,
+        queries: Iterable[BulkSearchQueryLike],
+        *,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        profile: Literal[False] = False,
+    ) -> list[Rows[Hit]]: ...
+
+    @overload
+    def bulk_search(
+        self,
+        queries: Iterable[BulkSearchQueryLike],
+        *,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        profile: Literal[True],
+    ) -> ProfiledBulkSearch: ...
+
+    def bulk_search(
+        self,
+        queries: Iterable[BulkSearchQueryLike],
+        *,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        fields: Sequence[str] | None = None,
+        include_text: bool = False,
+        total: bool = False,
+        min_score: float | None = None,
+        profile: bool = False,
+    ) -> list[Rows[Hit]] | ProfiledBulkSearch:
+        """Several searches at once; a list of hits for each. Any number, in requests of 20.
+
+        A query is a ``BulkSearchQuery``, a mapping, or only a vector or a text, such as the rows of an array; the options are for
+        these. ``profile`` also tells where the time went, of each of the requests.
+
+        - ``ef``: Search effort set by hand; left out, it is calibrated to RECALL_TARGET.
+        - ``exact``: Compares with every vector.
+        - ``fields``: Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it.
+        - ``include_text``: Results also carry their text; '' where an item has none.
+        - ``total``: The answer also has `total_matches`: how many items pass the filters, exactly.
+        - ``min_score``: Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.
+        """
+        shared = given(
+            k=k,
+            offset=offset or None,
+            filters=filters_body(filters),
+            ef=ef,
+            exact=exact or None,
+            fields=fields,
+            include_text=include_text or None,
+            total=total or None,
+            min_score=min_score,
+        )
+        asked = [query_body(query, i, shared) for i, query in enumerate(listed_queries(queries))]
+        found: list[Rows[Hit]] = []
+        profiles: list[SearchProfile] = []
+        for start in range(0, len(asked), BULK_SEARCH_LIMIT):
+            body = {"queries": asked[start : start + BULK_SEARCH_LIMIT]}
+            query = given(profile=profile or None)
+            answer = self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, query=query, body=body)
+            totals = answer.total_matches or [None] * len(answer.results)
+            for hits, total_matches in zip(answer.results, totals, strict=True):
+                found.append(Rows(hits))
+                found[-1].total_matches = total_matches
+            if answer.profile is not None:
+                profiles.append(answer.profile)
+        return ProfiledBulkSearch(results=[*found], profiles=profiles) if profile else found

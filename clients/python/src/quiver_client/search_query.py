@@ -1,0 +1,37 @@
+"""One of several searches."""
+
+# Generated from the OpenAPI document: `UPDATE=1 npm test -- test/unit/clients/python` writes it anew, then scripts/make_sync.py its sync form.
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING
+
+from .vectors import VectorLike
+
+if TYPE_CHECKING:
+    from .models import Filters
+
+
+@dataclass(frozen=True)
+class BulkSearchQuery:
+    """One of several searches; needs a vector or a text."""
+
+    vector: VectorLike | None = None
+    text: str | None = None
+    _: KW_ONLY
+    k: int = 10
+    offset: int = 0
+    filters: Filters | None = None
+    ef: int | None = None
+    """Search effort set by hand; left out, it is calibrated to RECALL_TARGET."""
+    exact: bool | None = None
+    """Compares with every vector."""
+    fields: Sequence[str] | None = None
+    """Paths of the metadata that results carry, such as 'author.name'. Left out: all; []: none. A path that an item lacks is left out of it."""
+    include_text: bool | None = None
+    """Results also carry their text; '' where an item has none."""
+    total: bool | None = None
+    """The answer also has `total_matches`: how many items pass the filters, exactly."""
+    min_score: float | None = None
+    """Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number."""
