@@ -74,6 +74,7 @@ async function buildAddon(addon, { log, compile }) {
   const key = fingerprint(folders, flags, linkFlags(addon));
   if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return null;
 
+  log(`compiling ${addon.folder} (C++), which takes a minute or more`);
   const started = performance.now();
   const objects = join(build, `objects-${process.pid}`);
   mkdirSync(objects, { recursive: true });

@@ -173,6 +173,7 @@ test('names of fields that others use are told with what they are here', async (
     ['top_k', 'k'],
     ['n_results', 'k'],
     ['filter', 'filters'],
+    ['filtr', 'filters'],
     ['where', 'filters'],
     ['scoreThreshold', 'min_score'],
   ]) {

@@ -33,7 +33,12 @@ describe('the files of the dashboard', () => {
   });
   const get = (path: string, headers: Record<string, string> = {}) => api.get(path, { key: null, headers });
 
-  test.each(['/ui', '/ui/', '/ui/collections/none', '/ui?a=1'])('%s is the page, asked for anew each time', async (path) => {
+  test('a view without its # is found behind one', async () => {
+    const { httpStatus, headers } = await get('/ui/collections/a%20b');
+    expect([httpStatus, headers.location]).toEqual([303, '/ui/#/collections/a%20b']);
+  });
+
+  test.each(['/ui', '/ui/', '/ui?a=1'])('%s is the page, asked for anew each time', async (path) => {
     const answer = await get(path);
     expect(answer).toMatchObject({ httpStatus: 200, text: PAGE });
     expect(answer.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache', 'content-length': String(PAGE.length) });

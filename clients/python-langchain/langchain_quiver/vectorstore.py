@@ -59,6 +59,8 @@ class QuiverVectorStore(VectorStore):
         self._clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiverClient] = weakref.WeakKeyDictionary()
         self._creates = create_collection
         self._distance_metric = distance_metric
+        # Whether it is what the collection has.
+        self._metric_is_known = False
         self._options = dict(collection_options or {})
 
     def __repr__(self) -> str:
@@ -100,7 +102,7 @@ class QuiverVectorStore(VectorStore):
     def ensure_collection(self, dim: int | None = None) -> None:
         """Creates the collection where there is none; without ``dim`` a text is embedded to learn it."""
         try:
-            self._distance_metric = self.collection.info().distance_metric
+            self._note_metric(self.collection.info().distance_metric)
         except NotFoundError:
             size = dim or len(self._embedding.embed_query(_PROBE))
             with suppress(ConflictError):  # Somebody else was first.
@@ -109,7 +111,7 @@ class QuiverVectorStore(VectorStore):
     async def aensure_collection(self, dim: int | None = None) -> None:
         """The same, async."""
         try:
-            self._distance_metric = (await self.async_collection.info()).distance_metric
+            self._note_metric((await self.async_collection.info()).distance_metric)
         except NotFoundError:
             size = dim or len(await self._embedding.aembed_query(_PROBE))
             with suppress(ConflictError):  # Somebody else was first.
@@ -355,6 +357,24 @@ class QuiverVectorStore(VectorStore):
             stored = await self.async_collection.fetch([hit.external_id for hit in hits])
             return _diverse(embedding, stored, k, lambda_mult)
         return []
+
+    def _note_metric(self, metric: DistanceMetric) -> None:
+        self._distance_metric = metric
+        self._metric_is_known = True
+
+    # Who only reads has not met the collection yet, and its metric says what scores mean.
+
+    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
+        if not self._metric_is_known:
+            with self._before_the_first_write():
+                self._note_metric(self.collection.info().distance_metric)
+        return super()._similarity_search_with_relevance_scores(query, k, **kwargs)
+
+    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **kwargs: Any) -> list[tuple[Document, float]]:
+        if not self._metric_is_known:
+            with self._before_the_first_write():
+                self._note_metric((await self.async_collection.info()).distance_metric)
+        return await super()._asimilarity_search_with_relevance_scores(query, k, **kwargs)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         # Scores of l2 are from 0 to 1 already; cosines, and inner products of unit vectors, from -1 to 1. Inner products of

@@ -200,6 +200,23 @@ def test_relevance_is_from_0_to_1_for_vectors_of_any_length(server, metric: str)
         client.collection(name).drop()
 
 
+def test_relevance_is_that_of_the_collections_metric_for_who_only_reads(server) -> None:
+    name = f"read-{uuid.uuid4().hex[:12]}"
+    with QuiverClient(server.url, server.api_key) as client:
+        client.create_collection(name, 2, distance_metric="l2")
+        QuiverVectorStore(ByLength(), collection_name=name, client=client).add_texts(["x", "y" * 9], ids=["a", "b"])
+        key = client.keys.create(name, "readonly").key
+
+        def reader() -> QuiverVectorStore:
+            return QuiverVectorStore(ByLength(), collection_name=name, url=server.url, api_key=key)
+
+        scores = [score for _, score in reader().similarity_search_with_score("x", k=2)]
+        assert [score for _, score in reader().similarity_search_with_relevance_scores("x", k=2)] == scores
+        found = asyncio.run(reader().asimilarity_search_with_relevance_scores("x", k=2))
+        assert [score for _, score in found] == scores
+        client.collection(name).drop()
+
+
 def test_none_in_a_structured_query_is_what_is_missing_too(store: QuiverVectorStore) -> None:
     store.add_documents([Document(id="n", page_content="none", metadata={"year": None}), Document(id="m", page_content="missing")])
 

@@ -56,6 +56,8 @@ const INSTEAD: Readonly<Record<string, string>> = {
 const SHOWN_NAME_MAX = 40;
 /** A longer name is nobody's. */
 const MEANT_NAME_MAX = 64;
+/** Shorter names are too like others. */
+const MISSPELT_MIN = 5;
 /** Names that are looked at for one hint: an object may have any number. */
 const NAMES_MAX = 20;
 
@@ -70,7 +72,12 @@ export function meant(given: string, known: Iterable<string>): string | null {
   if (given.length > MEANT_NAME_MAX) return null;
   const names = [...known];
   const bare = bareName(given);
-  return names.find((name) => BARE_NAMES.get(name)?.has(bare)) ?? nearestName(given, names);
+  return names.find((name) => BARE_NAMES.get(name)?.has(bare)) ?? nearestName(given, names) ?? names.find((name) => nearestName(given, longNames(name)) !== null) ?? null;
+}
+
+/** What else a field is called, where that is long enough to tell a misspelling of it. */
+function longNames(name: string): readonly string[] {
+  return Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name].filter(({ length }) => length >= MISSPELT_MIN) : [];
 }
 
 /** What to do in the place of giving a field of that name; null: nothing is known. */

@@ -68,8 +68,8 @@ export class DashboardFiles {
   constructor(private readonly folder: string) {}
 
   /**
-   * What a GET or HEAD of a path below /ui gets: `segments` are those behind /ui. The page itself for /ui and for whatever names
-   * no file, because the page finds its way by itself; 404 for a file that is not there; 503 when nothing was built.
+   * What a GET or HEAD of a path below /ui gets: `segments` are those behind /ui. The page itself for /ui; the way to its view for
+   * whatever names no file; 404 for a file that is not there; 503 when nothing was built.
    */
   async answer(request: Pick<IncomingMessage, 'headers' | 'socket'>, segments: readonly string[], basePath: BasePath): Promise<BareAnswer> {
     const files = await this.read();
@@ -77,6 +77,8 @@ export class DashboardFiles {
     if (page === undefined) return plain(503, 'The dashboard is not built: run `npm run setup`, which makes it, and reload this page.\n');
     const name = segments.join('/');
     const file = files.get(name) ?? (isFileName(name) ? null : page);
+    // The views of the page are behind a #.
+    if (file === page && name !== '' && name !== PAGE) return seeOther(`${ROOT}/#/${name}`, basePath, request, []);
     if (file === null) return plain(404, `There is no ${ROOT}/${name.slice(0, SHOWN_NAME_MAX)}.\n`);
     return file === page ? answerWith(pageUnder(basePath, request, page), request) : answerWith(file, request);
   }
@@ -105,8 +107,18 @@ export function wantsPage(request: Pick<IncomingMessage, 'headers'>): boolean {
 
 /** Sends a browser from / to the dashboard. */
 export function toDashboard(basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>): BareAnswer {
-  const vary = basePath.isTold ? `accept, ${PREFIX_HEADER}` : 'accept';
-  return { type: 'bare', status: 303, headers: { ...BROWSER_HEADERS, location: `${basePath.of(request)}${ROOT}`, vary, 'cache-control': 'no-store', 'content-type': TEXT }, bytes: Buffer.alloc(0) };
+  return seeOther(ROOT, basePath, request, ['accept']);
+}
+
+/** Sends a browser to another path of this server. `asked`: the headers by which. */
+function seeOther(path: string, basePath: BasePath, request: Pick<IncomingMessage, 'headers' | 'socket'>, asked: readonly string[]): BareAnswer {
+  const vary = [...asked, ...(basePath.isTold ? [PREFIX_HEADER] : [])].join(', ');
+  return {
+    type: 'bare',
+    status: 303,
+    headers: { ...BROWSER_HEADERS, location: `${basePath.of(request)}${path}`, ...(vary !== '' && { vary }), 'cache-control': 'no-store', 'content-type': TEXT },
+    bytes: Buffer.alloc(0),
+  };
 }
 
 /** The page, as it names its files behind a proxy. Those name each other by where they are. */
