@@ -42,6 +42,6 @@ describe('lines of TypeScript', () => {
 
   // The formatter joins code up to 200 columns: until it has another width, new code adds some.
   test(`all of more than ${COLUMNS} columns`, () => {
-    expect(lines.filter(isLong).length).toBeLessThanOrEqual(12_575);
+    expect(lines.filter(isLong).length).toBeLessThanOrEqual(12_600);
   });
 });

@@ -81,7 +81,7 @@ test('a thread asks for a route once, and is told of each change', async () => {
   const [one, other] = [thread(), thread()];
   expect(one.route(SHARD)).toBeNull();
   await one.changed(SHARD, null, inTime());
-  expect(one.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1 });
+  expect(one.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1, followers: ['b:1'] });
   await eventually('the other thread is told of what is in use', () => other.route(SHARD) !== null);
   await lead('b', 2);
   for (const front of [one, other]) await eventually('the change is told', () => front.route(SHARD)?.address === 'b:1');
@@ -100,7 +100,7 @@ test('a call that was sent by an outdated route waits for the next one, and not 
   const changed = front.changed(SHARD, stale, inTime());
   await lead('b', 2);
   await changed;
-  expect(front.route(SHARD)).toEqual({ node: 'b', address: 'b:1', epoch: 2 });
+  expect(front.route(SHARD)).toEqual({ node: 'b', address: 'b:1', epoch: 2, followers: ['a:1'] });
   // It is known already.
   await front.changed(SHARD, stale, inTime());
   // The second wait shared the question of the first, which stays open for longer than the pause of one call.
