@@ -13,16 +13,22 @@ let stream: AppendStream;
 beforeEach(() => {
   sent = [];
   taken = [];
+  let admitted = (): void => undefined;
   const channel = {
-    open: () => ({
-      write: (frame: { appends: { shard: number; entries: { sequence: number }[] }[] }, done: () => void) => {
-        sent.push(...frame.appends.map(({ shard, entries }) => (entries.length === 0 ? `beat of ${shard}` : `${entries[0].sequence} of ${shard}`)));
-        taken.push(done);
-      },
-      cancel: () => undefined,
-    }),
+    open: (_frames: unknown, { ready }: { ready: (version: unknown) => void }) => {
+      admitted = () => ready({});
+      return streamOf();
+    },
   } as unknown as RpcChannel;
+  const streamOf = (): object => ({
+    write: (frame: { beats: { joined: unknown[] }[]; appends: { shard: number; entries: { sequence: number }[] }[] }, done: () => void) => {
+      sent.push(...frame.appends.map(({ shard, entries }) => (entries.length === 0 ? `beat of ${shard}` : `${entries[0].sequence} of ${shard}`)));
+      taken.push(done);
+    },
+    cancel: () => undefined,
+  });
   stream = new AppendStream({ channel, nodeId: 'a', to: 'b', nowMs: () => 0, listener: { ready: () => undefined, ack: () => undefined, ended: () => undefined } });
+  admitted();
 });
 
 afterEach(() => stream.close());
