@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Page, SearchRequest, Source } from '../../service/search-request';
+import type { Page, Query, SearchRequest, Source } from '../../service/search-request';
 import { type HttpLimits, REQUEST_BOUNDS } from '../requests/http-limits';
 import { filters, integer, metadataFields, optional, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
@@ -7,17 +7,19 @@ import { type IssueSink, report } from '../fields/issue';
 /** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
 
-/** In the place of one that is judged last. */
-const NO_SOURCE: Source = { type: 'listed', to: { text: '' }, externalIds: [] };
-
 const count = z.int().min(1);
 const offset = z.int().min(0);
+
+/** A search whose source, which is judged last, is not there yet. */
+interface SearchDraft extends Omit<SearchRequest, 'query'> {
+  query: Omit<Query, 'source'>;
+}
 
 /** An option of searches: what a request may give, and what that means. */
 interface SearchOption<Schema extends z.ZodType> {
   schema: Schema;
   /** `refuse` reports a value that is more than a limit. */
-  set: (request: SearchRequest, value: NonNullable<z.output<Schema>>, refuse: (message: string) => void) => void;
+  set: (draft: SearchDraft, value: NonNullable<z.output<Schema>>, refuse: (message: string) => void) => void;
 }
 
 function option<Schema extends z.ZodType>(schema: Schema, set: SearchOption<Schema>['set']): SearchOption<Schema> {
@@ -120,15 +122,13 @@ export function searchFields(limits: HttpLimits): SearchFields {
     options: Object.fromEntries(rows.map(([name, { schema }]) => [name, schema])) as OptionShape,
     request(source, { k, offset }, given, sink, kName = 'k') {
       checkPage({ k, offset }, limits, sink, kName);
-      const request: SearchRequest = { query: { source: NO_SOURCE, filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
+      const draft: SearchDraft = { query: { filter: null, effort: { type: 'calibrated' } }, page: { k, offset, minScore: undefined }, output: { texts: false } };
       for (const [name, { set }] of rows) {
         const value = given[name];
-        if (value !== undefined && value !== null) set(request, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
+        if (value !== undefined && value !== null) set(draft, value, (message) => report(sink, given, message, { kind: 'limit_exceeded', path: [name] }));
       }
       const found = source();
-      if (found === null) return z.NEVER;
-      request.query.source = found;
-      return request;
+      return found === null ? z.NEVER : { ...draft, query: { source: found, ...draft.query } };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { SearchRequest, Source } from '../../service/search-request';
 import type { HttpLimits } from '../requests/http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from '../fields/answer-fields';
 import { searchProfile } from './profile-schema';
-import { boundedArray, boundedText, collectionName, externalId, flagText, includeTiming, integerText, optional, vector, withDefault } from '../fields/fields';
+import { boundedArray, boundedText, collectionName, externalId, filters, flagText, includeTiming, integerText, optional, vector, withDefault } from '../fields/fields';
 import { type IssueSink, report } from '../fields/issue';
 import { hitCount, pageOfParts, pageParts, searchFields } from './search-options';
 import { vectorSource } from '../fields/vector-source';
@@ -156,10 +156,13 @@ export function queryBody(limits: HttpLimits) {
     });
 }
 
-const totalMatches = z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' });
+/** What every answer of a search may have, where the request asks for it. */
+const onRequest = { timing_ms: searchTiming.optional(), profile: searchProfile.optional() };
+/** The same of searches that count what passes their filters. */
+const withTotal = { total_matches: z.int().optional().meta({ description: 'Items that pass the filters; present if total is true.' }), ...onRequest };
 
 export function countBody(limits: HttpLimits) {
-  return z.object({ filters: searchFields(limits).options.filters });
+  return z.object({ filters: filters(limits) });
 }
 
 export const countAnswer = z.object({ count: z.int().meta({ description: 'Items that pass the filters, exactly; without filters, all.' }) });
@@ -169,33 +172,27 @@ export const searchAnswer = z.object({
   total_count: z.int().meta({ description: 'Vectors in the collection, before filtering.' }),
   k: z.int(),
   offset: z.int(),
-  total_matches: totalMatches,
-  timing_ms: searchTiming.optional(),
-  profile: searchProfile.optional(),
+  ...withTotal,
 });
 export const bulkSearchAnswer = z.object({
   results: z.array(z.array(hitAnswer)),
   total_matches: z.array(z.int().nullable()).optional().meta({ description: 'For each query how many items pass its filters, null where its total is not true; present if one is.' }),
-  timing_ms: searchTiming.optional(),
-  profile: searchProfile.optional(),
+  ...onRequest,
 });
-export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), total_matches: totalMatches, timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
-export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional(), profile: searchProfile.optional() });
+export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), ...withTotal });
+export const rankedAnswer = z.object({ results: z.array(hitAnswer), ...onRequest });
 export const recommendAnswer = z.object({
   results: z.array(hitAnswer),
   collection: z.string(),
   source_id: z.string(),
   k: z.int(),
   offset: z.int(),
-  timing_ms: searchTiming.optional(),
-  profile: searchProfile.optional(),
+  ...withTotal,
 });
 export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });
 export const queryAnswer = z.object({
   query: z.string(),
   collection: z.string(),
   results: z.array(textHitAnswer),
-  total_matches: totalMatches,
-  timing_ms: searchTiming.optional(),
-  profile: searchProfile.optional(),
+  ...withTotal,
 });

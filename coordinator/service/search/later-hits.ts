@@ -51,19 +51,19 @@ export interface LaterParts {
 }
 
 /** Hits, the filter that they were found with, and whether they have texts. */
-interface FoundList {
+interface ListWithFilter {
   hits: ScoredHit[];
   filter: Filter | null;
   texts: boolean;
 }
 
 /** Tells what the hits hold, and adds what completes them if some are not whole. */
-export function foundHits(list: FoundList, parts: LaterParts): FoundHits {
+export function foundHits(list: ListWithFilter, parts: LaterParts): FoundHits {
   return foundLists([list], parts)[0];
 }
 
 /** The same of several lists of one answer. */
-export function foundLists(lists: readonly FoundList[], parts: LaterParts): FoundHits[] {
+export function foundLists(lists: readonly ListWithFilter[], parts: LaterParts): FoundHits[] {
   let bytes = 0;
   let roundBytes = 0;
   const found = lists.map(({ hits, filter, texts }): FoundHits => {

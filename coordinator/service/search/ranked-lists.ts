@@ -101,11 +101,9 @@ export class RankedLists {
       case 'like':
         return hitBytesMax(depthOf(source, page), shards, contentBytes, output.texts, hold);
       case 'fused':
-        return 2 * hitBytesMax(fusionDepth(depthOf(source, page)), shards, contentBytes, output.texts, hold);
-      case 'listed': {
-        const count = source.externalIds.length;
-        return Math.min(count * (hold.itemBytesMax(output.texts) + HIT_BYTES), hitBytesMax(count, shards, contentBytes, output.texts, hold));
-      }
+        return fusedBytesMax(fusionDepth(depthOf(source, page)), shards, contentBytes, output.texts, hold);
+      case 'listed':
+        return listedBytesMax(source.externalIds.length, shards, contentBytes, output.texts, hold);
     }
   }
 
@@ -151,7 +149,7 @@ export class RankedLists {
     const askedMs = this.clock.monotonicMs();
     const depth = fusionDepth(page.offset + page.k);
     const bytes = contentBytes ?? contentBytesOf(collection.shards, depth, LIST_CONTENT_BYTES);
-    await hold?.reserve(2 * hitBytesMax(depth, collection.shards, bytes, output.texts, hold));
+    await hold?.reserve(fusedBytesMax(depth, collection.shards, bytes, output.texts, hold));
     const request = { queryText: text, vector, alpha, filter, effort, k: page.k, offset: page.offset, explain: output.explain, contentBytes: bytes };
     const hits = await this.deep.run(depth, call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, request, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
@@ -170,7 +168,7 @@ export class RankedLists {
     const askedMs = this.clock.monotonicMs();
     const distinct = [...new Set(externalIds)];
     const bytesMax = contentBytes ?? contentBytesOf(collection.shards, distinct.length);
-    await hold.reserve(Math.min(distinct.length * (hold.itemBytesMax(texts) + HIT_BYTES), hitBytesMax(distinct.length, collection.shards, bytesMax, texts, hold)));
+    await hold.reserve(listedBytesMax(distinct.length, collection.shards, bytesMax, texts, hold));
     const scored = await this.deep.run(externalIds.length, call, () =>
       this.sets.inOne(collection, call, (current) => {
         const groups = groupByShard(distinct, current.shards, (externalId) => externalId);
@@ -218,6 +216,16 @@ export class RankedLists {
 /** How far down a ranked list a page is looked for. */
 export function depthOf(source: Source, { k, offset }: Page): number {
   return offset + k + (source.type === 'like' ? 1 : 0);
+}
+
+/** As hitBytesMax, of two lists that are fused. */
+function fusedBytesMax(depth: number, shards: number, contentBytes: number, texts: boolean, hold: AnswerHold): number {
+  return 2 * hitBytesMax(depth, shards, contentBytes, texts, hold);
+}
+
+/** The same of `count` items, wherever they are. */
+function listedBytesMax(count: number, shards: number, contentBytes: number, texts: boolean, hold: AnswerHold): number {
+  return Math.min(count * (hold.itemBytesMax(texts) + HIT_BYTES), hitBytesMax(count, shards, contentBytes, texts, hold));
 }
 
 /** Whether what shards answer can be put together as it is, because nothing is left out or added. */

@@ -1409,6 +1409,8 @@ export interface Operations {
       source_id: string;
       k: number;
       offset: number;
+      /** Items that pass the filters; present if total is true. */
+      total_matches?: number;
       timing_ms?: SearchTiming;
       profile?: SearchProfile;
     };
