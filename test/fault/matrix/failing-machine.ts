@@ -141,6 +141,11 @@ export class FailingMachine {
       return wrong ?? (await this.isRight(callOf(service), model)) ?? outcome;
     }
     const call = callOf(service);
+    // A search of a shard that is not open begins with what a start does, and that is a moment of its own.
+    if (moment === 'search') {
+      const { wrong, refused } = await model.read(call);
+      if (wrong.length + refused.length > 0) return `no read before the fault: ${[...wrong, ...refused].join('; ')}`;
+    }
     begin();
     const told = await during(call, moment, model, this.seed);
     const read = await model.read(call);
