@@ -196,7 +196,7 @@ export class ApiProcess {
       clock,
       coordinatorId: this.coordinatorId,
       keys,
-      onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
+      onFlushError: (error, isLast) => log.warn({ error }, isLast ? 'the last usage counts could not be written, and are lost' : 'usage counts could not be written; they are kept and tried again'),
     });
     endings.defer(() => usage.close());
     const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock, patienceMs: config.requestTimeoutMs });

@@ -98,7 +98,8 @@ export const EMBEDDED_FILES: readonly KindRow[] = [
   { kind: 'collections and keys: write-ahead log', file: /^cluster\/\d+\.log$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: MANIFEST', file: /^cluster\/MANIFEST-\d+$/, start: all('ends'), running: whenRead('refused') },
   { kind: 'collections and keys: CURRENT', file: /^cluster\/CURRENT$/, start: all('ends'), running: whenRead('refused') },
-  { kind: 'collections and keys: IDENTITY', file: /^cluster\/IDENTITY$/, start: all('served'), running: all('served') },
+  // As that of records: what has another name is another store.
+  { kind: 'collections and keys: IDENTITY', file: /^cluster\/IDENTITY$/, start: { missing: ['served'], truncated: ['served', 'ends'], flipped: ['ends'] }, running: all('served') },
   { kind: 'collections and keys: LOCK', file: /^cluster\/LOCK$/, start: all('served'), running: all('served') },
   { kind: 'collections and keys: SYNCED', file: /^cluster\/SYNCED$/, start: all('served', 'ends'), running: all('served') },
   { kind: 'note of the store of collections', file: /^notes\/cluster$/, start: all('served'), running: all('served') },

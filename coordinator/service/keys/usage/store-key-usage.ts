@@ -46,7 +46,7 @@ export class StoreKeyUsage implements KeyUsage {
   private readonly clock: Clock;
   private readonly coordinatorId: string;
   private readonly keys: CountedKeys;
-  private readonly onFlushError: (error: unknown) => void;
+  private readonly onFlushError: (error: unknown, isLast: boolean) => void;
   private readonly tallies = new Map<UsageSubject, Tally>();
   /** Subjects to write, the longest waiting first. */
   private readonly dirty = new Set<UsageSubject>();
@@ -55,16 +55,16 @@ export class StoreKeyUsage implements KeyUsage {
 
   /**
    * `coordinatorId` is unique among the coordinators that run at the same time, and should stay the same over restarts.
-   * `onFlushError` gets errors of failed writes; a later flush writes their counts.
+   * `onFlushError` gets errors of failed writes; a later flush writes their counts, unless that was the last one (`isLast`).
    */
-  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: CountedKeys; onFlushError: (error: unknown) => void; flushMs?: number }) {
+  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: CountedKeys; onFlushError: (error: unknown, isLast: boolean) => void; flushMs?: number }) {
     this.store = options.store;
     this.clock = options.clock;
     this.coordinatorId = options.coordinatorId;
     this.keys = options.keys;
     this.onFlushError = options.onFlushError;
     this.timer = setInterval(() => {
-      this.flush(SUBJECTS_PER_FLUSH).catch(this.onFlushError);
+      this.flush(SUBJECTS_PER_FLUSH).catch((error: unknown) => this.onFlushError(error, false));
     }, options.flushMs ?? FLUSH_MS);
     this.timer.unref();
   }
@@ -98,10 +98,10 @@ export class StoreKeyUsage implements KeyUsage {
     return this.flushing;
   }
 
-  /** Stops the periodic flush and writes everything. */
+  /** Stops the periodic flush and writes everything. A cluster store that is away takes the last counts with it, and not the stop. */
   async close(): Promise<void> {
     clearInterval(this.timer);
-    await this.flush();
+    await this.flush().catch((error: unknown) => this.onFlushError(error, true));
   }
 
   private count(subject: UsageSubject, endpoint: string, nowMs: number): void {

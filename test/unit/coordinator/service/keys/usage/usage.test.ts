@@ -25,7 +25,7 @@ async function memoryStore(): Promise<InterceptedClusterStore> {
 function usageOver(
   store: InterceptedClusterStore,
   clock: ManualClock,
-  options: { coordinatorId?: string; flushMs?: number; keys?: CountedKeys; onFlushError?: (error: unknown) => void } = {},
+  options: { coordinatorId?: string; flushMs?: number; keys?: CountedKeys; onFlushError?: (error: unknown, isLast: boolean) => void } = {},
 ): StoreKeyUsage {
   const usage = new StoreKeyUsage({
     store,
@@ -200,6 +200,18 @@ describe('usage of keys', () => {
     store.beforeTransact = async () => undefined;
     await usage.close();
     expect(await usageOver(store, clock).ofKey(1)).toMatchObject({ totalRequests: 3, last30d: 1 });
+  });
+
+  test('a store that is away at the end stops no stop: what is lost is told', async () => {
+    const store = await memoryStore();
+    const told: unknown[] = [];
+    const usage = usageOver(store, noon(), { onFlushError: (error, isLast) => told.push({ error, isLast }) });
+    usage.record(1, SEARCH);
+    store.beforeTransact = async () => {
+      throw new QuiverError('unavailable', 'no store');
+    };
+    await usage.close();
+    expect(told).toEqual([{ error: expect.objectContaining({ kind: 'unavailable' }), isLast: true }]);
   });
 
   test('a request that comes during a flush is in the next one', async () => {
