@@ -1,5 +1,5 @@
 import { dateForm } from '../../../shared/contract/filter/date-form';
-import type { Filter, JsonValue } from '../../../shared/contract/filter/filter';
+import { type Condition, type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
 import type { FieldQuestion } from '../../../shared/contract/shard/field-facts';
 
 /** A field that a filter asks for. */
@@ -55,6 +55,10 @@ class FieldCollector {
   }
 
   private visit(filter: Filter, isNegated: boolean): void {
+    if (isCondition(filter)) {
+      this.ask(filter, isNegated);
+      return;
+    }
     switch (filter.type) {
       case 'and':
       case 'or':
@@ -65,27 +69,22 @@ class FieldCollector {
         this.areAllNeeded = false;
         this.visit(filter.filter, !isNegated);
         break;
-      case 'equals':
-        this.add(filter.path, isNegated, filter.value);
-        if (!isNegated) this.addMembers(filter.path, filter.value, filter.value, 0);
-        break;
-      case 'range': {
-        this.add(filter.path, isNegated, undefined);
-        const { path, bound } = filter;
-        const form = dateForm(bound);
-        if (form !== null && this.dates.length < FIELDS_MAX) this.dates.push({ path, bound: bound as string, form });
-        break;
-      }
-      case 'in':
-        // None of no values is anything.
-        this.add(filter.path, isNegated, undefined);
-        break;
-      case 'exists':
-        // Who asks whether a field is there need not be told that it is not.
-        if (isNegated) this.areAllNeeded = false;
-        else this.add(filter.path, false, undefined);
-        break;
     }
+  }
+
+  private ask(condition: Condition, isNegated: boolean): void {
+    const { path } = condition;
+    // Who asks whether a field is there need not be told that it is not.
+    if (condition.type === 'exists' && isNegated) {
+      this.areAllNeeded = false;
+      return;
+    }
+    const isEqual = condition.type === 'equals';
+    this.add(path, isNegated, isEqual ? condition.value : undefined);
+    if (isEqual && !isNegated) this.addMembers(path, condition.value, condition.value, 0);
+    if (condition.type !== 'range') return;
+    const form = dateForm(condition.bound);
+    if (form !== null && this.dates.length < FIELDS_MAX) this.dates.push({ path, bound: condition.bound as string, form });
   }
 
   /** An object equals only what has all of its members. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ErrorKind, isQuiverError } from '../../../shared/base/errors/quiver-error';
 import type { Filter } from '../../../shared/contract/filter/filter';
+import { OPERATORS_EXPLAINED } from '../../../shared/contract/filter/filter-operators';
 import { type FilterBounds, parseFilter } from '../../../shared/contract/filter/parse-filter';
 import { float32FromBase64Text } from '../../../shared/contract/vector/float32-bytes';
 import { VECTOR_FORMATS } from '../body/vector-format';
@@ -211,7 +212,7 @@ const filter = (bounds: FilterBounds) =>
       additionalProperties: true,
       description:
         'Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. ' +
-        'Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top.',
+        `Operators: ${OPERATORS_EXPLAINED} on a key, $and $or $not at the top.`,
     })
     .transform((value, context): Filter | null => {
       try {

@@ -1,13 +1,9 @@
 import type { AskedDate, AskedField } from './asked-fields';
 import { DATE_ONLY, LOCAL_TIME } from '../../../shared/contract/filter/date-form';
 import type { JsonValue } from '../../../shared/contract/filter/filter';
+import { OPERATORS_BY_NAME } from '../../../shared/contract/filter/filter-operators';
 import { shownName } from './field-hints';
 import { bareName, nearestName } from '../../../shared/base/text/nearest-name';
-
-/** What operators are called without their `$`, and what others call them. */
-const OPERATORS: Readonly<Record<string, string>> = {
-  eq: '$eq', ne: '$ne', neq: '$ne', gt: '$gt', gte: '$gte', lt: '$lt', lte: '$lte', in: '$in', nin: '$nin', notin: '$nin', any: '$in', exists: '$exists', from: '$gte', to: '$lte',
-}; // prettier-ignore
 
 const FORM = 'a filter is {"field": value} or {"field": {"$gte": value}}';
 const JOINED = `${FORM}, joined by $and, $or and $not`;
@@ -66,7 +62,7 @@ export function nearField(path: string, names: readonly string[]): string | null
 function operatorIn(value: JsonValue): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const names = Object.keys(value);
-  const operators = names.map((name) => (Object.hasOwn(OPERATORS, bareName(name)) ? OPERATORS[bareName(name)] : null));
+  const operators = names.map((name) => OPERATORS_BY_NAME.get(bareName(name)) ?? null);
   return operators.includes(null) ? null : (operators[0] ?? null);
 }
 

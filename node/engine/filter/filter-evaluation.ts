@@ -1,4 +1,4 @@
-import type { Filter, JsonValue } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
 /** How many sets are collected before they are united: each may be a bitmap of all slots. */
@@ -20,6 +20,11 @@ export class FilterEvaluation {
 
   /** The returned set belongs to the caller. */
   *steps(filter: Filter): Generator<undefined, ChunkedSlotSet> {
+    if (isCondition(filter)) {
+      if (filter.type === 'in') return yield* this.anyOf(filter.path, filter.values);
+      yield;
+      return this.resolve(filter);
+    }
     switch (filter.type) {
       case 'and':
         return yield* this.conjunction(filter.filters);
@@ -29,13 +34,6 @@ export class FilterEvaluation {
         const excluded = yield* this.steps(filter.filter);
         return this.resolve(ALL).andNot(excluded);
       }
-      case 'in':
-        return yield* this.anyOf(filter.path, filter.values);
-      case 'equals':
-      case 'range':
-      case 'exists':
-        yield;
-        return this.resolve(filter);
     }
   }
 

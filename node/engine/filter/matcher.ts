@@ -1,4 +1,4 @@
-import type { Filter, JsonObject, JsonValue } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, type JsonObject, type JsonValue } from '../../../shared/contract/filter/filter';
 import { matches } from './matches';
 import { lookUpPath } from './metadata-path';
 
@@ -10,6 +10,10 @@ const SET_MIN = 16;
  * look-up per item.
  */
 export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
+  if (isCondition(filter)) {
+    if (filter.type === 'in' && filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
+    return (metadata) => matches(filter, metadata);
+  }
   switch (filter.type) {
     case 'and': {
       const parts = filter.filters.map(matcherOf);
@@ -23,15 +27,7 @@ export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
       const part = matcherOf(filter.filter);
       return (metadata) => !part(metadata);
     }
-    case 'in':
-      if (filter.values.length >= SET_MIN) return listMatcher(filter.path, filter.values);
-      break;
-    case 'equals':
-    case 'range':
-    case 'exists':
-      break;
   }
-  return (metadata) => matches(filter, metadata);
 }
 
 function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {

@@ -1,4 +1,4 @@
-import type { Filter } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition } from '../../../shared/contract/filter/filter';
 import { inLaterSlices } from '../../../shared/base/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
@@ -103,6 +103,7 @@ function lookAt(slot: number, found: ChunkedSlotSet, isMatch: (slot: number) => 
  * evaluated, and cheap: a filter of a few conditions takes a few comparisons.
  */
 export function conditionsIn(filter: Filter): number {
+  if (isCondition(filter)) return filter.type === 'in' ? 1 + filter.values.length / VALUES_PER_CONDITION : 1;
   switch (filter.type) {
     case 'and':
     case 'or': {
@@ -112,12 +113,6 @@ export function conditionsIn(filter: Filter): number {
     }
     case 'not':
       return conditionsIn(filter.filter);
-    case 'in':
-      return 1 + filter.values.length / VALUES_PER_CONDITION;
-    case 'equals':
-    case 'range':
-    case 'exists':
-      return 1;
   }
 }
 

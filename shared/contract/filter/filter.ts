@@ -5,14 +5,19 @@
  * `path` is the key as the client wrote it ("a.b"). A key of exactly that name has precedence; otherwise dots lead into
  * nested objects.
  */
-export type Filter =
-  | { type: 'and'; filters: Filter[] }
-  | { type: 'or'; filters: Filter[] }
-  | { type: 'not'; filter: Filter }
+export type Filter = { type: 'and'; filters: Filter[] } | { type: 'or'; filters: Filter[] } | { type: 'not'; filter: Filter } | Condition;
+
+/** What a filter asks of one path. */
+export type Condition =
   | { type: 'equals'; path: string; value: JsonValue }
   | { type: 'range'; path: string; operator: RangeOperator; bound: number | string }
   | { type: 'in'; path: string; values: JsonValue[] }
   | { type: 'exists'; path: string };
+
+/** Whether a filter asks something of a path, and does not join others. */
+export function isCondition(filter: Filter): filter is Condition {
+  return filter.type !== 'and' && filter.type !== 'or' && filter.type !== 'not';
+}
 
 export type RangeOperator = 'gt' | 'gte' | 'lt' | 'lte';
 

@@ -1,6 +1,7 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import { SETTINGS } from '../../base/config/settings';
-import type { Filter, JsonObject, JsonValue, RangeOperator } from './filter';
+import { type Filter, isCondition, type JsonObject, type JsonValue, type RangeOperator } from './filter';
+import { type FieldOperatorName, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
 
 /** How large a client's filter may be, by the settings. */
 export interface FilterBounds {
@@ -27,9 +28,6 @@ export const FILTER_LIMITS = {
   boundCharactersMax: 128,
 } as const;
 
-const OF_RANGES: Record<RangeOperator, string> = { gt: '$gt', gte: '$gte', lt: '$lt', lte: '$lte' };
-const RANGES: ReadonlyMap<string, RangeOperator> = new Map(Object.entries(OF_RANGES).map(([range, name]) => [name, range as RangeOperator]));
-const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
 /** Characters of a client's key that a message shows: enough to find it, without flooding a log. */
 const SHOWN_KEY_MAX = 80;
 
@@ -47,6 +45,7 @@ export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER
 
 /** Whether the form of a filter says that everything matches. */
 function matchesAll(filter: Filter): boolean {
+  if (isCondition(filter)) return false;
   switch (filter.type) {
     case 'and':
       return filter.filters.every(matchesAll);
@@ -54,15 +53,11 @@ function matchesAll(filter: Filter): boolean {
       return filter.filters.some(matchesAll);
     case 'not':
       return matchesNothing(filter.filter);
-    case 'equals':
-    case 'range':
-    case 'in':
-    case 'exists':
-      return false;
   }
 }
 
 function matchesNothing(filter: Filter): boolean {
+  if (isCondition(filter)) return filter.type === 'in' && filter.values.length === 0;
   switch (filter.type) {
     case 'and':
       return filter.filters.some(matchesNothing);
@@ -70,13 +65,39 @@ function matchesNothing(filter: Filter): boolean {
       return filter.filters.every(matchesNothing);
     case 'not':
       return matchesAll(filter.filter);
-    case 'in':
-      return filter.values.length === 0;
-    case 'equals':
-    case 'range':
-    case 'exists':
-      return false;
   }
+}
+
+/** What the members of an object of operators are to its conditions. */
+interface Operand {
+  path: string;
+  json: unknown;
+  /** Where it stands in the request. */
+  place: string;
+}
+
+/** How the operand of each operator is read. */
+const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Operand) => Filter> = {
+  $eq: (_, { path, json, place }) => ({ type: 'equals', path, value: checkedValue(json, place) }),
+  $ne: (_, { path, json, place }) => not({ type: 'equals', path, value: checkedValue(json, place) }),
+  $gt: (_, operand) => range('gt', operand),
+  $gte: (_, operand) => range('gte', operand),
+  $lt: (_, operand) => range('lt', operand),
+  $lte: (_, operand) => range('lte', operand),
+  $in: (parser, { path, json, place }) => ({ type: 'in', path, values: parser.list(json, place) }),
+  $nin: (parser, { path, json, place }) => not({ type: 'in', path, values: parser.list(json, place) }),
+  $exists: (_, { path, json, place }) => {
+    if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
+    return json ? { type: 'exists', path } : not({ type: 'exists', path });
+  },
+};
+
+function range(operator: RangeOperator, { path, json, place }: Operand): Filter {
+  return { type: 'range', path, operator, bound: checkedBound(json, place) };
+}
+
+function not(filter: Filter): Filter {
+  return { type: 'not', filter };
 }
 
 class FilterParser {
@@ -130,26 +151,11 @@ class FilterParser {
 
   private operation(path: string, operator: string, json: unknown, place: string): Filter {
     this.count(place);
-    const range = RANGES.get(operator);
-    if (range !== undefined) return { type: 'range', path, operator: range, bound: checkedBound(json, place) };
-    switch (operator) {
-      case '$eq':
-        return { type: 'equals', path, value: checkedValue(json, place) };
-      case '$ne':
-        return { type: 'not', filter: { type: 'equals', path, value: checkedValue(json, place) } };
-      case '$in':
-        return { type: 'in', path, values: this.list(json, place) };
-      case '$nin':
-        return { type: 'not', filter: { type: 'in', path, values: this.list(json, place) } };
-      case '$exists':
-        if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
-        return json ? { type: 'exists', path } : { type: 'not', filter: { type: 'exists', path } };
-      default:
-        throw refusal(`${place}: unknown operator; there are ${FIELD_OPERATORS}`);
-    }
+    if (!isFieldOperator(operator)) throw refusal(`${place}: unknown operator; there are ${OPERATORS_IN_WORDS}`);
+    return OPERATIONS[operator](this, { path, json, place });
   }
 
-  private list(json: unknown, place: string): JsonValue[] {
+  list(json: unknown, place: string): JsonValue[] {
     if (!Array.isArray(json)) throw refusal(`${place} must be an array`);
     this.listedValues += json.length;
     if (this.listedValues > this.bounds.filterValuesMax) {

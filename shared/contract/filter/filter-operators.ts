@@ -1,0 +1,40 @@
+/** An operator on one key of the metadata. */
+interface FieldOperator {
+  /** What it asks for, where its name does not say it. */
+  means?: string;
+  /** What it is called without `$`, here and elsewhere: bare names, with spaces between them. */
+  names: string;
+}
+
+/**
+ * The operators on a key that clients may write. A new one is a row here and one in parse-filter.ts; messages, hints and the
+ * description of the API follow.
+ */
+export const FIELD_OPERATORS = {
+  $eq: { names: 'eq' },
+  $ne: { names: 'ne neq' },
+  $gt: { names: 'gt' },
+  $gte: { names: 'from gte' },
+  $lt: { names: 'lt' },
+  $lte: { names: 'lte to' },
+  $in: { names: 'in any' },
+  $nin: { names: 'nin notin' },
+  $exists: { names: 'exists' },
+} as const satisfies Readonly<Record<string, FieldOperator>>;
+
+export type FieldOperatorName = keyof typeof FIELD_OPERATORS;
+
+const ROWS: readonly (readonly [string, FieldOperator])[] = Object.entries(FIELD_OPERATORS);
+
+/** By what they are called without `$`, here and elsewhere. */
+export const OPERATORS_BY_NAME: ReadonlyMap<string, string> = new Map(ROWS.flatMap(([operator, { names }]) => names.split(' ').map((name) => [name, operator] as const)));
+
+/** All of them, for messages. */
+export const OPERATORS_IN_WORDS = ROWS.map(([operator]) => operator).join(', ');
+
+/** All of them with what they mean, for the description of the API. */
+export const OPERATORS_EXPLAINED = ROWS.map(([operator, { means }]) => (means === undefined ? operator : `${operator} (${means})`)).join(' ');
+
+export function isFieldOperator(name: string): name is FieldOperatorName {
+  return Object.hasOwn(FIELD_OPERATORS, name);
+}
