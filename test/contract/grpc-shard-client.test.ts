@@ -8,6 +8,7 @@ import { silentLogger } from '../../shared/base/logs/logger';
 import { OWN_VERSION, READ_THREADS } from '../../shared/base/process/member-version';
 import { READS_WELCOME } from '../../shared/wire/frames/reads-greeting';
 import { RpcServer } from '../../shared/wire/streams/rpc-server';
+import type { Filter } from '../../shared/contract/filter/filter';
 import type { VectorSearch } from '../../shared/contract/shard/shard-read';
 import { systemClock } from '../../shared/base/time/clock';
 import { eventually } from '../support/eventually';
@@ -103,3 +104,16 @@ async function overFrames(): Promise<ClientUnderTest> {
 describeShardClient('searches over frames, to a node in this process', overFrames);
 describeShardClient('gRPC, to a node in this process', () => overGrpc((routes) => ({ routes, close: () => undefined })));
 describeShardClient('gRPC, by the routes of another thread', () => overGrpc(ofAnotherThread));
+
+test('a filter that a node would not understand is not sent: not to read, and not in a write', async () => {
+  const routes = new SettableRoutes({ node: 'one', address: '127.0.0.1:1', epoch: 1, lacking: ['text-filters'] });
+  const placement: ShardPlacement = { open: () => Promise.resolve(), drop: () => Promise.resolve() };
+  const client = new GrpcShardClient({ routes, placement, session: 'session', credentials: { secret: 'contract', tls: null }, clock: systemClock });
+  const shard = { collectionUid: 'c', shard: 0 };
+  const call = { deadlineMs: systemClock.monotonicMs() + 60_000 };
+  const filter: Filter = { type: 'not', filter: { type: 'text', path: 'a', test: 'prefix', pattern: 'x', fold: false } };
+  const refused = { kind: 'unavailable', message: expect.stringContaining('earlier version') as string };
+  await expect(client.read(shard, 'matches', { filter }, call)).rejects.toMatchObject(refused);
+  await expect(client.write(shard, [{ type: 'delete', externalId: 'a', filter }], call)).rejects.toMatchObject(refused);
+  client.close();
+});

@@ -18,7 +18,7 @@ describe('files that name', () => {
   test.each([
     ['an option of the coordinator: min_score', /\b(?:min_score|minScore|min-score)\b/, { service: 7, users: 2, tests: 8 }],
     ['an option that reaches the shard: ef', /\bef\b/, { service: 20, users: 2, tests: 20 }],
-    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 35 }],
+    ['an operator of filters: $gte', /\$gte\b|\b(?:gte|kGte)\b/, { service: 10, users: 7, tests: 36 }],
     ['an endpoint: hybrid_search', /\b(?:hybrid_search|hybridSearch|hybrid-search|HybridSearch)\b/, { service: 5, users: 12, tests: 35 }],
     ['a kind of job: purge', /purge/i, { service: 26, users: 5, tests: 13 }],
   ])('%s', (_thing, words, ceilings) => {
@@ -42,6 +42,6 @@ describe('lines of TypeScript', () => {
 
   // The formatter joins code up to 200 columns: until it has another width, new code adds some.
   test(`all of more than ${COLUMNS} columns`, () => {
-    expect(lines.filter(isLong).length).toBeLessThanOrEqual(12_600);
+    expect(lines.filter(isLong).length).toBeLessThanOrEqual(12_640);
   });
 });

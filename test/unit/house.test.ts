@@ -108,7 +108,7 @@ const PURE_CORE = [
   /^coordinator\/service\/search\/(?:fusion|merge)\.ts$/,
   /^coordinator\/service\/(?:search-request|service)\.ts$/,
   /^node\/engine\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
-  /^node\/engine\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
+  /^node\/engine\/filter\/(?:case-fold|matcher|matches|metadata-path|text-test)\.ts$/,
   /^node\/engine\/keyword\/(?!bm25-keyword-index)/,
   /^node\/engine\/records\/(?:record-codec|record-keys|shard-gate)\.ts$/,
   /^node\/replication\/core\//,
@@ -200,7 +200,7 @@ const OWNERS: Record<string, string[]> = {
   '@opentelemetry/exporter-trace-otlp-http': ['shared/base/trace/otlp-tracer.ts'],
   'coordinator/api/native/body-scanner': ['coordinator/api-process.ts', 'coordinator/api/'],
   'node/engine/kv/store-binding': ['node/engine/kv/'],
-  'node/engine/vector/native-binding': ['node/engine/vector/', 'node/engine/filter/memory-filter-index.ts'],
+  'node/engine/vector/native-binding': ['node/engine/vector/', 'node/engine/filter/memory-filter-index.ts', 'node/engine/filter/filter-program.ts'],
 };
 
 /** Where programs, threads and commands begin: files that others name by their path. */

@@ -1,3 +1,5 @@
+import type { Filter } from '../../../shared/contract/filter/filter';
+import { needsAny } from './filter-features';
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../../shared/wire/streams/rpc-channel';
 import { notInTime } from '../../../shared/contract/shard/not-in-time';
@@ -105,6 +107,7 @@ export class GrpcShardClient implements ShardClient {
         open.note = call.note;
         const route = this.routes.route(id);
         const follower = this.followers.choose(id, kind, route);
+        if (follower !== null && route?.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);
         return follower === null ? this.readUntilDone(id, kind, request, open, route) : this.readFromFollower(follower, id, kind, request, open);
       },
       () => notInTime(id),
@@ -137,7 +140,16 @@ export class GrpcShardClient implements ShardClient {
       if (retryUntilMs === 0) retryUntilMs = nowMs + this.readRetryMs;
       return nowMs < retryUntilMs ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to) => link.read(to, kind, request), judge, known);
+    return this.routed.run(
+      id,
+      open,
+      (link, to, route) => {
+        if (route.lacking !== undefined) mustBeKnown(id, filtersOf(request), route.lacking);
+        return link.read(to, kind, request);
+      },
+      judge,
+      known,
+    );
   }
 
   private writeUntilDone(id: ShardId, { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> }, open: OpenCall): Promise<WriteResult> {
@@ -155,10 +167,33 @@ export class GrpcShardClient implements ShardClient {
       // that. So ask again.
       return isInDoubt && (kind === 'unavailable' || kind === 'overloaded') ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to) => link.write(to, (write ??= { ...name, payload: operationsToBytes(operations) })), judge);
+    return this.routed.run(
+      id,
+      open,
+      (link, to, route) => {
+        if (route.lacking !== undefined) mustBeKnown(id, operations.flatMap(filtersOf), route.lacking);
+        return link.write(to, (write ??= { ...name, payload: operationsToBytes(operations) }));
+      },
+      judge,
+    );
   }
 }
 
 function unconfirmed(id: ShardId): QuiverError {
   return new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+}
+
+/** The filter of a read or of an operation, if it has one. */
+function filtersOf(request: object | null): Filter[] {
+  const { filter } = (request ?? {}) as { filter?: Filter | null };
+  return filter === undefined || filter === null ? [] : [filter];
+}
+
+/** Errors: unavailable where a node would not understand the filters. */
+function mustBeKnown(id: ShardId, filters: Filter[], lacking: readonly string[]): void {
+  if (!filters.some((filter) => needsAny(filter, lacking))) return;
+  throw new QuiverError(
+    'unavailable',
+    `a node that has shard ${id.shard}, or may get it, is of an earlier version, ` + 'which does not know all conditions of the filter: use them when every node is upgraded',
+  );
 }

@@ -1,4 +1,5 @@
 import { QuiverError } from '../../../shared/base/errors/quiver-error';
+import { everyoneKnows, FEATURES, type VersionFields, versionFromFields } from '../../../shared/base/process/member-version';
 import { holdsIn, NODES_PREFIX } from '../../../shared/cluster-store/entries/members';
 import { assignmentPath, type ShardAssignment } from '../../../shared/cluster-store/entries/shard-assignment';
 import { tombstonePath } from '../../../shared/cluster-store/entries/tombstones';
@@ -14,6 +15,8 @@ export class MapShardRoutes implements ObservedRoutes {
   private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
+  /** Features that some node lacks which is present; null: to be found out again. */
+  private lackingNow: string[] | null = null;
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
@@ -59,6 +62,7 @@ export class MapShardRoutes implements ObservedRoutes {
   /** Forgets all routes: a part of the map that they follow from has changed. */
   private outdate(): void {
     this.routes.clear();
+    this.lackingNow = null;
     this.waiters.wake();
     for (const listener of this.listeners) listener();
   }
@@ -74,12 +78,22 @@ export class MapShardRoutes implements ObservedRoutes {
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (!holdsIn(member, assignment.spec, assignment.primary.store)) return null;
     const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
+    const lacking = this.lackedBy(assignment);
     return {
       node: member.id,
       address: member.address,
       epoch: assignment.epoch,
       ...(followers.length > 0 ? { followers } : {}),
+      ...(lacking.length > 0 ? { lacking } : {}),
     };
+  }
+
+  /** Nodes with a replica count as they were when they were last seen. */
+  private lackedBy({ replicas }: ShardAssignment): string[] {
+    this.lackingNow ??= lackedBy(this.map.nodes.all().map(({ value }) => value));
+    const now = this.lackingNow;
+    const then = lackedBy(replicas.map((node) => this.map.lastSeenNode(node)));
+    return FEATURES.filter((feature) => now.includes(feature) || then.includes(feature));
   }
 
   /** In-sync replicas that are present. */
@@ -90,4 +104,14 @@ export class MapShardRoutes implements ObservedRoutes {
       return holdsIn(member, spec, store) ? [member.address] : [];
     });
   }
+}
+
+function lackedBy(nodes: (VersionFields | null)[]): string[] {
+  return FEATURES.filter(
+    (feature) =>
+      !everyoneKnows(
+        feature,
+        nodes.map((node) => (node === null ? null : versionFromFields(node))),
+      ),
+  );
 }

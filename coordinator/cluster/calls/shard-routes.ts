@@ -8,12 +8,16 @@ export interface ShardRoute {
   epoch: number;
   /** Addresses of the in-sync followers that answer reads; absent if there are none. */
   followers?: readonly string[];
+  /** Features that some node which has a replica, or may get one, is not known to have; absent: none. */
+  lacking?: readonly string[];
 }
 
 /** Whether calls by either route go to the same replicas in the same roles. */
 export function isSameRoute(one: ShardRoute | null, other: ShardRoute | null): boolean {
   if (one === null || other === null) return one === other;
-  return one.epoch === other.epoch && one.address === other.address && String(one.followers ?? '') === String(other.followers ?? '');
+  const isSame = (a: readonly string[] = [], b: readonly string[] = []): boolean => String(a) === String(b);
+  if (one.epoch !== other.epoch || one.address !== other.address) return false;
+  return isSame(one.followers, other.followers) && isSame(one.lacking, other.lacking);
 }
 
 /** The coordinator's map of the shards, kept up to date by a watch. */

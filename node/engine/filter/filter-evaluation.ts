@@ -1,5 +1,6 @@
 import { type Filter, isCondition, type JsonValue } from '../../../shared/contract/filter/filter';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import type { LongTexts } from './long-texts';
 
 /** How many sets are collected before they are united: each may be a bitmap of all slots. */
 const UNITED_AT_ONCE = 16;
@@ -16,14 +17,19 @@ const ALL: Filter = { type: 'and', filters: [] };
  * except those that changed. `resolve` answers one condition.
  */
 export class FilterEvaluation {
-  constructor(private readonly resolve: (filter: Filter) => ChunkedSlotSet) {}
+  constructor(
+    private readonly resolve: (filter: Filter) => ChunkedSlotSet,
+    private readonly longTexts: LongTexts,
+  ) {}
 
-  /** The returned set belongs to the caller. */
-  *steps(filter: Filter): Generator<undefined, ChunkedSlotSet> {
+  /** The returned set belongs to the caller. `within`: others need not be in it. */
+  *steps(filter: Filter, within: ChunkedSlotSet | null = null): Generator<undefined, ChunkedSlotSet> {
     if (isCondition(filter)) {
       if (filter.type === 'in') return yield* this.anyOf(filter.path, filter.values);
       yield;
-      return this.resolve(filter);
+      const found = this.resolve(filter);
+      if (filter.type === 'text') found.orInPlace(yield* this.longTexts.passing(filter, within));
+      return found;
     }
     switch (filter.type) {
       case 'and':
@@ -40,14 +46,15 @@ export class FilterEvaluation {
   /** Negations last, so that each step works on what the earlier ones left. */
   private *conjunction(filters: Filter[]): Generator<undefined, ChunkedSlotSet> {
     let left: ChunkedSlotSet | null = null;
-    for (const part of filters) {
+    // What may have to read metadata comes behind what has lists.
+    for (const part of [...filters].sort((a, b) => Number(a.type === 'text') - Number(b.type === 'text'))) {
       if (part.type === 'not') continue;
-      const found: ChunkedSlotSet = yield* this.steps(part);
+      const found: ChunkedSlotSet = yield* this.steps(part, left);
       left = left === null ? found : left.and(found);
       if (left.size === 0) return left;
     }
     left ??= this.resolve(ALL);
-    for (const part of filters) if (part.type === 'not' && left.size > 0) left = left.andNot(yield* this.steps(part.filter));
+    for (const part of filters) if (part.type === 'not' && left.size > 0) left = left.andNot(yield* this.steps(part.filter, left));
     return left;
   }
 

@@ -1,5 +1,6 @@
 import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../../shared/contract/filter/filter';
 import { isJsonObject, lookUpPath } from './metadata-path';
+import { textTester } from './text-test';
 
 /**
  * Whether an item's metadata pass a filter: the definition of the filter language, which every index is tested against.
@@ -9,6 +10,7 @@ import { isJsonObject, lookUpPath } from './metadata-path';
  * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and two
  *   ranges on one key may be passed by two different elements.
  * - `in`: equals any of the values. `exists`: the path is present, even with null.
+ * - `text`: a text that passes (text-test.ts), or an array with one among its elements; nothing else does.
  * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
  */
@@ -33,6 +35,12 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
     case 'range': {
       const value = lookUpPath(metadata, filter.path);
       const passes = (element: JsonValue | undefined): boolean => inRange(element, filter.operator, filter.bound);
+      return Array.isArray(value) ? value.some(passes) : passes(value);
+    }
+    case 'text': {
+      const value = lookUpPath(metadata, filter.path);
+      const tester = textTester(filter);
+      const passes = (element: JsonValue | undefined): boolean => typeof element === 'string' && tester(element);
       return Array.isArray(value) ? value.some(passes) : passes(value);
     }
   }

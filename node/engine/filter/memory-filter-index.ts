@@ -1,4 +1,4 @@
-import type { Filter, JsonObject } from '../../../shared/contract/filter/filter';
+import { type Filter, isCondition, type JsonObject } from '../../../shared/contract/filter/filter';
 import { filterToText } from '../../../shared/contract/filter/filter-text';
 import { inLaterSlices, inTurn, resultOf } from '../../../shared/base/time/work-slices';
 import { ByteReader } from '../files/byte-reader';
@@ -16,6 +16,7 @@ import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
 import { filterProgram } from './filter-program';
 import { FilterWords } from './filter-words';
+import { LongTexts } from './long-texts';
 import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
@@ -66,6 +67,7 @@ export class MemoryFilterIndex implements FilterIndex {
   private unlisted = new ChunkedSlotSet();
   /** Which of those match recent filters. */
   private readonly unlistedMatches = new UnlistedMatches();
+  private readonly longTexts: LongTexts;
   private isOrdering = false;
   /** Number of fields and distinct values. */
   private entries = 0;
@@ -77,6 +79,7 @@ export class MemoryFilterIndex implements FilterIndex {
 
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
+    this.longTexts = new LongTexts({ native: this.native, metadataOf: this.metadataOf });
   }
 
   /**
@@ -134,8 +137,32 @@ export class MemoryFilterIndex implements FilterIndex {
     const conditions = conditionsIn(filter);
     const isLong = conditions > AT_ONCE.conditions || conditions * this.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
+    const texts = searchesTexts(filter) ? this.prepareTexts(filter) : null;
+    if (texts !== null) return texts.then(() => this.prepareLong(filter, isLong || this.readsManyTexts(filter)));
     if (!isLong && !readsMany) return null;
     return this.prepareLong(filter, isLong);
+  }
+
+  /** Makes what searches in texts profit from; null: it is there, and few metadata have to be read. */
+  private prepareTexts(filter: Filter): Promise<void> | null {
+    if (this.resolved.get(filterToText(filter)) !== undefined) return null;
+    const program = filterProgram(filter);
+    const { native } = this;
+    if (!native.prepare(program, program.length)) return this.readsManyTexts(filter) ? Promise.resolve() : null;
+    return inLaterSlices(
+      (function* (): Generator<undefined, void> {
+        while (native.prepare(program, program.length)) yield;
+      })(),
+    );
+  }
+
+  private readsManyTexts(filter: Filter): boolean {
+    return this.longTexts.count(filter) > READ_AT_ONCE_MAX;
+  }
+
+  private found(filter: Filter): ChunkedSlotSet | FoundSlotSet {
+    if (!searchesTexts(filter) || this.longTexts.count(filter) === 0) return this.listed(filter);
+    return resultOf(this.evaluation().steps(filter));
   }
 
   private async prepareLong(filter: Filter, isLong: boolean): Promise<void> {
@@ -145,7 +172,7 @@ export class MemoryFilterIndex implements FilterIndex {
     const isMatch = matcherOf(filter);
     await Promise.all([
       readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null,
-      isLong ? this.prepared.prepare(key, new FilterEvaluation((part) => this.listed(part).toChunked()).steps(filter), (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot))) : null,
+      isLong ? this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot))) : null,
     ]);
   }
 
@@ -167,7 +194,7 @@ export class MemoryFilterIndex implements FilterIndex {
     const key = filterToText(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
-    const found = this.prepared.get(key) ?? this.listed(filter);
+    const found = this.prepared.get(key) ?? this.found(filter);
     if (this.unlisted.size > 0) return this.withUnlisted(key, filter, found);
     this.resolved.set(key, found);
     return found;
@@ -235,7 +262,11 @@ export class MemoryFilterIndex implements FilterIndex {
     this.entries = this.native.entries();
   }
 
-  /** The slots in the lists that match. */
+  private evaluation(): FilterEvaluation {
+    return new FilterEvaluation((part) => this.listed(part).toChunked(), this.longTexts);
+  }
+
+  /** The slots in the lists that match, as far as the lists know. */
   private listed(filter: Filter): FoundSlotSet {
     const program = filterProgram(filter);
     const { listed, words, count } = this.native.resolve(program, program.length);
@@ -262,4 +293,9 @@ export class MemoryFilterIndex implements FilterIndex {
   private isFull(): boolean {
     return this.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.native.slotCount();
   }
+}
+
+function searchesTexts(filter: Filter): boolean {
+  if (isCondition(filter)) return filter.type === 'text';
+  return filter.type === 'not' ? searchesTexts(filter.filter) : filter.filters.some(searchesTexts);
 }

@@ -1,7 +1,7 @@
 // What JavaScript sees of the vector index: one class, mirrored by node/engine/vector/native-binding.ts with the same names,
 // argument order and meaning; filter/filter_calls.cc is the same for the filter index. All state of an index belongs to the
 // environment (thread) that made it; other threads may search it by its number (index_registry.h), and nothing else is
-// global but the seats of readers (engine/native/lists/heap.cc).
+// global but the seats of readers (engine/native/lists/heap.cc) and the table of cases (filter/case_fold.h).
 
 #include <node_api.h>
 
@@ -318,9 +318,11 @@ NAPI_MODULE_INIT() {
     return nullptr;
   }
   const napi_value filter_class = define_filter_index(env);
-  if (filter_class == nullptr) return nullptr;
+  const napi_value fold_cases = define_fold_cases(env);
+  if (filter_class == nullptr || fold_cases == nullptr) return nullptr;
   napi_set_named_property(env, exports, "VectorIndex", index_class);
   napi_set_named_property(env, exports, "FilterIndex", filter_class);
+  napi_set_named_property(env, exports, "foldCases", fold_cases);
   napi_set_named_property(env, exports, "kernelNames", kernels);
   napi_set_named_property(env, exports, "searchInline", inline_search);
   napi_set_named_property(env, exports, "searchTogether", joint_search);

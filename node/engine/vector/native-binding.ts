@@ -112,6 +112,12 @@ export interface NativeBinding {
   }) => AddonVectorIndex;
   FilterIndex: new () => AddonFilterIndex;
   /**
+   * The table by which cases are folded (node/engine/filter/case-fold.ts), for the process: the bytes of 65,536 code
+   * units, and pairs of code points beyond them, rising. Needed before a filter that searches in texts. A second call
+   * does nothing.
+   */
+  foldCases(units: Uint8Array, pairs: Uint32Array): void;
+  /**
    * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or over
    * those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no filter.
    * null: an index is closed, the query of another dimension, items are in no list of the filter index, files or the

@@ -14,6 +14,10 @@ export interface AddonFilterIndex {
   has(slot: number): boolean;
   /** The slots that match, `count` of them: a rising list, or a bitmap. */
   resolve(words: Uint32Array, length: number): { listed: boolean; words: Uint32Array; count: number };
+  /** Makes some of what the filter profits from (sorted keys, signatures). Answers whether there is more to make. */
+  prepare(words: Uint32Array, length: number): boolean;
+  /** Of a condition on texts, the slots with a long text of which the lists hold too little to tell, as `resolve`. */
+  unknown(words: Uint32Array, length: number): { listed: boolean; words: Uint32Array; count: number };
   /** Whether a range was asked over numbers that have no order yet, which lists what is rare at once. */
   wantsOrders(): boolean;
   /** Takes up to so many slots into such an order. Answers whether there is more to do. */

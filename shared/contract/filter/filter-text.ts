@@ -1,4 +1,4 @@
-import type { Filter, RangeOperator } from './filter';
+import type { Filter, RangeOperator, TextCondition } from './filter';
 
 /**
  * Nodes from the root of the tree to a leaf; it bounds the recursion of the evaluation. A client's filter has at most
@@ -60,11 +60,18 @@ const SHAPES: Record<Filter['type'], ShapeCheck> = {
   in: ({ path, values }) => typeof path === 'string' && Array.isArray(values),
   range: ({ path, operator, bound }) => typeof path === 'string' && isRangeOperator(operator) && (typeof bound === 'number' || typeof bound === 'string'),
   exists: ({ path }) => typeof path === 'string',
+  text: ({ path, test, pattern, fold }) => typeof path === 'string' && isTextTest(test) && typeof pattern === 'string' && typeof fold === 'boolean',
 };
 
 type ShapeCheck = (node: Record<string, unknown>, depth: number) => boolean;
 
 const RANGE_OPERATORS: Record<RangeOperator, true> = { gt: true, gte: true, lt: true, lte: true };
+
+const TEXT_TESTS: Record<TextCondition['test'], true> = { prefix: true, contains: true, like: true };
+
+function isTextTest(value: unknown): boolean {
+  return typeof value === 'string' && Object.hasOwn(TEXT_TESTS, value);
+}
 
 function isRangeOperator(value: unknown): boolean {
   return typeof value === 'string' && Object.hasOwn(RANGE_OPERATORS, value);

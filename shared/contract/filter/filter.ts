@@ -12,7 +12,17 @@ export type Condition =
   | { type: 'equals'; path: string; value: JsonValue }
   | { type: 'range'; path: string; operator: RangeOperator; bound: number | string }
   | { type: 'in'; path: string; values: JsonValue[] }
-  | { type: 'exists'; path: string };
+  | { type: 'exists'; path: string }
+  | TextCondition;
+
+/** A text that begins with, contains or is like a pattern; `fold`: whatever the cases of both. */
+export interface TextCondition {
+  type: 'text';
+  path: string;
+  test: 'prefix' | 'contains' | 'like';
+  pattern: string;
+  fold: boolean;
+}
 
 /** Whether a filter asks something of a path, and does not join others. */
 export function isCondition(filter: Filter): filter is Condition {

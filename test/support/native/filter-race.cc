@@ -272,7 +272,7 @@ int main() {
     for (size_t i = 1; i <= 2 && round % 2 == 1; i++) {
       // As the owner does before it evaluates a range: a column comes, or keys are sorted.
       const Words range = filters()[i].words;
-      prepare_ranges(story->index, read_filter(range.data(), range.size()));
+      prepare_filter(story->index, read_filter(range.data(), range.size()));
     }
     // In slices, with writes between them.
     for (uint32_t i = 0; i < kItems / 6; i++) {

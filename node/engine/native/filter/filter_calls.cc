@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arguments.h"
+#include "case_fold.h"
 #include "guarded.h"
 #include "index_registry.h"
 #include "filter_index.h"
@@ -126,13 +127,7 @@ napi_value has(napi_env env, const Arguments& arguments) {
   return value;
 }
 
-napi_value resolve(napi_env env, const Arguments& arguments) {
-  FilterIndex& index = index_of(env, arguments);
-  const auto words = words_of(arguments, 0);
-  const FilterCondition filter = read_filter(words.data, words.size);
-  prepare_ranges(index, filter);
-  index.collect();
-  const FoundSlots found = *resolve_filter(index, filter, std::numeric_limits<double>::infinity());
+napi_value found_value(napi_env env, const FoundSlots& found) {
   void* data;
   napi_value result, listed, slots = new_array(env, napi_uint32_array, found.words.size(), sizeof(uint32_t), &data);
   if (!found.words.empty()) std::memcpy(data, found.words.data(), found.words.size() * sizeof(uint32_t));
@@ -141,6 +136,41 @@ napi_value resolve(napi_env env, const Arguments& arguments) {
   napi_set_named_property(env, result, "words", slots);
   napi_set_named_property(env, result, "count", number_value(env, double(found.count)));
   return result;
+}
+
+napi_value resolve(napi_env env, const Arguments& arguments) {
+  FilterIndex& index = index_of(env, arguments);
+  const auto words = words_of(arguments, 0);
+  const FilterCondition filter = read_filter(words.data, words.size);
+  prepare_filter(index, filter);
+  index.collect();
+  return found_value(env, *resolve_filter(index, filter, std::numeric_limits<double>::infinity()));
+}
+
+napi_value unknown_call(napi_env env, const Arguments& arguments) {
+  FilterIndex& index = index_of(env, arguments);
+  const auto words = words_of(arguments, 0);
+  const FilterCondition filter = read_filter(words.data, words.size);
+  if (filter.type != FilterCondition::Type::kText) throw std::invalid_argument("not a test of texts");
+  return found_value(env, unknown_slots(index, filter));
+}
+
+napi_value prepare_call(napi_env env, const Arguments& arguments) {
+  Holder& holder = holder_of(env, arguments);
+  const auto words = words_of(arguments, 0);
+  napi_value value = nullptr;
+  napi_get_boolean(env, prepare_filter(*holder.index, read_filter(words.data, words.size)), &value);
+  holder.index->collect();
+  report_memory(env, holder);
+  return value;
+}
+
+napi_value fold_cases(napi_env env, const Arguments& arguments) {
+  const auto units = arguments.bytes(0);
+  const auto pairs = arguments.words(1);
+  if (units.size != 65'536 * 2 || pairs.size % 2 != 0) throw std::invalid_argument("no table of cases");
+  CaseFold::install(reinterpret_cast<const uint16_t*>(units.data), pairs.data, pairs.size / 2);
+  return undefined(env);
 }
 
 napi_value wants_orders(napi_env env, const Arguments& arguments) {
@@ -260,6 +290,8 @@ napi_value define_filter_index(napi_env env) {
       method("apply", guarded<apply>),
       method("has", guarded<has>),
       method("resolve", guarded<resolve>),
+      method("prepare", guarded<prepare_call>),
+      method("unknown", guarded<unknown_call>),
       method("wantsOrders", guarded<wants_orders>),
       method("orderSome", guarded<order_some>),
       method("presentCount", guarded<present_count>),
@@ -282,6 +314,12 @@ napi_value define_filter_index(napi_env env) {
   napi_define_class(env, "FilterIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr, sizeof methods / sizeof methods[0],
                     methods, &index_class);
   return index_class;
+}
+
+napi_value define_fold_cases(napi_env env) {
+  napi_value function = nullptr;
+  napi_create_function(env, "foldCases", NAPI_AUTO_LENGTH, guarded<fold_cases>, nullptr, &function);
+  return function;
 }
 
 SharedFilter::SharedFilter(const Arguments& arguments, size_t first)

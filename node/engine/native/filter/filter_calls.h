@@ -19,6 +19,9 @@ class Arguments;
 // The class FilterIndex, as node/engine/vector/native-filters.ts declares it. Null with a pending exception.
 napi_value define_filter_index(napi_env env);
 
+// The function foldCases, as node/engine/vector/native-binding.ts declares it. Null with a pending exception.
+napi_value define_fold_cases(napi_env env);
+
 /**
  * A filter index that is read on the calling thread, which need not own it, and a filter: argument `first` is the number of the
  * index, the next one the filter's words, which must stay. The thread reads for as long as this object lives. Throws

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "lists/slot_algebra.h"
+#include "text_keys.h"
 
 namespace quiver {
 
@@ -23,6 +24,10 @@ constexpr size_t kFewSlotsShare = 16;
 constexpr size_t kSampled = 512, kSampledMin = 32;
 // What parts of the work take, as in slot_algebra.h.
 constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kOrderedSlotNs = 2.5, kLookNs = 4, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
+// The same of tests of texts: a look at a signature, and at a text.
+constexpr double kSignatureNs = 2, kTextNs = 60;
+// Values that are signed at once: a few milliseconds.
+constexpr uint32_t kSignedAtOnce = 32'768;
 
 // The fields that a path may mean, in the order in which they are tried.
 std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
@@ -69,6 +74,7 @@ bool is_monotone(const FilterCondition& filter) {
     case Type::kIn:
     case Type::kRange:
     case Type::kExists:
+    case Type::kText:
       break;
   }
   for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
@@ -118,6 +124,21 @@ class Evaluation {
   FoundSlots run(const FilterCondition& filter) {
     Slots found = find(filter);
     if (is_bounded_) found = algebra_.intersection(std::move(found), Slots::bitmap(complete_));
+    return result_of(std::move(found));
+  }
+
+  // As unknown_slots says.
+  FoundSlots unknown(const FilterCondition& filter) {
+    std::vector<Slots> found;
+    for (const FilterField* field : fields_of(index_, filter.path)) {
+      const StringDictionary* texts = field->strings.load();
+      if (texts != nullptr && texts->long_count() > 0) found.push_back(passing_text(*field, filter.text, TextTest::Answer::kUnknown));
+    }
+    return result_of(algebra_.united(found, algebra_.limit));
+  }
+
+ private:
+  FoundSlots result_of(Slots found) {
     FoundSlots result;
     if (found.form == Slots::Form::kPosting) found = algebra_.owned(std::move(found));
     result.listed = found.form == Slots::Form::kList;
@@ -126,7 +147,6 @@ class Evaluation {
     return result;
   }
 
- private:
   Slots find(const FilterCondition& filter) {
     switch (filter.type) {
       case Type::kAnd:
@@ -139,6 +159,7 @@ class Evaluation {
       case Type::kIn:
       case Type::kRange:
       case Type::kExists:
+      case Type::kText:
         return on_path(filter);
     }
     throw std::logic_error("no such condition");
@@ -187,7 +208,7 @@ class Evaluation {
       }
       std::optional<ColumnRange> own = range_of(*part);
       if (!own.has_value()) {
-        result.others.emplace_back(double(size_at_most(*part)) + (part->type == Type::kRange ? algebra_.limit : 0), part);
+        result.others.emplace_back(double(size_at_most(*part)) + (is_searched(*part) ? algebra_.limit : 0), part);
         continue;
       }
       algebra_.spend(kConditionNs);
@@ -197,6 +218,9 @@ class Evaluation {
       else known->interval = {std::max(known->interval.low, own->interval.low), std::min(known->interval.high, own->interval.high)};
     }
   }
+
+  // Whether values are looked through for it.
+  static bool is_searched(const FilterCondition& part) { return part.type == Type::kRange || part.type == Type::kText; }
 
   // Smallest parts first, then ranges over columns, negations last, so that each step works on what the earlier ones left.
   Slots conjunction(const std::vector<FilterCondition>& all) {
@@ -282,6 +306,8 @@ class Evaluation {
         return in_range_of(field, filter);
       case Type::kExists:
         return Slots::of(PostingView(field.present));
+      case Type::kText:
+        return passing_text(field, filter.text, TextTest::Answer::kYes);
       case Type::kAnd:
       case Type::kOr:
       case Type::kNot:
@@ -339,6 +365,31 @@ class Evaluation {
     // The writer's thread may have a column made.
     if (numbers != nullptr && numbers->size() >= FilterField::kColumnNumbersMin && !field.is_prepared.load()) algebra_.leave();
     return in_dictionary(numbers, filter.range, bound.number, kNumberNs);
+  }
+
+  // The slots with a text of which the test says so.
+  Slots passing_text(const FilterField& field, const TextTest& test, TextTest::Answer wanted) {
+    const StringDictionary* texts = field.strings.load();
+    if (texts == nullptr) return Slots::list({});
+    SlotAlgebra::Union all(algebra_);
+    const auto add = [&](const Posting& posting) {
+      algebra_.spend(kVisitNs);
+      all.add(PostingView(posting));
+    };
+    if (test.is_plain_prefix() && wanted == TextTest::Answer::kYes) {
+      algebra_.spend(texts->range_steps() * kStringNs);
+      texts->for_each_beginning(test.prefix(), add);
+      return all.finish();
+    }
+    algebra_.spend(texts->signed_count() * kSignatureNs);
+    texts->for_each_signed(test.needed(), [&](const Characters& key, const Posting& posting) {
+      algebra_.spend(kTextNs);
+      const TextTest::Answer answer = test.of(key);
+      if (answer == wanted) add(posting);
+      // The writer's thread can read the rest of a long text.
+      else if (answer == TextTest::Answer::kUnknown) algebra_.leave();
+    });
+    return all.finish();
   }
 
   template <class Dictionary, class Bound>
@@ -402,6 +453,7 @@ class Evaluation {
       case Type::kIn:
       case Type::kRange:
       case Type::kExists:
+      case Type::kText:
         for (const FilterField* field : fields_of(index_, filter.path)) size += PostingView(field->present).size();
         return size;
     }
@@ -415,15 +467,18 @@ class Evaluation {
   std::vector<uint32_t> complete_;
 };
 
-void prepare_field(FilterIndex& index, const FilterField* field, const FilterValue& bound) {
-  // Any field of the index is the owner's to change.
-  FilterField& own = const_cast<FilterField&>(*field);
-  if (bound.kind == ValueKind::kNumber) {
-    own.prepare_numbers(index.slot_limit());
-    index.wants_orders = index.wants_orders || own.wants_order();
-  } else if (own.strings.load() != nullptr) {
-    own.strings.load()->sort_some();
+// Answers whether there is more to do. Any field of the index is the owner's to change.
+bool prepare_field(FilterIndex& index, FilterField& field, const FilterCondition& condition) {
+  StringDictionary* texts = field.strings.load();
+  if (condition.type == Type::kRange && condition.values[0].kind == ValueKind::kNumber) {
+    field.prepare_numbers(index.slot_limit());
+    index.wants_orders = index.wants_orders || field.wants_order();
+    return false;
   }
+  if (texts == nullptr) return false;
+  if (condition.type == Type::kRange || condition.text.is_plain_prefix()) return texts->sort_some();
+  const CaseFold* fold = CaseFold::installed();
+  return fold != nullptr && !condition.text.needed().is_empty() && texts->sign_some(kSignedAtOnce, [&](const Characters& key) { return signature_of(key, *fold); });
 }
 
 }  // namespace
@@ -463,10 +518,16 @@ std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCon
   }
 }
 
-void prepare_ranges(FilterIndex& index, const FilterCondition& filter) {
-  for (const FilterCondition& part : filter.parts) prepare_ranges(index, part);
-  if (filter.type != Type::kRange) return;
-  for (const FilterField* field : fields_of(index, filter.path)) prepare_field(index, field, filter.values[0]);
+bool prepare_filter(FilterIndex& index, const FilterCondition& filter) {
+  bool has_more = false;
+  for (const FilterCondition& part : filter.parts) has_more = prepare_filter(index, part) || has_more;
+  if (filter.type != Type::kRange && filter.type != Type::kText) return has_more;
+  for (const FilterField* field : fields_of(index, filter.path)) has_more = prepare_field(index, const_cast<FilterField&>(*field), filter) || has_more;
+  return has_more;
+}
+
+FoundSlots unknown_slots(const FilterIndex& index, const FilterCondition& filter) {
+  return Evaluation(index, filter, std::numeric_limits<double>::infinity()).unknown(filter);
 }
 
 }  // namespace quiver

@@ -39,7 +39,13 @@ std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterC
 std::optional<SlotTest> test_of_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max,
                                        const std::function<bool(size_t)>& enough);
 
-// Makes what ranges of the filter profit from (columns, sorted keys). Writer's thread, before resolving.
-void prepare_ranges(FilterIndex& index, const FilterCondition& filter);
+/**
+ * Makes some of what conditions of the filter profit from (columns, sorted keys, signatures). Writer's thread, before
+ * resolving. Answers whether there is more to make.
+ */
+bool prepare_filter(FilterIndex& index, const FilterCondition& filter);
+
+// The slots with a text of which the lists can't tell whether it passes, by a kText alone: their metadata can. Writer's thread.
+FoundSlots unknown_slots(const FilterIndex& index, const FilterCondition& filter);
 
 }  // namespace quiver

@@ -42,7 +42,7 @@ class FilterIndex {
   void apply(WordReader& words);
   // Removes the slots of a bitmap from everything.
   void remove_everywhere(const std::vector<uint32_t>& bitmap);
-  // Whether a field that was asked for a range has a column without an order; said by `prepare_ranges`.
+  // Whether a field that was asked for a range has a column without an order; said by `prepare_filter`.
   bool wants_orders = false;
   // Takes up to so many slots into such an order. Answers whether there is more to do.
   bool order_some(uint32_t slots);

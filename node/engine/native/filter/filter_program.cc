@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace quiver {
 
@@ -20,12 +22,22 @@ FilterValue read_value(WordReader& words) {
   return value;
 }
 
+// The kind, whether it folds, and the pattern: its length, and a word for each character.
+TextTest read_text_test(WordReader& words) {
+  const uint32_t kind = words.next();
+  if (kind > uint32_t(TextTest::Kind::kLike)) throw std::invalid_argument("no such test of a text");
+  const bool folds = words.next() != 0;
+  std::vector<uint32_t> pattern;
+  for (uint32_t left = words.next(); left > 0; left--) pattern.push_back(words.next());
+  return TextTest(TextTest::Kind(kind), folds, std::move(pattern));
+}
+
 FilterCondition read_condition(WordReader& words, unsigned depth) {
   using Type = FilterCondition::Type;
   if (depth > kDepthMax) throw std::invalid_argument("a filter that nests too deeply");
   FilterCondition condition;
   const uint32_t type = words.next();
-  if (type > uint32_t(Type::kExists)) throw std::invalid_argument("no such condition");
+  if (type > uint32_t(Type::kText)) throw std::invalid_argument("no such condition");
   condition.type = Type(type);
   const auto read_parts = [&](uint32_t count) {
     for (uint32_t i = 0; i < count; i++) condition.parts.push_back(read_condition(words, depth + 1));
@@ -63,6 +75,10 @@ FilterCondition read_condition(WordReader& words, unsigned depth) {
     }
     case Type::kExists:
       read_path();
+      break;
+    case Type::kText:
+      read_path();
+      condition.text = read_text_test(words);
       break;
   }
   return condition;

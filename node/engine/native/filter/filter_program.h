@@ -6,6 +6,7 @@
 
 #include "filter_field.h"
 #include "filter_words.h"
+#include "text_test.h"
 
 namespace quiver {
 
@@ -23,7 +24,7 @@ struct FilterValue {
  */
 struct FilterCondition {
   // The numbers are those of node/engine/filter/filter-program.ts.
-  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists };
+  enum class Type : uint32_t { kAnd, kOr, kNot, kEquals, kIn, kRange, kExists, kText };
 
   Type type = Type::kAnd;
   // kAnd, kOr, and the one of kNot.
@@ -33,6 +34,8 @@ struct FilterCondition {
   // kEquals: one; kIn: any number; kRange: the bound.
   std::vector<FilterValue> values;
   RangeOperator range = RangeOperator::kGt;
+  // kText.
+  TextTest text;
 };
 
 // Throws std::invalid_argument on words that are no filter.

@@ -95,6 +95,12 @@ bool StringKeys::equal(uint64_t stored, const Characters& key) {
 
 int StringKeys::compare(uint64_t stored, const Characters& key) { return quiver::compare(key_of(stored), key); }
 
+int StringKeys::compare_beginning(uint64_t stored, const Characters& prefix) {
+  Characters key = key_of(stored);
+  key.count = std::min(key.count, prefix.count);
+  return quiver::compare(key, prefix);
+}
+
 uint64_t StringKeys::store(Heap& heap, const Characters& key) {
   void* block = heap.allocate(bytes_of(key));
   StoredString* text = static_cast<StoredString*>(block);

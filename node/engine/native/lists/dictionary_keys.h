@@ -21,6 +21,7 @@ struct NumberKeys {
     const double own = key_of(stored);
     return own < key ? -1 : own > key ? 1 : 0;
   }
+  static bool is_long(double) { return false; }
   static uint64_t store(Heap&, double key);
   static void release(Heap&, uint64_t) {}
   static void retire(Heap&, uint64_t) {}
@@ -33,11 +34,18 @@ struct NumberKeys {
 
 /// Strings are compared by UTF-16 code units, as JavaScript does. A stored key 0 is one that is gone, taken for "".
 struct StringKeys {
+  // Characters that the key of a long string keeps, before its digest of 32; node/engine/filter/value-key.ts has the same.
+  static constexpr uint32_t kKeptCharacters = 128;
+
   using Key = Characters;
   static uint32_t hash(const Characters& key);
   static uint32_t stored_hash(uint64_t stored);
   static bool equal(uint64_t stored, const Characters& key);
   static int compare(uint64_t stored, const Characters& key);
+  // The beginning of the stored key, as long as the prefix, compared with it.
+  static int compare_beginning(uint64_t stored, const Characters& prefix);
+  // Whether the key has the beginning of its string alone.
+  static bool is_long(const Characters& key) { return key.count > kKeptCharacters; }
   static uint64_t store(Heap& heap, const Characters& key);
   static void release(Heap& heap, uint64_t stored);
   static void retire(Heap& heap, uint64_t stored);

@@ -11,6 +11,7 @@
 #include "dictionary_keys.h"
 #include "heap.h"
 #include "posting.h"
+#include "text_signature.h"
 
 namespace quiver {
 
@@ -56,6 +57,8 @@ class ValueDictionary {
     if (probes != nullptr) heap_.release(probes, Probes::bytes(probes->mask + 1));
     Order* order = order_.load(std::memory_order_relaxed);
     if (order != nullptr) free_order(order, true);
+    Signatures* signatures = signatures_.load(std::memory_order_relaxed);
+    if (signatures != nullptr) heap_.release(signatures, Signatures::bytes(signatures->capacity));
   }
   ValueDictionary(const ValueDictionary&) = delete;
   ValueDictionary& operator=(const ValueDictionary&) = delete;
@@ -65,6 +68,8 @@ class ValueDictionary {
 
   // Number of distinct values.
   uint32_t size() const { return size_.load(std::memory_order_relaxed); }
+  // Of these, the strings of which a key has the beginning alone.
+  uint32_t long_count() const { return long_count_.load(std::memory_order_relaxed); }
   // Above every id.
   uint32_t limit() const { return limit_.load(std::memory_order_acquire); }
 
@@ -97,6 +102,91 @@ class ValueDictionary {
     }
   }
 
+  /// Calls visit(posting) for every value that begins with the prefix, a string.
+  template <class Visit>
+  void for_each_beginning(const Key& prefix, const Visit& visit) const {
+    const Order* order = order_.load();
+    const uint32_t limit = limit_.load(std::memory_order_acquire);
+    const Entries* entries = entries_.load();
+    if (entries == nullptr) return;
+    const auto beginning = [&](uint32_t id) { return Keys::compare_beginning(entries->key(id).load(std::memory_order_acquire), prefix); };
+    for (uint32_t i = 0; order != nullptr && i < order->runs; i++) {
+      const Run& run = *order->run(i);
+      const uint32_t first = first_of(run, 0, [&](uint32_t id) { return beginning(id) >= 0; });
+      const uint32_t end = first_of(run, first, [&](uint32_t id) { return beginning(id) > 0; });
+      for (uint32_t at = first; at < end; at++) visit(entries->posting(run.id(at)));
+    }
+    for (uint32_t id = order == nullptr ? 0 : order->covered; id < limit; id++) {
+      const Posting& posting = entries->posting(id);
+      if (posting.load(std::memory_order_acquire) != 0 && beginning(id) == 0) visit(posting);
+    }
+  }
+
+  /// Calls visit(key, posting) for every value, but for those whose signature lacks bits of `needed`.
+  template <class Visit>
+  void for_each_signed(const TextSignature& needed, const Visit& visit) const {
+    const Signatures* signatures = needed.is_empty() ? nullptr : signatures_.load();
+    const uint32_t limit = limit_.load(std::memory_order_acquire);
+    const Entries* entries = entries_.load();
+    if (entries == nullptr) return;
+    const auto look = [&](uint32_t id) {
+      const Posting& posting = entries->posting(id);
+      if (posting.load(std::memory_order_acquire) == 0) return;
+      visit(Keys::key_of(entries->key(id).load(std::memory_order_acquire)), posting);
+    };
+    const uint32_t covered = signatures == nullptr ? 0 : std::min(limit, signatures->covered.load(std::memory_order_acquire));
+    for (uint32_t id = 0; id < covered; id++) {
+      if (signatures->at(id).has(needed)) look(id);
+    }
+    for (uint32_t id = covered; id < limit; id++) look(id);
+  }
+
+  // Values that have a signature.
+  uint32_t signed_count() const {
+    const Signatures* signatures = signatures_.load();
+    return signatures == nullptr ? 0 : signatures->covered.load(std::memory_order_acquire);
+  }
+
+  /**
+   * Gives up to so many more values a signature, if there are many. `sign(key)` makes one. Answers whether there is more
+   * to do.
+   */
+  template <class Sign>
+  bool sign_some(uint32_t count, const Sign& sign) {
+    const uint32_t limit = limit_.load(std::memory_order_relaxed);
+    Signatures* signatures = signatures_.load(std::memory_order_relaxed);
+    if (signatures == nullptr && size() <= kTestedMax) return false;
+    if (signatures == nullptr || (signatures->capacity < limit && signatures->covered.load(std::memory_order_relaxed) == signatures->capacity)) {
+      const uint32_t capacity = limit + limit / 4;
+      Signatures* grown = static_cast<Signatures*>(heap_.allocate(Signatures::bytes(capacity)));
+      grown->capacity = capacity;
+      if (signatures != nullptr) {
+        const uint32_t covered = signatures->covered.load(std::memory_order_relaxed);
+        for (uint32_t id = 0; id < covered; id++) grown->set(id, signatures->at(id));
+        grown->covered.store(covered, std::memory_order_relaxed);
+      }
+      signatures_.store(grown);
+      if (signatures != nullptr) heap_.retire(signatures, Signatures::bytes(signatures->capacity));
+      signatures = grown;
+    }
+    const Entries& entries = *entries_.load(std::memory_order_relaxed);
+    const auto sign_id = [&](uint32_t id) {
+      const uint64_t stored = entries.key(id).load(std::memory_order_relaxed);
+      signatures->set(id, stored == 0 ? TextSignature::all() : sign(Keys::key_of(stored)));
+    };
+    for (; count > 0 && !unsigned_ids_.empty(); count--) {
+      sign_id(unsigned_ids_.back());
+      unsigned_ids_.pop_back();
+    }
+    const uint32_t end = std::min(limit, signatures->capacity);
+    uint32_t id = signatures->covered.load(std::memory_order_relaxed);
+    for (; count > 0 && id < end; count--, id++) {
+      sign_id(id);
+      signatures->covered.store(id + 1, std::memory_order_release);
+    }
+    return id < limit && limit - id >= kTestedMax;
+  }
+
   // Values that for_each_in_range has to compare one by one.
   uint32_t range_steps() const {
     const Order* order = order_.load();
@@ -105,19 +195,19 @@ class ValueDictionary {
 
   /**
    * Sorts a part of the keys if there are many, so that the first range over a million strings takes no second at once: at
-   * most kRunMax. Identifiers that nobody compares cost nothing.
+   * most kRunMax. Identifiers that nobody compares cost nothing. Answers whether there is more to do.
    */
-  void sort_some() {
+  bool sort_some() {
     Order* order = order_.load(std::memory_order_relaxed);
     const uint32_t limit = limit_.load(std::memory_order_relaxed);
     if (order == nullptr) {
-      if (size() <= kTestedMax) return;
+      if (size() <= kTestedMax) return false;
       // Keys in a run stay in place, so from here on ids are not used again.
       retired_ids_.insert(retired_ids_.end(), free_ids_.begin(), free_ids_.end());
       free_ids_.clear();
     }
     const uint32_t covered = order == nullptr ? 0 : order->covered;
-    if (limit - covered < kTestedMax) return;
+    if (limit - covered < kTestedMax) return false;
     const uint32_t next = std::min(limit, covered + kRunMax);
     const Entries& entries = *entries_.load(std::memory_order_relaxed);
     std::vector<uint32_t> ids;
@@ -138,6 +228,7 @@ class ValueDictionary {
     grown->run(runs) = run;
     order_.store(grown);
     if (order != nullptr) heap_.retire(order, Order::bytes(runs));
+    return limit - next >= kTestedMax;
   }
 
   // Answers whether the value is new.
@@ -241,6 +332,21 @@ class ValueDictionary {
     uint32_t id(uint32_t i) const { return reinterpret_cast<const uint32_t*>(this + 1)[i]; }
     static size_t bytes(uint32_t length) { return sizeof(Run) + size_t(length) * 4; }
   };
+  // What texts have, by id: of all ids below `covered`.
+  struct Signatures {
+    uint32_t capacity;
+    std::atomic<uint32_t> covered;
+
+    std::atomic<uint64_t>* words() const { return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Signatures*>(this) + 1); }
+    TextSignature at(uint32_t id) const {
+      return {words()[size_t(id) * 2].load(std::memory_order_relaxed), words()[size_t(id) * 2 + 1].load(std::memory_order_relaxed)};
+    }
+    void set(uint32_t id, const TextSignature& signature) const {
+      words()[size_t(id) * 2].store(signature.low, std::memory_order_relaxed);
+      words()[size_t(id) * 2 + 1].store(signature.high, std::memory_order_relaxed);
+    }
+    static size_t bytes(uint32_t capacity) { return sizeof(Signatures) + size_t(capacity) * 16; }
+  };
   // Runs that hold all ids below `covered`.
   struct Order {
     uint32_t covered;
@@ -282,6 +388,18 @@ class ValueDictionary {
     return from;
   }
 
+  // The first place of a run, from `from` on, whose id passes; those that pass come last.
+  template <class Passes>
+  static uint32_t first_of(const Run& run, uint32_t from, const Passes& passes) {
+    uint32_t to = run.length;
+    while (from < to) {
+      const uint32_t middle = (from + to) / 2;
+      if (passes(run.id(middle))) to = middle;
+      else from = middle + 1;
+    }
+    return from;
+  }
+
   // The posting of a value. One that is new is empty, and readers find it after `list`.
   Posting& posting_for(const Key& key, bool& is_new) {
     const int64_t known = id_of(key);
@@ -292,6 +410,12 @@ class ValueDictionary {
     if (free_ids_.empty() && (entries == nullptr || limit == entries->capacity)) entries = grow(entries);
     fresh_ = free_ids_.empty() ? limit : free_ids_.back();
     if (!free_ids_.empty()) free_ids_.pop_back();
+    const Signatures* signatures = signatures_.load(std::memory_order_relaxed);
+    if (signatures != nullptr && fresh_ < signatures->covered.load(std::memory_order_relaxed)) {
+      // Of another value before: until it has its own, nothing is left out.
+      signatures->set(fresh_, TextSignature::all());
+      unsigned_ids_.push_back(fresh_);
+    }
     entries->key(fresh_).store(Keys::store(heap_, key), std::memory_order_release);
     return entries->posting(fresh_);
   }
@@ -301,6 +425,7 @@ class ValueDictionary {
     if (fresh_ == limit) limit_.store(limit + 1, std::memory_order_release);
     const uint32_t size = size_.load(std::memory_order_relaxed) + 1;
     size_.store(size, std::memory_order_relaxed);
+    if (Keys::is_long(key)) long_count_.fetch_add(1, std::memory_order_relaxed);
     Probes* probes = probes_.load(std::memory_order_relaxed);
     if (probes == nullptr ? limit_.load(std::memory_order_relaxed) <= kFewMax : false) return;
     if (probes == nullptr || (probes->used + 1) * 5 > (probes->mask + 1) * 3) {
@@ -350,6 +475,7 @@ class ValueDictionary {
   void release(uint32_t id) {
     size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     std::atomic<uint64_t>& key = entries_.load(std::memory_order_relaxed)->key(id);
+    if (Keys::is_long(Keys::key_of(key.load(std::memory_order_relaxed)))) long_count_.fetch_sub(1, std::memory_order_relaxed);
     Probes* probes = probes_.load(std::memory_order_relaxed);
     if (probes != nullptr) {
       uint32_t at = Keys::stored_hash(key.load(std::memory_order_relaxed)) & probes->mask;
@@ -388,11 +514,15 @@ class ValueDictionary {
   std::atomic<Entries*> entries_{nullptr};
   std::atomic<Probes*> probes_{nullptr};
   std::atomic<Order*> order_{nullptr};
+  std::atomic<Signatures*> signatures_{nullptr};
   std::atomic<uint32_t> limit_{0};
   std::atomic<uint32_t> size_{0};
+  std::atomic<uint32_t> long_count_{0};
   // The id of the value that is about to be listed.
   uint32_t fresh_ = 0;
   std::vector<uint32_t> free_ids_;
+  // Ids that were given again since they had a signature.
+  std::vector<uint32_t> unsigned_ids_;
   // Ids whose value is gone but whose key an order still needs.
   std::vector<uint32_t> retired_ids_;
 };

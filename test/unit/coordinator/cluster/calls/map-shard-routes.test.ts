@@ -4,6 +4,8 @@ import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-
 import { MemoryKeyValueStore } from '../../../../support/models/memory-key-value-store';
 import { KNOWN_NODES_PREFIX, knownOf, NODES_PREFIX } from '../../../../../shared/cluster-store/entries/members';
 import { assignmentPath, assignmentToValue } from '../../../../../shared/cluster-store/entries/shard-assignment';
+import type { ShardRoute } from '../../../../../coordinator/cluster/calls/shard-routes';
+import { FEATURES } from '../../../../../shared/base/process/member-version';
 import { silentLogger } from '../../../../../shared/base/logs/logger';
 import { ManualClock } from '../../../../support/manual-clock';
 import { assignmentOf, replicaOn } from '../../../../support/cluster/assignment';
@@ -25,7 +27,17 @@ afterEach(async () => {
   await store.close();
 });
 
-async function followersOf(options: { inSync: string[]; members: Record<string, object>; readReplicas?: 'primary' | 'in-sync' }): Promise<readonly string[] | undefined> {
+interface Cluster {
+  inSync: string[];
+  members: Record<string, object>;
+  readReplicas?: 'primary' | 'in-sync';
+}
+
+async function followersOf(cluster: Cluster): Promise<readonly string[] | undefined> {
+  return (await routeIn(cluster))?.followers;
+}
+
+async function routeIn(options: Cluster): Promise<ShardRoute | null> {
   const { inSync, members, readReplicas = 'in-sync' } = options;
   const put = (key: string, value: string): Promise<unknown> => store.transact([], [{ type: 'put', key, value }]);
   for (const [id, more] of Object.entries(members)) {
@@ -37,7 +49,7 @@ async function followersOf(options: { inSync: string[]; members: Record<string, 
   const routes = new MapShardRoutes({ map, clock: new ManualClock(), readReplicas });
   try {
     await eventually('there is a route', () => routes.route(SHARD) !== null);
-    return routes.route(SHARD)?.followers;
+    return routes.route(SHARD);
   } finally {
     routes.close();
   }
@@ -53,6 +65,18 @@ test('none of another store than is in sync', async () => {
 
 test('none when reads are to go to primaries alone', async () => {
   expect(await followersOf({ inSync: ['a', 'b'], members: { a: {}, b: {}, c: {} }, readReplicas: 'primary' })).toBe(undefined);
+});
+
+test('what some node that is there, or that has a replica, is not known to have is said', async () => {
+  const able = { protocol: 3, oldestProtocol: 3, features: [...FEATURES] };
+  const later = { ...able, features: [...FEATURES, 'of-later'] };
+  expect((await routeIn({ inSync: ['a', 'b'], members: { a: able, b: able, c: later } }))?.lacking).toBe(undefined);
+  expect((await routeIn({ inSync: ['a', 'b'], members: { d: { ...able, features: [] } } }))?.lacking).toEqual(FEATURES);
+});
+
+test('a replica of a node of which nothing is known lacks all', async () => {
+  const able = { protocol: 3, oldestProtocol: 3, features: [...FEATURES] };
+  expect((await routeIn({ inSync: ['a', 'b'], members: { a: able, b: able } }))?.lacking).toEqual(FEATURES);
 });
 
 describe('a coordinator that starts while a node is away', () => {
