@@ -11,6 +11,8 @@ interface Token {
 }
 
 const OPERATORS: Record<string, string> = { '=': '$eq', '==': '$eq', '!=': '$ne', '<>': '$ne', '<': '$lt', '<=': '$lte', '>': '$gt', '>=': '$gte' };
+/** Words for what is searched in texts; those that begin with i fold cases. */
+const TEXT_OPERATORS: Record<string, Record<string, unknown>> = { prefix: {}, iprefix: { case: 'fold' } };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 const LITERALS: Record<string, unknown> = { true: true, false: false, null: null };
 const TOKEN = /\s*(?:(?<sign>==|!=|<>|<=|>=|[=<>(),])|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>(?:[^'\\]|\\[^])*)'|`(?<field>[^`]*)`|(?<word>[^\s=<>!(),"'`]+))/y;
@@ -80,11 +82,16 @@ class WhereParser {
     }
     if (this.takeWord('exists')) return { [text]: { $exists: true } };
     if (this.takeWord('in')) return { [text]: { $in: this.list() } };
+    const word = this.token.text.toLowerCase();
+    if (this.token.kind === 'word' && Object.hasOwn(TEXT_OPERATORS, word)) {
+      this.next += 1;
+      return { [text]: { [`$${word.replace(/^i/, '')}`]: this.text(), ...TEXT_OPERATORS[word] } };
+    }
     if (this.takeWord('not')) {
       if (this.takeWord('exists')) return { [text]: { $exists: false } };
       if (this.takeWord('in')) return { [text]: { $nin: this.list() } };
     }
-    throw this.error('expected =, !=, <, <=, >, >=, "in", "not in", "exists" or "not exists"');
+    throw this.error('expected =, !=, <, <=, >, >=, "in", "not in", "exists", "not exists" or "prefix"');
   }
 
   private list(): unknown[] {
@@ -93,6 +100,14 @@ class WhereParser {
     while (this.takeSign(',')) values.push(this.value());
     if (!this.takeSign(')')) throw this.error('expected "," or ")"');
     return values;
+  }
+
+  /** A number that stands there is a text, too. */
+  private text(): string {
+    const { kind, text } = this.token;
+    if (kind !== 'word' && kind !== 'text') throw this.error('expected a text');
+    this.next += 1;
+    return text;
   }
 
   private value(): unknown {

@@ -1,6 +1,6 @@
 /** Conditions on metadata, as a person builds them, and the API's filters that they make. */
 
-export const OPERATORS = { $eq: '=', $ne: '≠', $gt: '>', $gte: '≥', $lt: '<', $lte: '≤', $in: 'one of', $exists: 'exists' } as const;
+export const OPERATORS = { $eq: '=', $ne: '≠', $gt: '>', $gte: '≥', $lt: '<', $lte: '≤', $in: 'one of', $prefix: 'begins with', $exists: 'exists' } as const;
 export type Operator = keyof typeof OPERATORS;
 
 export interface Condition {
@@ -27,6 +27,8 @@ export function valueFromText(text: string): unknown {
 export function conditionFromText(field: string, operator: Operator, text: string): Condition {
   if (operator === '$exists') return { field, operator, value: text.trim() !== 'false' };
   if (operator === '$in') return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
+  // What is searched in texts is a text, also where it looks like a number.
+  if (operator === '$prefix') return { field, operator, value: text };
   return { field, operator, value: valueFromText(text) };
 }
 

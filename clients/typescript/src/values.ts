@@ -41,4 +41,8 @@ export interface Comparison {
   $in?: unknown[];
   $nin?: unknown[];
   $exists?: boolean;
+  /** A text that begins so. */
+  $prefix?: string;
+  /** Texts are searched whatever the cases. */
+  case?: 'fold';
 }

@@ -4,6 +4,8 @@ interface FieldOperator {
   means?: string;
   /** What it is called without `$`, here and elsewhere: bare names, with spaces between them. */
   names: string;
+  /** Whether it searches in texts, and takes `"case": "fold"` beside it. */
+  folds?: true;
 }
 
 /**
@@ -20,6 +22,7 @@ export const FIELD_OPERATORS = {
   $in: { names: 'in any' },
   $nin: { names: 'nin notin' },
   $exists: { names: 'exists' },
+  $prefix: { means: 'a text begins so', folds: true, names: 'prefix startswith' },
 } as const satisfies Readonly<Record<string, FieldOperator>>;
 
 export type FieldOperatorName = keyof typeof FIELD_OPERATORS;
@@ -32,8 +35,13 @@ export const OPERATORS_BY_NAME: ReadonlyMap<string, string> = new Map(ROWS.flatM
 /** All of them, for messages. */
 export const OPERATORS_IN_WORDS = ROWS.map(([operator]) => operator).join(', ');
 
+/** Those that take `"case": "fold"` beside them. */
+export const FOLDING_OPERATORS: ReadonlySet<string> = new Set(ROWS.flatMap(([operator, { folds }]) => (folds === true ? [operator] : [])));
+
 /** All of them with what they mean, for the description of the API. */
-export const OPERATORS_EXPLAINED = ROWS.map(([operator, { means }]) => (means === undefined ? operator : `${operator} (${means})`)).join(' ');
+export const OPERATORS_EXPLAINED =
+  ROWS.map(([operator, { means }]) => (means === undefined ? operator : `${operator} (${means})`)).join(' ') +
+  `; ${[...FOLDING_OPERATORS].join(', ')} with "case": "fold" beside it: whatever the cases`;
 
 export function isFieldOperator(name: string): name is FieldOperatorName {
   return Object.hasOwn(FIELD_OPERATORS, name);

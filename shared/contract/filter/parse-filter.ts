@@ -1,7 +1,7 @@
 import { QuiverError } from '../../base/errors/quiver-error';
 import { SETTINGS } from '../../base/config/settings';
-import { type Filter, isCondition, type JsonObject, type JsonValue, type RangeOperator } from './filter';
-import { type FieldOperatorName, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
+import { type Filter, isCondition, type JsonObject, type JsonValue, type RangeOperator, type TextCondition } from './filter';
+import { type FieldOperatorName, FOLDING_OPERATORS, isFieldOperator, OPERATORS_IN_WORDS } from './filter-operators';
 
 /** How large a client's filter may be, by the settings. */
 export interface FilterBounds {
@@ -74,6 +74,8 @@ interface Operand {
   json: unknown;
   /** Where it stands in the request. */
   place: string;
+  /** Whether the object says `"case": "fold"`. */
+  fold: boolean;
 }
 
 /** How the operand of each operator is read. */
@@ -90,7 +92,12 @@ const OPERATIONS: Record<FieldOperatorName, (parser: FilterParser, operand: Oper
     if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
     return json ? { type: 'exists', path } : not({ type: 'exists', path });
   },
+  $prefix: (_, operand) => text('prefix', operand),
 };
+
+function text(test: TextCondition['test'], { path, json, place, fold }: Operand): Filter {
+  return { type: 'text', path, test, pattern: checkedPattern(json, place), fold };
+}
 
 function range(operator: RangeOperator, { path, json, place }: Operand): Filter {
   return { type: 'range', path, operator, bound: checkedBound(json, place) };
@@ -138,21 +145,24 @@ class FilterParser {
       const keys = Object.keys(json);
       const operators = keys.filter((key) => key.startsWith('$'));
       if (operators.length > 0) {
-        const plain = keys.find((key) => !key.startsWith('$'));
+        const hasCase = Object.hasOwn(json, 'case') && operators.some((operator) => FOLDING_OPERATORS.has(operator));
+        const plain = keys.find((key) => !key.startsWith('$') && !(hasCase && key === 'case'));
         if (plain !== undefined) {
           throw refusal(`${place}: operator ${shown(operators[0])} and plain key ${shown(plain)} can't stand in one object`);
         }
-        return all(operators.map((operator) => this.operation(path, operator, json[operator], `${place}.${shown(operator)}`)));
+        if (hasCase && json.case !== 'fold') throw refusal(`${place}.case must be "fold"`);
+        return all(operators.map((operator) => this.operation(operator, { path, json: json[operator], place: `${place}.${shown(operator)}`, fold: hasCase })));
       }
     }
     this.count(place);
     return { type: 'equals', path, value: checkedValue(json, place) };
   }
 
-  private operation(path: string, operator: string, json: unknown, place: string): Filter {
+  private operation(operator: string, operand: Operand): Filter {
+    const { place } = operand;
     this.count(place);
     if (!isFieldOperator(operator)) throw refusal(`${place}: unknown operator; there are ${OPERATORS_IN_WORDS}`);
-    return OPERATIONS[operator](this, { path, json, place });
+    return OPERATIONS[operator](this, operand);
   }
 
   list(json: unknown, place: string): JsonValue[] {
@@ -174,6 +184,15 @@ class FilterParser {
 function checkedBound(json: unknown, place: string): number | string {
   if (typeof json === 'number' && Number.isFinite(json)) return json;
   if (typeof json !== 'string') throw refusal(`${place} must be a finite number or a string`);
+  return checkedLength(json, place);
+}
+
+function checkedPattern(json: unknown, place: string): string {
+  if (typeof json !== 'string') throw refusal(`${place} must be a string`);
+  return checkedLength(json, place);
+}
+
+function checkedLength(json: string, place: string): string {
   if (json.length > FILTER_LIMITS.boundCharactersMax) {
     throw refusal(`${place} must have at most ${FILTER_LIMITS.boundCharactersMax} characters`);
   }

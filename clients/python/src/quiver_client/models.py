@@ -108,7 +108,7 @@ Metadata: TypeAlias = Mapping[Any, Any]
 
 Filters: TypeAlias = Mapping[str, Any]
 """Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
-(``$eq $ne $gt $gte $lt $lte $in $nin $exists``) compares; ``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
+(``$eq $ne $gt $gte $lt $lte $in $nin $exists $prefix``, the last with ``"case": "fold"`` beside it) compares; ``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
 into nested objects."""
 
 DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]

@@ -1046,7 +1046,7 @@ export interface Operations {
    */
   post_collections_name_delete_by_filter: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters: Filters;
     };
     answer: {
@@ -1121,7 +1121,7 @@ export interface Operations {
    */
   post_collections_name_update_by_filter: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters: Filters;
       /** Members that the metadata get; objects are merged with those that are there. */
       set?: Record<string, unknown>;
@@ -1170,7 +1170,7 @@ export interface Operations {
       cursor?: string;
       /** Default: 100. */
       limit?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Default: true. */
       include_vectors?: boolean;
@@ -1204,7 +1204,7 @@ export interface Operations {
       k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1254,7 +1254,7 @@ export interface Operations {
         k?: number;
         /** Default: 0. */
         offset?: number;
-        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
         filters?: Filters;
         /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
         ef?: number;
@@ -1304,7 +1304,7 @@ export interface Operations {
       k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1386,7 +1386,7 @@ export interface Operations {
       k?: number;
       /** Default 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1426,7 +1426,7 @@ export interface Operations {
    */
   post_collections_name_count: {
     body: {
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
     };
     answer: {
@@ -1474,7 +1474,7 @@ export interface Operations {
       top_k?: number;
       /** Default: 0. */
       offset?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
       ef?: number;
@@ -1520,7 +1520,7 @@ export interface Operations {
       seed?: number;
       /** Default: 10. */
       k?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
     };
     answer: RecallReport;
@@ -1540,7 +1540,7 @@ export interface Operations {
       size?: number;
       /** The same seed gives the same sample, and a larger sample with it holds the smaller one. Default: 0. */
       seed?: number;
-      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists $prefix (a text begins so); $prefix with "case": "fold" beside it: whatever the cases on a key, $and $or $not at the top. */
       filters?: Filters;
       /** Paths of the metadata to be answered, such as "author.name". Left out: all; []: none. */
       metadata_fields?: string[];

@@ -14,6 +14,8 @@ describe('an expression', () => {
     [`"and" = "or" and x = '2000'`, { $and: [{ and: { $eq: 'or' } }, { x: { $eq: '2000' } }] }],
     ['day<2024-01-01', { day: { $lt: '2024-01-01' } }],
     ['v = 007 and w = 1.10', { $and: [{ v: { $eq: '007' } }, { w: { $eq: 1.1 } }] }],
+    ['title prefix Ri or title IPREFIX "ri "', { $or: [{ title: { $prefix: 'Ri' } }, { title: { $prefix: 'ri ', case: 'fold' } }] }],
+    ['code prefix 20', { code: { $prefix: '20' } }],
     [' städte = Zürich ', { städte: { $eq: 'Zürich' } }],
   ])('%s', (expression, expected) => {
     if (JSON.stringify(expected).includes('$__error')) expect(() => filterOfWhere(expression)).toThrow('expected "," or ")"');
@@ -24,6 +26,7 @@ describe('an expression', () => {
     ['', 'expected a field, at character 1:'],
     ['year >=', 'expected a value, at character 8:\n  year >=\n         ^'],
     ['year 2000', 'expected =, !=,'],
+    ['title prefix', 'expected a text, at character 13:'],
     ['year = 1 year = 2', 'expected "and", "or" or the end, at character 10:'],
     ['(a = 1', 'expected ")", at character 7:'],
     ['a in b', 'expected "(", at character 6:'],

@@ -48,6 +48,10 @@ test('the tree says what the JSON says', () => {
       { type: 'not', filter: { type: 'exists', path: 'c' } },
     ],
   });
+  expect(parseFilter({ a: { $prefix: 'Ri' } })).toEqual({ type: 'text', path: 'a', test: 'prefix', pattern: 'Ri', fold: false });
+  expect(parseFilter({ a: { $prefix: 'Ri', case: 'fold' } })).toEqual({ type: 'text', path: 'a', test: 'prefix', pattern: 'Ri', fold: true });
+  // Without an operator that folds, it is a member like any other.
+  expect(parseFilter({ a: { case: 'fold' } })).toEqual({ type: 'equals', path: 'a', value: { case: 'fold' } });
 });
 
 test.each<[unknown, RegExp]>([
@@ -59,6 +63,11 @@ test.each<[unknown, RegExp]>([
   [{ price: { $foo: 1 } }, /filters\.price\.\$foo: unknown operator.*\$eq.*\$exists/],
   [{ price: { $not: { $gt: 1 } } }, /filters\.price\.\$not: unknown operator/],
   [{ price: { $gt: 1, max: 2 } }, /filters\.price: operator \$gt and plain key max/],
+  [{ price: { $gt: 1, case: 'fold' } }, /filters\.price: operator \$gt and plain key case/],
+  [{ a: { $prefix: 'x', case: 'upper' } }, /^filters\.a\.case must be "fold"$/],
+  [{ a: { $prefix: 1 } }, /^filters\.a\.\$prefix must be a string$/],
+  [{ a: { $prefix: 'x'.repeat(129) } }, /filters\.a\.\$prefix must have at most 128 characters/],
+  [{ a: { $regex: 'x' } }, /filters\.a\.\$regex: unknown operator; there are .*\$exists, \$prefix/],
   [{ $and: {} }, /filters\.\$and must be an array/],
   [{ $or: [] }, /filters\.\$or must be an array of at least one/],
   [{ $or: [1] }, /filters\.\$or\[0\] must be an object/],

@@ -1,0 +1,90 @@
+import { matches } from '../../node/engine/filter/matches';
+import { MemoryFilterIndex } from '../../node/engine/filter/memory-filter-index';
+import type { Filter, JsonObject, JsonValue } from '../../shared/contract/filter/filter';
+import { parseFilter } from '../../shared/contract/filter/parse-filter';
+import { runSeed, seededRandom } from '../support/values/random';
+
+/** Conditions on texts of many scripts: the index against the plain predicate. */
+
+/** Few, so that patterns are often found: with two cases, of one byte, of two, and of two code units. */
+const LETTERS = [...'aAbBsS', 'é', 'É', 'ß', 'ẞ', 'ſ', 'K', 'k', 'µ', 'Σ', 'σ', 'ς', 'ı', 'İ', 'i', 'ж', 'Ж', 'ǅ', '中', '😀', '\u{10400}', '\u{10428}', ' ', '*', '?', '\\'];
+const ITEMS = 6_000;
+
+class Texts {
+  private readonly random = seededRandom(runSeed('filter-texts'));
+
+  below(limit: number): number {
+    return Math.floor(this.random() * limit);
+  }
+
+  text(length: number): string {
+    return Array.from({ length: this.below(length + 1) }, () => LETTERS[this.below(LETTERS.length)]).join('');
+  }
+
+  value(): JsonValue {
+    const kind = this.below(12);
+    if (kind === 0) return this.below(100);
+    if (kind === 1) return null;
+    if (kind === 2) return [this.text(8), this.below(3), this.text(8), null];
+    if (kind === 3) return this.text(300);
+    if (kind === 4) return `${this.text(4)}${'x'.repeat(127)}${this.text(6)}`;
+    return this.text(14);
+  }
+
+  item(): JsonObject {
+    const kind = this.below(10);
+    if (kind === 0) return {};
+    if (kind === 1) return { 'a.b': this.value(), a: { b: this.value() } };
+    return { title: this.value(), a: { b: this.value() }, n: this.below(4) };
+  }
+
+  condition(): JsonObject {
+    const fold: JsonObject = this.below(2) === 0 ? { case: 'fold' } : {};
+    return { $prefix: this.text(3), ...fold };
+  }
+
+  filter(): JsonObject {
+    const path = ['title', 'a.b', 'title', 'absent'][this.below(4)];
+    const one: JsonObject = { [path]: this.condition() };
+    const kind = this.below(8);
+    if (kind === 0) return { $not: one };
+    if (kind === 1) return { ...one, n: { $gte: this.below(4) } };
+    if (kind === 2) return { $or: [one, { 'a.b': this.condition() }] };
+    if (kind === 3) return { $and: [one, { title: this.condition() }, { $not: { 'a.b': this.condition() } }] };
+    return one;
+  }
+}
+
+function expectSame(index: MemoryFilterIndex, model: Map<number, JsonObject>, filter: Filter): number {
+  const expected = [...model].filter(([, item]) => matches(filter, item)).map(([slot]) => slot);
+  const found = index.resolve(filter).toArray();
+  const isSame = found.join() === Uint32Array.from(expected).sort().join();
+  if (!isSame) throw new Error(`${JSON.stringify(filter)}: ${found.length} instead of ${expected.length}`);
+  return found.length;
+}
+
+test('the index finds the texts that pass, through puts, removes and reloads, while it is put in order and afterwards', async () => {
+  const texts = new Texts();
+  const model = new Map<number, JsonObject>();
+  const options = { metadataOf: (slot: number): JsonObject => model.get(slot) as JsonObject };
+  let index = new MemoryFilterIndex(options);
+  const put = (slot: number): void => {
+    const before = model.get(slot);
+    if (before !== undefined) index.remove(slot, before);
+    const item = texts.item();
+    model.set(slot, item);
+    index.put(slot, item);
+  };
+  for (let slot = 0; slot < ITEMS; slot++) put(slot);
+  let found = 0;
+  for (let round = 0; round < 6; round++) {
+    for (let i = 0; i < 60; i++) {
+      const filter = parseFilter(texts.filter()) as Filter;
+      if (i % 2 === 0) await index.prepare(filter);
+      found += expectSame(index, model, filter);
+    }
+    for (let i = 0; i < 1_500; i++) put(texts.below(ITEMS + 1_000));
+    if (round === 3) index = MemoryFilterIndex.load(Buffer.concat([...index.save()]), options);
+  }
+  expect(found).toBeGreaterThan(20_000);
+});
